@@ -40,7 +40,7 @@ from aisbench_core.interfaces.web.tls import require_tls
 from aisbench_core.interfaces.web.uploads import UploadMiddleware, UploadStore
 from aisbench_core.wiring import open_core
 from pages._ui.shell import preloading  # noqa: F401  # before anybody is served
-from pages._ui.shell.core import person_of, served_settings, shared_core, tensorboards
+from pages._ui.shell.core import get_tensorboards, person_of, served_settings, shared_core
 from pages._ui.shell.errors import show_script_error
 
 
@@ -57,7 +57,7 @@ def public_origin() -> WebOrigin | None:
     return WebOrigin.parse(load_settings().public_url.rstrip("/"))
 
 
-def identity() -> ProxyIdentity | None:
+def build_identity() -> ProxyIdentity | None:
     """Who says who somebody is, by the settings."""
     core = open_core()
     return proxy_identity(load_settings(), environment(), partial(refuse_name, core.people), core.sign_in_audit)
@@ -72,7 +72,7 @@ def sign_in_door() -> SignInDoor | None:
 
 
 @cache
-def uploads() -> UploadStore:
+def get_upload_store() -> UploadStore:
     """Where this process stores uploads."""
     settings = load_settings()
     return UploadStore.create(
@@ -88,7 +88,7 @@ def log_files() -> LogFiles:
     return open_core().files.log_files
 
 
-def api() -> ASGIApp:
+def build_api() -> ASGIApp:
     """The API on this port, with a core of its own."""
     return ApiServer(open_core, open_sessions).app()
 
@@ -105,7 +105,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     door = front_door()
     require_permission(door.names.address, door.network)
     require_complete(load_settings(), door.names.address)
-    identity()
+    build_identity()
     limit_half_requests()
     certificate = str(st.get_option("server.sslCertFile") or "")
     require_tls(load_settings(), certificate)
@@ -115,7 +115,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     following = open_core(settings).following.in_background() if settings.console_follows else nullcontext()
     with private_umask():
         share_new_files(load_settings().data_dir)
-        with following, closing(uploads()), closing(tensorboards()):
+        with following, closing(get_upload_store()), closing(get_tensorboards()):
             yield
 
 
@@ -127,13 +127,13 @@ app = st.App(
         Middleware(PublicScheme, public=public_origin),
         Middleware(SecurityHeaders),
         Middleware(FrontDoorMiddleware, front_door=front_door),
-        Middleware(ApiMiddleware, create_api=api),
-        Middleware(IdentityMiddleware, create_identity=identity),
+        Middleware(ApiMiddleware, create_api=build_api),
+        Middleware(IdentityMiddleware, create_identity=build_identity),
         Middleware(SignInMiddleware, create_door=sign_in_door),
-        Middleware(TensorBoardProxy, port_of=lambda token: tensorboards().port_of(token)),
+        Middleware(TensorBoardProxy, port_of=lambda token: get_tensorboards().port_of(token)),
         Middleware(BrowserCookie),
         Middleware(LogDownloadMiddleware, log_files=log_files),
-        Middleware(UploadMiddleware, store=uploads),
+        Middleware(UploadMiddleware, store=get_upload_store),
         Middleware(PageBase),
     ],
     on_script_error=show_script_error,

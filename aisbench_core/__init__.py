@@ -41,17 +41,17 @@ def _of_disk(path: str | Path | None) -> "WarehouseTables":
     from aisbench_core.base.messages import Message
     from aisbench_core.config.settings import load_settings
     from aisbench_core.maintenance.storage import warehouse_location
-    from aisbench_core.warehouse.open.reading import reader
+    from aisbench_core.warehouse.open.reading import make_reader
     from aisbench_core.warehouse.open.tables import LocalTables
 
     if path is None:
-        return LocalTables(reader(warehouse_location(load_settings())))
+        return LocalTables(make_reader(warehouse_location(load_settings())))
     if not Path(path).is_file():
         raise ConfigError(
             Message("{path} is not a file", path=path),
             Message("name a warehouse or a snapshot, or nothing for the settings' warehouse"),
         )
-    return LocalTables(reader(Path(path), foreign=True))
+    return LocalTables(make_reader(Path(path), foreign=True))
 
 
 def _of_server(address: object, token: str) -> "WarehouseTables":

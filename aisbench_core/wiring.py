@@ -77,7 +77,7 @@ from aisbench_core.store.seals.comparing import SealComparing
 from aisbench_core.store.seals.service import Seals
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.limited_exports import Exports
-from aisbench_core.warehouse.open.reading import Reader, reader
+from aisbench_core.warehouse.open.reading import Reader, make_reader
 
 
 class Core:
@@ -199,7 +199,7 @@ class Core:
         settings, warehouse, folders = self.settings, self.warehouse, self.folders
         self.operations = Operations(settings.data_dir, settings.operations_at_once)
         self.exports = Exports(warehouse, self.operations, settings.export_most_runs)
-        self.reader = reader(warehouse.location)
+        self.reader = make_reader(warehouse.location)
         self.rulesets = Rulesets(settings.rulesets_dir)
         self.imports = ResultImport(
             settings=settings,
@@ -236,7 +236,7 @@ class Core:
             check_warehouse=self.warehouse.revision if settings.has_team_warehouse else None,
         )
         are_all_here = folders.are_published or not settings.has_team_ledger
-        comparing = SealComparing(ledger, folders, self._rehearses, are_all_here)
+        comparing = SealComparing(ledger, folders, self._is_rehearsal, are_all_here)
         self.storage = Storage(settings, self.warehouse, self.files, self._plans, self._seals, comparing)
         self.backups = Backups(settings, ledger, self.warehouse, comparing, clock)
         self.ledger_copies = LedgerCopies(settings, clock)
@@ -278,7 +278,7 @@ class Core:
             raise ConfigError(Message("no results yet, and no profile with a region"), Message("use --region"))
         return regions[0].region
 
-    def _rehearses(self, profile: str) -> bool | None:
+    def _is_rehearsal(self, profile: str) -> bool | None:
         """Whether a profile is that of a sandbox; None if it cannot be read."""
         try:
             return self.regions.profile(profile).rehearsal
@@ -325,7 +325,7 @@ def open_core(settings: Settings | None = None, clock: Clock | None = None, mach
 
 def open_reader() -> Reader:
     """A reader of the settings' warehouse that needs neither ledger nor data folder. Raises ConfigError."""
-    return reader(warehouse_location(load_settings()))
+    return make_reader(warehouse_location(load_settings()))
 
 
 def _log_to_file(settings: Settings) -> None:

@@ -95,18 +95,22 @@ def main(
         kind = EngineKind(engine)
         # Scripted jobs use no cores, so they queue for each other only when --cards says so.
         limits = EngineLimits(cards or (default_cards() if kind is EngineKind.SUBPROCESS else MANY_CARDS), grace)
-        plan = _plan(capacity) if capacity else None
+        plan = _read_plan(capacity) if capacity else None
         wish = Containers(container)
         protected = Protected((*hide, *real_keys), RealKeys(beside_real_keys, real_keys, expose))
         # Keys, objects and logs are for the user who starts it.
         with private_umask():
-            serve(Options(data, host, modelarts_port, obs_port, kind, limits, wish, plan, protected), _say, _warn)
+            serve(
+                Options(data, host, modelarts_port, obs_port, kind, limits, wish, plan, protected),
+                _print_line,
+                _print_warning,
+            )
     except CannotStart as error:
         click.echo(f"aisbench-sandbox: {error}", err=True)
         sys.exit(_CANNOT_START)
 
 
-def _plan(file: Path) -> Plan:
+def _read_plan(file: Path) -> Plan:
     try:
         return Plan.model_validate_json(file.read_bytes())
     # A wrong option, so that click exits with 2 and shows the usage.
@@ -114,13 +118,13 @@ def _plan(file: Path) -> Plan:
         raise click.UsageError(f"--capacity {file}: {error}") from error
 
 
-def _say(line: str) -> None:
+def _print_line(line: str) -> None:
     click.echo(line)
     # Into a pipe Python writes in blocks, and whoever has started the sandbox waits for this line.
     sys.stdout.flush()
 
 
-def _warn(line: str) -> None:
+def _print_warning(line: str) -> None:
     click.echo(f"aisbench-sandbox: {line}", err=True)
 
 

@@ -22,7 +22,7 @@ from aisbench_sandbox.engine.engine import JobEngine
 from aisbench_sandbox.engine.scripted import Script
 from aisbench_sandbox.faults import Fault, Route, Service, inject_fault
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service.gateway import refusal, target
+from aisbench_sandbox.service.gateway import build_refusal, get_target
 from aisbench_sandbox.service.lockout import Lockout
 
 # Requests are counted by route, not by job.
@@ -53,7 +53,7 @@ class Latency(BaseModel):
     def seconds(self, service: Service, scope: Scope) -> float:
         """The latency of this request."""
         for route in self.routes:
-            if route.means(service, scope["method"], target(scope)):
+            if route.means(service, scope["method"], get_target(scope)):
                 return route.ms / 1000
         return (self.obs_ms if service == "obs" else self.modelarts_ms) / 1000
 
@@ -105,9 +105,9 @@ class Admin:
             if scope["type"] != "http":
                 return await app(scope, receive, send)
             scope = {**scope, "state": dict(scope.get("state", {}))}  # else a clock offset would outlive its request
-            send = _dated(scope, send)
+            send = _add_date(scope, send)
             # Counted first, so that requests which get a fault are counted, too.
-            self.counts[service][_label(service, scope)] += 1
+            self.counts[service][_label_request(service, scope)] += 1
             await asyncio.sleep(self.latency.seconds(service, scope))
             fault = self._next_fault(service, scope)
             if fault is None:
@@ -118,14 +118,14 @@ class Admin:
 
     def _next_fault(self, service: Service, scope: Scope) -> Fault | None:
         for fault in self.faults:
-            if fault.fits(service, scope["method"], target(scope)):
+            if fault.fits(service, scope["method"], get_target(scope)):
                 # Without a lock: all requests meet here in the one event loop.
                 fault.times -= 1
                 return fault
         return None
 
 
-def _dated(scope: Scope, send: Send) -> Send:
+def _add_date(scope: Scope, send: Send) -> Send:
     """Add a Date header to every response."""
 
     async def send_dated(message: Message) -> None:
@@ -195,7 +195,7 @@ def admin_app(
         Address("/requests", delete_requests, methods=["DELETE"]),
         *_job_addresses(engine, capacity),
     ]
-    return Starlette(routes=routes, exception_handlers={ValidationError: _explain, Refused: _refuse})
+    return Starlette(routes=routes, exception_handlers={ValidationError: _answer_invalid, Refused: _answer_refusal})
 
 
 def subscribe_address(subscribe: Callable[[str], Mapping[str, str]]) -> Address:
@@ -261,7 +261,7 @@ def _is_local_program(request: Request) -> bool:
     return is_loopback(request.client.host) and is_loopback(request.url.hostname or "")
 
 
-def _label(service: Service, scope: Scope) -> str:
+def _label_request(service: Service, scope: Scope) -> str:
     """The key to count a request under: `GET training-jobs/{id}`; for OBS the method, or LIST."""
     method: str = scope["method"]
     path: str = scope["path"]
@@ -274,11 +274,11 @@ def _label(service: Service, scope: Scope) -> str:
     return f"{method} {text}"
 
 
-def _refuse(_: Request, error: Exception) -> Response:
+def _answer_refusal(_: Request, error: Exception) -> Response:
     assert isinstance(error, Refused)  # noqa: S101 - what the handler is registered for
-    return refusal(error.status, error.code, error.message)
+    return build_refusal(error.status, error.code, error.message)
 
 
-def _explain(_: Request, error: Exception) -> Response:
+def _answer_invalid(_: Request, error: Exception) -> Response:
     assert isinstance(error, ValidationError)  # noqa: S101 - what the handler is registered for
     return JSONResponse(json.loads(error.json(include_url=False, include_context=False)), 422)

@@ -30,7 +30,7 @@ class DedicatedPool(BaseModel):
     isolated: _Numbers = frozenset()
 
     @model_validator(mode="after")
-    def _exists(self) -> Self:
+    def _check_flavor(self) -> Self:
         if find_flavor(self.flavor) is None:
             raise ValueError(f"there is no flavor {self.flavor}")
         if any(number >= self.nodes for number in self.bad | self.isolated):
@@ -97,7 +97,7 @@ class Capacity:
     def set(self, plan: Plan) -> None:
         """Replace the plan, also for after a restart."""
         with self._lock:
-            self._store(plan)
+            self._store_plan(plan)
 
     def reset(self) -> None:
         """Go back to the plan given at the start."""
@@ -124,7 +124,7 @@ class Capacity:
             # Only outside of pools: in a pool, the plan says which nodes are bad.
             bad = min(count, self._plan.bad_public_nodes) if pool == PUBLIC else 0
             if bad:
-                self._store(self._plan.model_copy(update={"bad_public_nodes": self._plan.bad_public_nodes - bad}))
+                self._store_plan(self._plan.model_copy(update={"bad_public_nodes": self._plan.bad_public_nodes - bad}))
             return bad
 
     def is_bad(self, name: str, host: str) -> bool:
@@ -135,17 +135,19 @@ class Capacity:
     def isolate(self, name: str, hosts: Sequence[str]) -> None:
         """Exclude these nodes from scheduling."""
         with self._lock:
-            self._store(
-                self._plan.model_copy(update={"pools": tuple(_without(pool, name, hosts) for pool in self._plan.pools)})
+            self._store_plan(
+                self._plan.model_copy(
+                    update={"pools": tuple(_isolate_nodes(pool, name, hosts) for pool in self._plan.pools)}
+                )
             )
 
-    def _store(self, plan: Plan) -> None:
+    def _store_plan(self, plan: Plan) -> None:
         # The file first, so that memory and disk agree when the disk is full.
         write_atomically(self._file, plan.model_dump_json().encode())
         self._plan = plan
 
 
-def _without(pool: DedicatedPool, name: str, hosts: Sequence[str]) -> DedicatedPool:
+def _isolate_nodes(pool: DedicatedPool, name: str, hosts: Sequence[str]) -> DedicatedPool:
     if pool.name != name:
         return pool
     numbers = {number for number in range(pool.nodes) if pool.host(number) in hosts}

@@ -120,13 +120,13 @@ class PlatformEvent:
     def message(self, language: str) -> str:
         """The text in `zh-cn` or `en-us`."""
         number = LANGUAGES.index(language)
-        return (self._start(number) + self._texts[1 + number]).format(**self.facts)
+        return (self._format_start(number) + self._texts[1 + number]).format(**self.facts)
 
     @property
     def _texts(self) -> _Texts:
         return {**_JOB, **_POD, **_TASK}[self.kind]
 
-    def _start(self, language: int) -> str:
+    def _format_start(self, language: int) -> str:
         if self.source != "Task":
             return ""
         return "[{task}]" + (_TIME_USED[language] if "seconds" in self.facts else "") + " "

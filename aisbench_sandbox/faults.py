@@ -12,7 +12,7 @@ from aisbench_sandbox.clocks import set_clock_offset
 from aisbench_sandbox.connections import cut, hang_up
 from aisbench_sandbox.obs import responses as obs_responses
 from aisbench_sandbox.obs.objects import ObjectError
-from aisbench_sandbox.service.gateway import refusal
+from aisbench_sandbox.service.gateway import build_refusal
 
 Service = Literal["obs", "modelarts"]
 
@@ -73,11 +73,11 @@ class Fault(Route):
             return Response(self.body, status)
         if self.service == "obs":
             error = ObjectError(self.code or _OBS_CODES.get(status, "InternalError"), self.message)
-            response = obs_responses.error(error, target, obs_responses.new_request_id())
+            response = obs_responses.build_error(error, target, obs_responses.new_request_id())
             response.status_code = status
             return response
         code = self.code or _CODES.get(status, "ModelArts.2950")
-        return refusal(status, code, self.message)
+        return build_refusal(status, code, self.message)
 
 
 async def inject_fault(fault: Fault, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
@@ -88,21 +88,21 @@ async def inject_fault(fault: Fault, app: ASGIApp, scope: Scope, receive: Receiv
     if fault.drop:
         # The request was carried out and its answer lost: a client has to look before it repeats it.
         if fault.drop == "after":
-            await app(scope, receive, _discard)
+            await app(scope, receive, _discard_message)
         return await cut(scope, receive)
     if fault.truncate is not None:
-        return await _truncated(fault, app, scope, receive, send)
-    return await _answer(fault, app, scope, receive, _slowly(send, fault.body_s) if fault.body_s else send)
+        return await _send_truncated(fault, app, scope, receive, send)
+    return await _send_answer(fault, app, scope, receive, _slow_down(send, fault.body_s) if fault.body_s else send)
 
 
-async def _answer(fault: Fault, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+async def _send_answer(fault: Fault, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
     if fault.status is None:
         return await app(scope, receive, send)
     await _read_all(receive)
     return await fault.answer(scope["path"])(scope, receive, send)
 
 
-async def _truncated(fault: Fault, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+async def _send_truncated(fault: Fault, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
     """The headers announce the whole body; the connection breaks after `truncate` bytes of it."""
     left = fault.truncate or 0
 
@@ -116,11 +116,11 @@ async def _truncated(fault: Fault, app: ASGIApp, scope: Scope, receive: Receive,
         elif part:
             await send({**message, "body": part, "more_body": True})
 
-    await _answer(fault, app, scope, receive, send_some)
+    await _send_answer(fault, app, scope, receive, send_some)
     await hang_up(scope, receive)
 
 
-def _slowly(send: Send, seconds: float) -> Send:
+def _slow_down(send: Send, seconds: float) -> Send:
     """Delay every part of a body, which usually has only one, by this many seconds."""
 
     async def send_slowly(message: Message) -> None:
@@ -137,7 +137,7 @@ def _slowly(send: Send, seconds: float) -> Send:
     return send_slowly
 
 
-async def _discard(_: Message) -> None:
+async def _discard_message(_: Message) -> None:
     """Discard a response message."""
 
 

@@ -212,7 +212,7 @@ class Job:
 
     def terminated(self, at: int, kind: str = "terminated", **facts: str) -> "Job":
         """The job, stopped by a user or by its maximum running time."""
-        return self._finished(at, JobPhase.TERMINATED).with_event(at, kind, **facts)
+        return self._finish_at(at, JobPhase.TERMINATED).with_event(at, kind, **facts)
 
     def ended(self, at: int, ends: tuple[TaskEnd, ...], kind: str = "", **facts: str) -> "Job":
         """The job after its processes ended: completed if every task returned 0, terminated if a stop was requested."""
@@ -221,14 +221,14 @@ class Job:
             return replace(self, ends=ends).terminated(at)
         failed = [end for end in ends if end.exit_code]
         phase = JobPhase.FAILED if failed else JobPhase.COMPLETED
-        job = replace(self._finished(at, phase), ends=ends)
+        job = replace(self._finish_at(at, phase), ends=ends)
         if failed and job.attempts:
             reason = f"exit with {failed[0].exit_code}"
             last = replace(job.attempts[-1], reason=reason, task=failed[0].task)
             job = replace(job, attempts=(*job.attempts[:-1], last))
         return job.with_event(at, kind or phase.value.lower(), **facts)
 
-    def _finished(self, at: int, phase: JobPhase) -> "Job":
+    def _finish_at(self, at: int, phase: JobPhase) -> "Job":
         attempts = (*self.attempts[:-1], *(attempt.finished(at) for attempt in self.attempts[-1:]))
         return replace(self, phase=phase, ended_at=at, attempts=attempts)
 

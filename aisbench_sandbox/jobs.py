@@ -41,7 +41,7 @@ class JobStore:
                 return None
             # Ids in the cloud are UUIDs, too.
             job = Job(str(uuid.uuid4()), body, self._unused_time(), script=script)
-            return self._store(job.with_event(job.created_at, "created"))
+            return self._store_job(job.with_event(job.created_at, "created"))
 
     def has_name(self, name: str) -> bool:
         """Whether a job has this name."""
@@ -62,7 +62,7 @@ class JobStore:
         """Store and return the job after `step`; None if it was deleted meanwhile."""
         with self._lock:
             job = self._jobs.get(job_id)
-            return None if job is None else self._store(step(job))
+            return None if job is None else self._store_job(step(job))
 
     def change_all(self, step: Callable[[Job], Job]) -> None:
         """Apply `step` to every job; unchanged jobs are not stored again."""
@@ -71,14 +71,14 @@ class JobStore:
                 changed = step(job)
                 # By identity: every stored change rewrites a file.
                 if changed is not job:
-                    self._store(changed)
+                    self._store_job(changed)
 
     def remove(self, job_id: str) -> None:
         """Delete the job and its files, if they still exist."""
         with self._lock:
             job = self._jobs.pop(job_id, None)
             # Also if the job is unknown here, such as one whose file was damaged.
-            self._file(job_id).unlink(missing_ok=True)
+            self._locate_file(job_id).unlink(missing_ok=True)
             if job is not None:
                 self.remove_logs(job)
 
@@ -96,13 +96,13 @@ class JobStore:
         newest = max((job.created_at for job in self._jobs.values()), default=0)
         return max(self.now(), newest + 1)
 
-    def _store(self, job: Job) -> Job:
+    def _store_job(self, job: Job) -> Job:
         # The file first: if the disk is full, the change has not happened.
-        write_atomically(self._file(job.job_id), json.dumps(asdict(job), ensure_ascii=False).encode())
+        write_atomically(self._locate_file(job.job_id), json.dumps(asdict(job), ensure_ascii=False).encode())
         self._jobs[job.job_id] = job
         return job
 
-    def _file(self, job_id: str) -> Path:
+    def _locate_file(self, job_id: str) -> Path:
         return self._folder / f"{job_id}.json"
 
 
@@ -110,12 +110,12 @@ def _read_all(folder: Path) -> Iterator[Job]:
     """All readable jobs. A damaged file is kept for inspection and does not prevent the start."""
     for file in folder.glob("*.json"):
         try:
-            yield _read(file)
+            yield _read_job(file)
         except (ValueError, KeyError, TypeError) as error:
             log.warning("%s is damaged and its job is left out: %s", file, error)
 
 
-def _read(file: Path) -> Job:
+def _read_job(file: Path) -> Job:
     stored = json.loads(file.read_bytes())
     stored["phase"] = JobPhase(stored["phase"])
     stored["ends"] = tuple(TaskEnd(**end) for end in stored["ends"])
@@ -123,11 +123,11 @@ def _read(file: Path) -> Job:
     stored["metrics"] = {
         task: {name: tuple(values) for name, values in metrics.items()} for task, metrics in stored["metrics"].items()
     }
-    stored["attempts"] = _attempts(stored)
+    stored["attempts"] = _read_attempts(stored)
     return Job(**stored)
 
 
-def _attempts(stored: Mapping[str, Any]) -> tuple[JobAttempt, ...]:
+def _read_attempts(stored: Mapping[str, Any]) -> tuple[JobAttempt, ...]:
     if "attempts" in stored:
         return tuple(read_attempt(attempt) for attempt in stored["attempts"])
     # Written before jobs could be restarted.

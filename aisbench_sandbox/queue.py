@@ -76,13 +76,13 @@ def decide(snapshot: QueueSnapshot) -> Decision:
     for pool, hosts in snapshot.hosts.items():
         line = sorted((job for job in snapshot.waiting if job.pool == pool), key=lambda job: job.queue_order)
         occupied = [job for job in snapshot.occupied if job.pool == pool]
-        room = _room(hosts, occupied)
+        room = _count_room(hosts, occupied)
         for job in line:
             hosts_of_tasks = assign_hosts(job.nodes, job.cards, room)
             if hosts_of_tasks is None:
                 preempted += _making_room(job, room, occupied)
                 break
-            _take(room, hosts_of_tasks, job.cards)
+            _take_cards(room, hosts_of_tasks, job.cards)
             starts[job.job_id] = hosts_of_tasks
     return Decision(starts, tuple(preempted))
 
@@ -104,17 +104,17 @@ def assign_hosts(nodes: int, cards: int, room: Mapping[str, int]) -> tuple[str, 
 
 def free_hosts(hosts: Sequence[Host], occupied: Iterable[Occupied], cards: int) -> int:
     """How many of these nodes have so many cards free."""
-    return sum(free >= cards for free in _room(hosts, occupied).values())
+    return sum(free >= cards for free in _count_room(hosts, occupied).values())
 
 
-def _room(hosts: Sequence[Host], occupied: Iterable[Occupied]) -> Room:
+def _count_room(hosts: Sequence[Host], occupied: Iterable[Occupied]) -> Room:
     room = {host.name: host.cards for host in hosts}
     for job in occupied:
-        _take(room, job.hosts, job.cards)
+        _take_cards(room, job.hosts, job.cards)
     return room
 
 
-def _take(room: Room, hosts: Iterable[str], cards: int) -> None:
+def _take_cards(room: Room, hosts: Iterable[str], cards: int) -> None:
     """Negative `cards` release them. A node that was removed meanwhile is skipped."""
     for host in hosts:
         # A new capacity plan may take away nodes on which jobs still run.
@@ -127,14 +127,14 @@ def _making_room(job: Waiting, room: Room, occupied: Sequence[Occupied]) -> list
     coming = dict(room)
     for other in occupied:
         if other.is_ending:
-            _take(coming, other.hosts, -other.cards)
+            _take_cards(coming, other.hosts, -other.cards)
     weaker = [other for other in occupied if _gives_way(other, job)]
     victims: list[Occupied] = []
     # The lowest priority first, then the youngest, which loses the least work.
     for other in sorted(weaker, key=lambda other: (other.priority, -other.started_at)):
         if assign_hosts(job.nodes, job.cards, coming) is not None:
             break
-        _take(coming, other.hosts, -other.cards)
+        _take_cards(coming, other.hosts, -other.cards)
         victims.append(other)
     if assign_hosts(job.nodes, job.cards, coming) is None:
         return []
@@ -148,8 +148,8 @@ def _gives_way(other: Occupied, job: Waiting) -> bool:
 
 def _is_needed(victim: Occupied, job: Waiting, coming: Room) -> bool:
     """Whether the job does not fit without this victim; if it does, the victim keeps its cards."""
-    _take(coming, victim.hosts, victim.cards)
+    _take_cards(coming, victim.hosts, victim.cards)
     if assign_hosts(job.nodes, job.cards, coming) is not None:
         return False
-    _take(coming, victim.hosts, -victim.cards)
+    _take_cards(coming, victim.hosts, -victim.cards)
     return True

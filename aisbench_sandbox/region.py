@@ -81,7 +81,7 @@ class Region:
     ) -> None:
         self.location = location
         self._caution = self._caution_in_chinese = ""
-        self.keys = _keys(location.data / "credentials.yaml")
+        self.keys = _read_keys(location.data / "credentials.yaml")
         self._admin = Admin()
         self._objects = Objects(location.data / "obs")
         self._jobs = JobStore(location.data / "jobs", time.time)
@@ -116,7 +116,9 @@ class Region:
         app = self._admin.wrap(modelarts_app(services, PROJECT, self.keys, self._admin.lockout), "modelarts")
         # Beside the wrapped service, so that faults and latency never keep a test from ending them.
         held = [subscribe_address(algorithms.subscribe), push_address(images.push)]
-        return _side_by_side(app, LocalOnly(admin_app(self._admin, self._wipe, self._engine, self._capacity, held)))
+        return _side_by_side(
+            app, LocalOnly(admin_app(self._admin, self._wipe_region, self._engine, self._capacity, held))
+        )
 
     def obs_app(self) -> ASGIApp:
         """The OBS port."""
@@ -152,7 +154,7 @@ class Region:
     def _counts_pages(self) -> bool:
         return self._admin.readings.offset == "pages"
 
-    def _wipe(self) -> None:
+    def _wipe_region(self) -> None:
         # Before the objects go, into which the jobs would still write.
         self._engine.end_all()
         for job in self._jobs.all():
@@ -205,7 +207,7 @@ class Region:
             self._objects.create_bucket(BUCKET)
 
 
-def _keys(file: Path) -> dict[str, str]:
+def _read_keys(file: Path) -> dict[str, str]:
     """Secret keys by access key; created at the first start."""
     if not file.exists():
         made = {"access_key": f"SANDBOX{secrets.token_hex(7).upper()}", "secret_key": secrets.token_urlsafe(30)}

@@ -52,28 +52,30 @@ def serve(options: Options, say: Callable[[str], None], warn: Callable[[str], No
     restrict_access([data])
     with (
         _alone_in(data),
-        _listening(options.host, options.modelarts_port, "--modelarts-port") as modelarts,
-        _listening(options.host, options.obs_port, "--obs-port") as obs,
+        _open_listener(options.host, options.modelarts_port, "--modelarts-port") as modelarts,
+        _open_listener(options.host, options.obs_port, "--obs-port") as obs,
     ):
-        location = RegionLocation(data, _url(modelarts), _url(obs))
+        location = RegionLocation(data, _format_url(modelarts), _format_url(obs))
         region = Region(location, options.engine, options.limits, options.containers, options.plan, options.protected)
         if region.caution:
             warn(region.caution)
         try:
-            asyncio.run(_answer(region, modelarts, obs, say))
+            asyncio.run(_run_servers(region, modelarts, obs, say))
         finally:
             region.close()
 
 
-async def _answer(region: Region, modelarts: socket.socket, obs: socket.socket, say: Callable[[str], None]) -> None:
-    servers = [_server(region.modelarts_app()), _server(region.obs_app())]
+async def _run_servers(
+    region: Region, modelarts: socket.socket, obs: socket.socket, say: Callable[[str], None]
+) -> None:
+    servers = [_build_server(region.modelarts_app()), _build_server(region.obs_app())]
     tasks = [
         asyncio.create_task(server.serve(sockets=[listener]))
         for server, listener in zip(servers, (modelarts, obs), strict=True)
     ]
     # In the event loop, where it may touch the servers.
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, _end, servers)
+        asyncio.get_running_loop().add_signal_handler(number, _end_servers, servers)
     # uvicorn has no event for this.
     while not all(server.started for server in servers):
         await asyncio.sleep(0.005)
@@ -92,7 +94,7 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _server(app: ASGIApp) -> _Server:
+def _build_server(app: ASGIApp) -> _Server:
     return _Server(
         uvicorn.Config(
             app,
@@ -112,7 +114,7 @@ def _server(app: ASGIApp) -> _Server:
     )
 
 
-def _end(servers: list[_Server]) -> None:
+def _end_servers(servers: list[_Server]) -> None:
     for server in servers:
         server.should_exit = True
 
@@ -132,7 +134,7 @@ def _alone_in(data: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _listening(host: str, port: int, option: str) -> Iterator[socket.socket]:
+def _open_listener(host: str, port: int, option: str) -> Iterator[socket.socket]:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sets TCP_NODELAY only on sockets with this protocol number; else an answer waits 40 ms for an ACK
     with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
@@ -147,6 +149,6 @@ def _listening(host: str, port: int, option: str) -> Iterator[socket.socket]:
         yield listener
 
 
-def _url(listener: socket.socket) -> str:
+def _format_url(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

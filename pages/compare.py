@@ -8,7 +8,7 @@ from pages._ui.leaderboard.board import MIN_COMPARED
 from pages._ui.runs.servers import show_servers
 from pages._ui.runs.validity import show_verdicts
 from pages._ui.shell import saved_views
-from pages._ui.shell.core import cached, core
+from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.downloads import show_report
 from pages._ui.shell.errors import end_page
 from pages._ui.shell.navigation import COMPARE
@@ -18,12 +18,12 @@ saved_views.show_title(COMPARE, t("compare.title"))
 run_ids = parts.choose_runs()
 saved_views.show_missing()
 if len(run_ids) < MIN_COMPARED:
-    row = cached(core().warehouse.run, run_ids[0]) if run_ids else None
+    row = run_cached(core().warehouse.run, run_ids[0]) if run_ids else None
     if row:
         parts.show_scaling(row)
     end_page()
 
-comparison = cached(core().warehouse.compare, tuple(run_ids), parts.choose_compared())
+comparison = run_cached(core().warehouse.compare, tuple(run_ids), parts.choose_compared())
 show_sentences(comparison)
 show_comparability(comparison)
 parts.show_metrics(comparison)

@@ -6,11 +6,11 @@ from pages._ui.configure import clones, draft_list, drafts, form, jump, launch, 
 from pages._ui.configure.findings import show_all
 from pages._ui.series.form import link_to_form
 from pages._ui.shell import url
-from pages._ui.shell.status import heading
+from pages._ui.shell.status import create_heading
 from pages._ui.shell.words import t
 
 drafts.reopen_last()
-heading().title(t("configure.title"))
+create_heading().title(t("configure.title"))
 
 draft_list.show_drafts()
 difference = st.container()
@@ -24,7 +24,7 @@ with difference:
 with left:
     with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
         views = {"form": t("configure.view_form"), "yaml": t("configure.view_yaml")}
-        view = url.choice(st.radio, "view", t("configure.view"), views, views.__getitem__, horizontal=True)
+        view = url.choose_option(st.radio, "view", t("configure.view"), views, views.__getitem__, horizontal=True)
         upstream_import.show_import()
     fields = form.read_form(draft, profile)
     if view == "yaml":

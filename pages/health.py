@@ -5,10 +5,10 @@ import streamlit as st
 from pages._ui.configure.launch import choose_profile
 from pages._ui.shell import health
 from pages._ui.shell.core import core
-from pages._ui.shell.status import heading
+from pages._ui.shell.status import create_heading
 from pages._ui.shell.words import t
 
-heading().title(t("health.title"))
+create_heading().title(t("health.title"))
 health.show_console()
 health.show_audit_link()
 health.show_manifests()

@@ -7,12 +7,12 @@ from pages._ui.home.demo import show_demo_notice, show_demo_offer
 from pages._ui.home.first_steps import show_first_steps
 from pages._ui.home.overview import show_overview
 from pages._ui.shell import saved_views, url
-from pages._ui.shell.core import cached, core
+from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.filters import choose_region, show_rehearsal
 from pages._ui.shell.words import t
 
 url.clear_missing()
-regions = cached(core().warehouse.regions)
+regions = run_cached(core().warehouse.regions)
 with st.container(horizontal=True, vertical_alignment="top", horizontal_alignment="distribute"):
     st.title(t("menu.home"))
     region = choose_region(regions) if regions else None

@@ -4,10 +4,10 @@ import streamlit as st
 
 from pages._ui.imports import import_results
 from pages._ui.imports.earlier_imports import show_imports
-from pages._ui.shell.status import heading
+from pages._ui.shell.status import create_heading
 from pages._ui.shell.words import t
 
-heading().title(t("import_results.title"))
+create_heading().title(t("import_results.title"))
 st.markdown(t("import_results.what"))
 import_results.choose_source()
 if read := import_results.last_read():

@@ -10,7 +10,7 @@ from pages._ui.runs.validity import show_rulesets
 from pages._ui.shell import saved_views
 from pages._ui.shell.core import core
 from pages._ui.shell.downloads import show_results_export
-from pages._ui.shell.errors import end_page, plain
+from pages._ui.shell.errors import end_page, escape_markdown
 from pages._ui.shell.filters import choose_region, filter_bar, show_active_filters, show_rehearsal
 from pages._ui.shell.navigation import LEADERBOARD
 from pages._ui.shell.status import watch_results
@@ -21,7 +21,7 @@ if tv.is_tv():
     with st.container(key=tv.CONTROLS):
         region = choose_region(recorded_regions())
         query = board.choose_board_query(region, "blocks")
-    title.title(f"{t('board.title')} · {plain(region.region)}")
+    title.title(f"{t('board.title')} · {escape_markdown(region.region)}")
     show_rehearsal(region)
     tv.show_tv(replace(query, limit=blocks.BLOCKS))
     end_page()

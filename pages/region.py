@@ -10,7 +10,7 @@ from pages._ui.region.nodes import show_nodes
 from pages._ui.region.resources import show_algorithms, show_engines, show_flavors, show_pools
 from pages._ui.shell import url
 from pages._ui.shell.errors import errors_shown
-from pages._ui.shell.status import heading
+from pages._ui.shell.status import create_heading
 from pages._ui.shell.words import t
 
 # One section at a time: each asks the region, which may take seconds.
@@ -25,11 +25,11 @@ SECTIONS = {
     "jobs": show_region_jobs,
 }
 
-heading().title(t("menu.region"))
+create_heading().title(t("menu.region"))
 profile = choose_profile(resets=["page", "waiting", "subscribed", "path", "after", "organisation", "repository", "q"])
 titles = {section: t(f"region.{section}") for section in SECTIONS}
 resets = ["page", "waiting", "subscribed", "organisation", "repository", "q"]
-show = url.choice(st.radio, "show", t("region.show"), titles, titles.__getitem__, resets=resets, horizontal=True)
+show = url.choose_option(st.radio, "show", t("region.show"), titles, titles.__getitem__, resets=resets, horizontal=True)
 if profile:
     with errors_shown():
         SECTIONS[show](profile)

@@ -9,10 +9,10 @@ from pages._ui.runs import run_list
 from pages._ui.shell.core import core, ledger_answer
 from pages._ui.shell.listing import choose_sort, choose_text
 from pages._ui.shell.navigation import CONFIGURE, REGION, link
-from pages._ui.shell.status import heading, title_tab
+from pages._ui.shell.status import create_heading, title_tab
 from pages._ui.shell.words import t
 
-heading().title(t("runs.title"))
+create_heading().title(t("runs.title"))
 with st.container(horizontal=True, vertical_alignment="bottom"):
     text = choose_text(t("runs.filter"), t("runs.search"))
     sort, descending = choose_sort(list(RunSort), RunSort.LAUNCHED)

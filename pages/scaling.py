@@ -5,7 +5,7 @@ import streamlit as st
 from pages._ui.empty_warehouse import recorded_regions
 from pages._ui.scaling import choice, results
 from pages._ui.shell import saved_views
-from pages._ui.shell.core import cached, core
+from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.errors import end_page
 from pages._ui.shell.filters import (
     choose_folded_facets,
@@ -34,7 +34,7 @@ with left:
 if row is None:
     end_page()
 
-scalings = cached(core().warehouse.scaling, row.configuration)
+scalings = run_cached(core().warehouse.scaling, row.configuration)
 names = choice.curve_names([scaling for scaling in scalings if scaling.points])
 curves = choice.choose_curves(scalings, names)
 if curves:

@@ -24,7 +24,7 @@ from aisbench_core.model import (
 )
 from aisbench_core.model.spec import Frozen
 from aisbench_core.running.diagnosing.cause import Explanation, Situation
-from aisbench_core.running.diagnosing.explaining import RunFacts, explanation, find_cause
+from aisbench_core.running.diagnosing.explaining import RunFacts, build_explanation, find_cause
 from aisbench_core.running.diagnosing.log_clues import find_clues
 from aisbench_core.running.diagnosing.rules import shipped_rules
 from tests import records as a
@@ -87,7 +87,7 @@ def explained(case: Case, folder: Path) -> Explanation:
     run, details = _run(case), _details(case)
     tails = {node: tuple(text.splitlines()[-8:]) for node, text in case.logs.items()}
     facts = RunFacts(run, details, find_clues(files, shipped_rules(), 2026), tails)
-    return explanation(facts, find_cause(facts, shipped_rules()))
+    return build_explanation(facts, find_cause(facts, shipped_rules()))
 
 
 def answer(found: Explanation) -> str:

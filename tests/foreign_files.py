@@ -18,14 +18,14 @@ import duckdb
 
 import aisbench_core
 from aisbench_core.base.errors import AisbenchError
-from aisbench_core.base.messages import verbatim
+from aisbench_core.base.messages import make_verbatim
 from aisbench_core.exchange.mlflow.exporting import MlflowExport
 from aisbench_core.exchange.mlflow.store import REQUIRED
 from aisbench_core.exchange.mlflow.tracking import TrackingServer
 from aisbench_core.exchange.readers.reading import columns_of, read_path
 from aisbench_core.exchange.readers.results import Unread
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.open.reading import reader
+from aisbench_core.warehouse.open.reading import make_reader
 from aisbench_core.warehouse.tables.schema import TABLES
 from tests import records as a
 from tests.mlflow_server import tracking_server
@@ -179,7 +179,7 @@ def _read_warehouse(file: Path, folder: Path) -> str:
 def _make_store(file: Path) -> None:
     warehouse = Warehouse(file.with_suffix(".duckdb"))
     warehouse.record_many([*a.records([8000.0, 8100.0]), with_many_samples("long")])
-    found = reader(warehouse.location)
+    found = make_reader(warehouse.location)
     try:
         with tracking_server(file) as server:
             MlflowExport(found).export(BoardQuery("cn-north-9"), TrackingServer(server.address, {}))
@@ -235,7 +235,7 @@ def _read_store(file: Path, _: Path) -> str:
     results = list(read_path(file))
     told = [repr(list(columns_of(file))), *map(repr, results)]
     if all(isinstance(each, Unread) for each in results):
-        raise AisbenchError(verbatim(f"{results}"))
+        raise AisbenchError(make_verbatim(f"{results}"))
     return "".join(told)
 
 

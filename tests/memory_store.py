@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from aisbench_core.base.errors import CloudNotFound
-from aisbench_core.base.messages import verbatim
+from aisbench_core.base.messages import make_verbatim
 from aisbench_core.cloud.ports import ObjectStat, OnProgress
 from aisbench_core.model import DirectoryEntry, DirectoryPage
 
@@ -31,7 +31,7 @@ class MemoryStore:
 
     def read(self, path: str, start: int = 0) -> bytes:
         if path not in self.contents:
-            raise CloudNotFound(verbatim(f"{path} is not there"), operation=f"read {path}")
+            raise CloudNotFound(make_verbatim(f"{path} is not there"), operation=f"read {path}")
         return self.contents[path][start:]
 
     def read_range(self, path: str, start: int, size: int) -> bytes:
@@ -65,7 +65,7 @@ class MemoryStore:
 
     def location(self, bucket: str) -> str:
         if not any(path.startswith(f"/{bucket}/") for path in self.contents):
-            raise CloudNotFound(verbatim(f"{bucket} is not there"), operation=f"get the region of {bucket}")
+            raise CloudNotFound(make_verbatim(f"{bucket} is not there"), operation=f"get the region of {bucket}")
         return "memory"
 
     def head(self, path: str) -> ObjectStat | None:

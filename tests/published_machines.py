@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from aisbench_core.base.errors import CloudUnavailable, ResultError
-from aisbench_core.base.messages import verbatim
+from aisbench_core.base.messages import make_verbatim
 from aisbench_core.cloud.ports import ObjectStat, ObjectStore
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.run_folders.cache import CacheLocks
@@ -46,7 +46,7 @@ class Bucket(MemoryStore):
 
     def _answer(self) -> None:
         if self.is_away:
-            raise CloudUnavailable(verbatim("no route to host"), operation=verbatim("reach OBS"))
+            raise CloudUnavailable(make_verbatim("no route to host"), operation=make_verbatim("reach OBS"))
 
 
 class Machine:

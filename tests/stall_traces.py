@@ -10,13 +10,13 @@ from aisbench_core.domain.liveness.stalls import (
     Limits,
     Observation,
     Watch,
-    begun,
+    begin_watch,
     due_at,
-    ended,
+    end_watch,
     is_saved,
     limits_of,
     lists_objects,
-    observed,
+    update_watch,
 )
 
 STARTED = datetime(2026, 11, 25, tzinfo=UTC)
@@ -137,7 +137,7 @@ def hanging(each: Configuration, dice: random.Random) -> Trace:
 
 def follow(trace: Trace, limits: Limits) -> Followed:
     """Poll a trace as the follower does, until it ends or, if it hangs, a warning."""
-    watch = begun(_observation(trace, 0.0), STARTED)
+    watch = begin_watch(_observation(trace, 0.0), STARTED)
     found, saved, pause, restarts = Followed(watch), None, POLL_S, list(trace.restarts)
     now = POLL_S
     while now < trace.ends_s:
@@ -147,9 +147,9 @@ def follow(trace: Trace, limits: Limits) -> Followed:
             continue
         if restarts and now >= restarts[0]:
             restarts.pop(0)
-            watch = saved or begun(_observation(trace, now), STARTED)
+            watch = saved or begin_watch(_observation(trace, now), STARTED)
         listed = lists_objects(watch, limits, _time(now))
-        before, watch = watch, observed(watch, _observation(trace, now, listed=listed), limits)
+        before, watch = watch, update_watch(watch, _observation(trace, now, listed=listed), limits)
         saved = saved if is_saved(watch, saved) else watch
         if watch.stalled_at and not before.stalled_at:
             found.warnings += 1
@@ -160,7 +160,7 @@ def follow(trace: Trace, limits: Limits) -> Followed:
         pause = POLL_S if grew else min(2 * pause, SLOWEST_POLL_S)
         due = (due_at(watch, limits) - STARTED).total_seconds()
         now = max(now + POLL_S, min(now + pause, due)) if not watch.stalled_at else now + pause
-    found.watch = ended(watch, _time(trace.ends_s)) if trace.hangs_s is None else watch
+    found.watch = end_watch(watch, _time(trace.ends_s)) if trace.hangs_s is None else watch
     return found
 
 

@@ -33,13 +33,13 @@ class ConsoleLogFormatter(logging.Formatter):
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  # logging's name
         """The line of an entry."""
-        return _escaped(super().formatMessage(record))
+        return _escape_controls(super().formatMessage(record))
 
     def formatException(self, ei: "logging._SysExcInfoType") -> str:  # noqa: N802  # logging's name
         """The lines of a traceback below their entry; of an error of ours, such as a full disk, what it says."""
         if isinstance(ei[1], AisbenchError):
-            return CONTINUED + _escaped(str(ei[1]))
-        return "\n".join(CONTINUED + _escaped(line) for line in super().formatException(ei).split("\n"))
+            return CONTINUED + _escape_controls(str(ei[1]))
+        return "\n".join(CONTINUED + _escape_controls(line) for line in super().formatException(ei).split("\n"))
 
 
 class ConsoleLogFile(RotatingFileHandler):
@@ -57,5 +57,5 @@ class ConsoleLogFile(RotatingFileHandler):
         """Drop lines that a full disk has no room for: reading must still work."""
 
 
-def _escaped(text: str) -> str:
+def _escape_controls(text: str) -> str:
     return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)

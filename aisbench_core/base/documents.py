@@ -15,7 +15,7 @@ from aisbench_core.base import strict_yaml
 from aisbench_core.base.errors import ConfigError, Problem, SpecError
 from aisbench_core.base.messages import Message
 from aisbench_core.base.private_files import file_mode, is_open_to_others
-from aisbench_core.base.value_errors import refusal, value_error
+from aisbench_core.base.value_errors import make_refusal, value_error
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -34,7 +34,7 @@ SECRET_NAME = re.compile(r"(^|[_.-])(ak|sk)$|(?<!\[)key|token|passw|secret|crede
 
 def _with_scheme(address: str) -> str:
     if address and not address.startswith(("https://", "http://")):
-        raise refusal(Message("must begin with https://, such as https://{address}", address=address))
+        raise make_refusal(Message("must begin with https://, such as https://{address}", address=address))
     return address
 
 
@@ -46,7 +46,7 @@ def read_yaml(file: Path) -> dict[str, Any]:
     """A YAML file that holds one mapping. Raises ConfigError, naming the file and the line, if it does not."""
     try:
         stat_now = file.stat()
-        return dict(_parsed(file, stat_now.st_mtime_ns, stat_now.st_size))
+        return dict(_parse_cached(file, stat_now.st_mtime_ns, stat_now.st_size))
     except OSError as error:
         raise ConfigError(Message("{file} cannot be read: {why}", file=file.name, why=error.strerror)) from error
     except UnicodeDecodeError as error:
@@ -54,7 +54,7 @@ def read_yaml(file: Path) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=64)
-def _parsed(file: Path, _changed_ns: int, _size: int) -> dict[str, Any]:
+def _parse_cached(file: Path, _changed_ns: int, _size: int) -> dict[str, Any]:
     """The content of a file. Cached, because parsing is slow and profiles are read at every step of every run."""
     return parse_yaml(file.read_text("utf-8"), file.name)
 
@@ -121,10 +121,10 @@ def parse(model: type[Model], answers: Mapping[str, Any], title: Message) -> Mod
     try:
         return model.model_validate(answers)
     except ValidationError as error:
-        raise SpecError(title, [_problem(model, detail) for detail in error.errors()]) from None
+        raise SpecError(title, [_to_problem(model, detail) for detail in error.errors()]) from None
 
 
-def _problem(model: type[BaseModel], detail: ErrorDetails) -> Problem:
+def _to_problem(model: type[BaseModel], detail: ErrorDetails) -> Problem:
     field = ".".join(str(part) for part in detail["loc"]) or "document"
     if detail["type"] == "extra_forbidden":
         allowed = ", ".join(_part_of(model, detail["loc"][:-1]).model_fields)

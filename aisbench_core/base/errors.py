@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from aisbench_core.base.messages import Hint, Message, joined
+from aisbench_core.base.messages import Hint, Message, join_parts
 
 
 class AisbenchError(Exception):
@@ -56,7 +56,7 @@ class Problem:
             return Message(
                 "{field}: {problem} (found {found})", field=self.field, problem=self.message, found=self.value
             )
-        return joined(": ", [self.field, self.message])
+        return join_parts(": ", [self.field, self.message])
 
     def __str__(self) -> str:
         return str(self.sentence)
@@ -66,8 +66,8 @@ class SpecError(AisbenchError):
     """A spec, profile or manifest has unknown keys, wrong types or values out of range."""
 
     def __init__(self, title: Message, problems: Sequence[Problem], hint: Hint = "") -> None:
-        listed = joined("; ", (problem.sentence for problem in problems))
-        super().__init__(joined(": ", [title, listed]), hint)
+        listed = join_parts("; ", (problem.sentence for problem in problems))
+        super().__init__(join_parts(": ", [title, listed]), hint)
         self.problems = tuple(problems)
 
 
@@ -224,7 +224,7 @@ class CloudError(AisbenchError):
         request = f"request {self.request_id}" if self.request_id else ""
         facts = ", ".join(fact for fact in (status, self.code, request) if fact)
         answer = [self.message, f"[{facts}]"] if facts else [self.message]
-        return joined(": ", [self.operation, joined(" ", answer)])
+        return join_parts(": ", [self.operation, join_parts(" ", answer)])
 
 
 class CloudUnavailable(CloudError):
@@ -263,7 +263,7 @@ class QuotaExceeded(CloudRejected):
 MAX_SHOWN = 60
 
 
-def excerpt(value: object) -> str:
+def clip_value(value: object) -> str:
     """A foreign value for an error: cut, and without characters that a terminal would obey."""
     text = "".join(letter if letter.isprintable() else "?" for letter in str(value)[: MAX_SHOWN + 1])
     return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"

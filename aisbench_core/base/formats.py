@@ -20,7 +20,7 @@ FULL_WIDTH = "\uff0b\uff0d\uff1d\uff20"
 GUARDED = rf"^('*[=+\-@\t\r\n{FULL_WIDTH}])"
 
 
-def guarded(text: str) -> str:
+def guard_cell(text: str) -> str:
     """A text as a cell of CSV that no spreadsheet executes."""
     return f"{GUARD}{text}" if re.match(GUARDED, text) else text
 
@@ -48,7 +48,7 @@ def percent(share: float | None) -> str:
     return MISSING if share is None else f"{decimal(100 * share, PERCENT_DIGITS)} %"
 
 
-def signed(change: float | None, digits: int = 2) -> str:
+def format_change(change: float | None, digits: int = 2) -> str:
     """A relative change: +1.20 % or -3.40 %; what rounds to zero is +0.00 %, never -0.00 %."""
     return MISSING if change is None else f"{round(change * 100, digits) + 0.0:+.{digits}f} %"
 
@@ -59,7 +59,7 @@ def change_digits(change: float) -> int:
     return 1 if share >= 0.05 or not share else min(4, 1 - math.floor(math.log10(share)))
 
 
-def difference(value: float, digits: int = DIGITS) -> str:
+def format_difference(value: float, digits: int = DIGITS) -> str:
     """A difference with its sign: +1,234 or -3.4."""
     return f"{'-' if value < 0 else '+'}{number(abs(value), digits=digits)}" if value else "±0"
 
@@ -71,7 +71,7 @@ def p_value(value: float | None) -> str:
     return "< 0.000001" if value < 1e-6 else f"{value:.3g}"
 
 
-def duration(seconds: float | None) -> str:
+def format_duration(seconds: float | None) -> str:
     """12.3 s, 3 min 20 s, 2 h 5 min."""
     if seconds is None:
         return MISSING
@@ -84,7 +84,7 @@ def duration(seconds: float | None) -> str:
     return f"{hours:,} h {minutes} min"
 
 
-def size(count: int | None) -> str:
+def format_size(count: int | None) -> str:
     """Bytes in binary units: 999 B, 1.5 KiB, 200 MiB."""
     if count is None:
         return MISSING
@@ -96,14 +96,14 @@ def size(count: int | None) -> str:
     return f"{decimal(round(amount, 1))} TiB"
 
 
-def money(amount: float | None, currency: str) -> str:
+def format_money(amount: float | None, currency: str) -> str:
     """1,234.50 CNY."""
     return MISSING if amount is None else f"{amount:,.2f} {currency}"
 
 
 def amounts_text(amounts: Mapping[str, float]) -> str:
     """Money by currency, never added up: 1,234.50 CNY + 3.00 USD."""
-    return " + ".join(money(amount, currency) for currency, amount in amounts.items())
+    return " + ".join(format_money(amount, currency) for currency, amount in amounts.items())
 
 
 def nodes_and_cards(nodes: int | None, cards: int | None) -> str:
@@ -126,7 +126,7 @@ def csv_cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return guarded(value)
+        return guard_cell(value)
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value.isoformat()}Z" if isinstance(value, datetime) else str(value)

@@ -79,7 +79,7 @@ def write_whole(file: Path, content: bytes, mode: int | None = None) -> None:
             os.fsync(out.fileno())
         draft.replace(file)
         sync(file.parent)
-        for left in abandoned(file.parent):
+        for left in find_abandoned(file.parent):
             left.unlink(missing_ok=True)
     except OSError as error:
         with suppress(OSError):
@@ -104,13 +104,13 @@ def draft_of(path: Path) -> Path:
     return path.with_name(f".{path.name}.{_this_host()}.{os.getpid()}.{threading.get_ident()}.new")
 
 
-def abandoned(folder: Path) -> list[Path]:
+def find_abandoned(folder: Path) -> list[Path]:
     """Drafts in a folder, with their WAL files, of dead processes of this machine.
 
     Drafts of other machines, which may share the folder, are left alone: their writers may be alive."""
     named = re.compile(rf"\..+\.{_this_host()}\.(\d+)\.\d+\.new(\.wal)?")
     matches = ((draft, named.fullmatch(draft.name)) for draft in folder.glob(".*.new*"))
-    return [draft for draft, by in matches if by and not _lives(int(by[1]))]
+    return [draft for draft, by in matches if by and not _is_alive(int(by[1]))]
 
 
 def process_name() -> str:
@@ -121,7 +121,7 @@ def process_name() -> str:
 def is_orphan(name: str) -> bool:
     """Whether the process of this machine that a name begins with has ended."""
     by = re.match(rf"{_this_host()}-(\d+)-", name)
-    return by is not None and not _lives(int(by[1]))
+    return by is not None and not _is_alive(int(by[1]))
 
 
 def make_private_folder(folder: Path) -> None:
@@ -182,7 +182,7 @@ def _this_host() -> str:
     return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 
 
-def _lives(process: int) -> bool:
+def _is_alive(process: int) -> bool:
     try:
         os.kill(process, 0)
     except (OverflowError, ProcessLookupError):

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from aisbench_core.base.messages import Message, message_of, plural, verbatim
+from aisbench_core.base.messages import Message, make_verbatim, message_of, plural
 
 
-def refusal(sentence: Message) -> PydanticCustomError:
+def make_refusal(sentence: Message) -> PydanticCustomError:
     """What a validator of ours raises."""
     return PydanticCustomError("ours", "{text}", {"text": sentence})
 
@@ -19,7 +19,7 @@ def value_error(error: ErrorDetails) -> Message:
         return _PLAIN[kind]
     if kind in _WITH_VALUES:
         return _WITH_VALUES[kind](**context)
-    return verbatim(error["msg"][:1].lower() + error["msg"][1:])
+    return make_verbatim(error["msg"][:1].lower() + error["msg"][1:])
 
 
 # By pydantic's own names.
@@ -47,7 +47,7 @@ _COLLECTIONS: Mapping[str, Message] = {
 }
 
 
-def _number(value: object) -> object:
+def _to_number(value: object) -> object:
     """As pydantic writes it: 1.0 is 1."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
@@ -65,10 +65,10 @@ def _too_short(field_type: str, min_length: int, actual_length: int) -> Message:
 _WITH_VALUES: Mapping[str, Callable[..., Message]] = {
     "ours": message_of,
     "value_error": lambda error: Message("value error, {error}", error=message_of(error.args[0] if error.args else "")),
-    "greater_than_equal": lambda ge: Message("input should be greater than or equal to {limit}", limit=_number(ge)),
-    "greater_than": lambda gt: Message("input should be greater than {limit}", limit=_number(gt)),
-    "less_than_equal": lambda le: Message("input should be less than or equal to {limit}", limit=_number(le)),
-    "less_than": lambda lt: Message("input should be less than {limit}", limit=_number(lt)),
+    "greater_than_equal": lambda ge: Message("input should be greater than or equal to {limit}", limit=_to_number(ge)),
+    "greater_than": lambda gt: Message("input should be greater than {limit}", limit=_to_number(gt)),
+    "less_than_equal": lambda le: Message("input should be less than or equal to {limit}", limit=_to_number(le)),
+    "less_than": lambda lt: Message("input should be less than {limit}", limit=_to_number(lt)),
     "enum": lambda expected: Message("input should be {expected}", expected=expected),
     "literal_error": lambda expected: Message("input should be {expected}", expected=expected),
     "string_pattern_mismatch": lambda pattern: Message("string should match pattern '{pattern}'", pattern=pattern),

@@ -30,11 +30,11 @@ class Clouds:
         with self._guard:
             opened = self._opened.get((profile, chosen_api))
             if opened is None or opened[:2] != (loaded, keys):
-                opened = (loaded, keys, self._open(loaded, keys, chosen_api))
+                opened = (loaded, keys, self._open_cloud(loaded, keys, chosen_api))
                 self._opened[profile, chosen_api] = opened
             return opened[2]
 
-    def _open(self, profile: Profile, keys: Credentials, api: Api) -> Cloud:
+    def _open_cloud(self, profile: Profile, keys: Credentials, api: Api) -> Cloud:
         # The SDKs take a second to load, which commands that only read results should not pay.
         from aisbench_core.cloud.modelarts_package.sdk_v1_calls import SdkV1Calls
         from aisbench_core.cloud.modelarts_package.service import ModelArtsSdk

@@ -44,11 +44,11 @@ class JobPages:
 
     def find(self, name: str) -> JobStatus | None:
         """The newest job with exactly this name, or None."""
-        return next(self._named(name), None)
+        return next(self._find_named(name), None)
 
     def named(self, name: str) -> Sequence[JobStatus]:
         """Every job with exactly this name, newest first."""
-        return list(self._named(name))
+        return list(self._find_named(name))
 
     def status(self, job_ids: Iterable[str], since: datetime) -> Mapping[str, JobStatus]:
         """The jobs that are among the newest ones, by id."""
@@ -61,7 +61,7 @@ class JobPages:
         newest = islice(self._newest_first(Message("list active jobs"), [active]), ACTIVE_PAGES)
         return [job for page in newest for job in page if not job.has_ended]
 
-    def _named(self, name: str) -> Iterator[JobStatus]:
+    def _find_named(self, name: str) -> Iterator[JobStatus]:
         # The API has no filter for equality.
         like = JobFilter("name", "like", (name,))
         newest = self._newest_first(Message("find job {name}", name=name), [like])
@@ -82,10 +82,10 @@ class JobPages:
                     return second
             return self._search(operation, number * self._step, filters)
 
-        return pages(page, PAGE)
+        return iter_pages(page, PAGE)
 
 
-def pages(page: Callable[[int], Sequence[Item]], size: int, most: int = MOST_PAGES) -> Iterator[Sequence[Item]]:
+def iter_pages(page: Callable[[int], Sequence[Item]], size: int, most: int = MOST_PAGES) -> Iterator[Sequence[Item]]:
     """`page(0)`, `page(1)`, … until one has less than `size` items. A page is requested when the caller wants it."""
     for number in range(most):
         items = page(number)

@@ -44,7 +44,7 @@ class Caller:
 
         `service` and `endpoint`: of another service of the cloud, which is signed and sent alike."""
         address = endpoint or profile.training_endpoint
-        self.sdk = _open(profile, credentials, request_seconds, address)
+        self.sdk = _open_client(profile, credentials, request_seconds, address)
         self._refusals = Refusals(service, address, credentials)
 
     def request(
@@ -83,14 +83,14 @@ class Caller:
         except (SdkException, OSError) as error:  # the SDK lets some errors of `requests` through; they are OSErrors
             raise self._refusals.unreachable(operation, error) from error
         else:
-            return self._parsed(operation, reply, parse)
+            return self._parse_reply(operation, reply, parse)
         raise refusal  # outside `except`: the SDK's error may contain the access key, so no traceback may show it
 
     def refused(self, operation: Message, status: int | None, code: object, message: object) -> CloudError:
         """The error for a refusal with a status of success."""
         return self._refusals.refused(operation, status, str(code or ""), str(message or ""), "")
 
-    def _parsed(self, operation: Message, reply: Any, parse: Callable[[Any], Value]) -> Value:
+    def _parse_reply(self, operation: Message, reply: Any, parse: Callable[[Any], Value]) -> Value:
         text = reply.raw_content.decode("utf-8", "replace")
         try:
             content = json.loads(text) if text.strip() else {}
@@ -138,7 +138,7 @@ class _Pause(BackoffStrategy):  # type: ignore[misc]  # the SDK has no types
         return PAUSE_MS
 
 
-def _open(profile: Profile, credentials: Credentials, request_seconds: float, address: str) -> JsonClient:
+def _open_client(profile: Profile, credentials: Credentials, request_seconds: float, address: str) -> JsonClient:
     logger = logging.getLogger(f"HuaweiCloud-SDK-{JsonClient.__name__}")
     if not logger.handlers:  # otherwise Python prints the SDK's log messages, about errors that we raise anyway
         logger.addHandler(logging.NullHandler())

@@ -76,20 +76,20 @@ def probe(address: str, proxy: Proxy | None, trust: ssl.SSLContext, seconds: flo
 
     Raises OSError or http.client.HTTPException when it does not answer."""
     try:
-        return _get(address, proxy, trust, seconds, clock)
+        return _get_root(address, proxy, trust, seconds, clock)
     except ssl.SSLCertVerificationError as error:
         any_trust = ssl.create_default_context()
         any_trust.check_hostname = False
         any_trust.verify_mode = ssl.CERT_NONE
-        result = _get(address, proxy, any_trust, seconds, clock)
+        result = _get_root(address, proxy, any_trust, seconds, clock)
         return ServerProbe(result.seconds, result.ahead, None, error.verify_message or str(error))
 
 
-def _get(address: str, proxy: Proxy | None, trust: ssl.SSLContext, seconds: float, clock: Clock) -> ServerProbe:
-    connection = _connection(address, proxy, trust, seconds)
+def _get_root(address: str, proxy: Proxy | None, trust: ssl.SSLContext, seconds: float, clock: Clock) -> ServerProbe:
+    connection = _make_connection(address, proxy, trust, seconds)
     try:
         connection.connect()
-        expires = _expiry(connection.sock)
+        expires = _read_expiry(connection.sock)
         # Both: the clock may be set meanwhile, and only it is comparable with the Date header.
         start, began = time.perf_counter(), clock()
         connection.request("GET", "/", headers={"User-Agent": "aisbench-console"})
@@ -100,7 +100,9 @@ def _get(address: str, proxy: Proxy | None, trust: ssl.SSLContext, seconds: floa
     return ServerProbe(took, seconds_ahead(date, began + timedelta(seconds=took / 2)), expires)
 
 
-def _connection(address: str, proxy: Proxy | None, trust: ssl.SSLContext, seconds: float) -> http.client.HTTPConnection:
+def _make_connection(
+    address: str, proxy: Proxy | None, trust: ssl.SSLContext, seconds: float
+) -> http.client.HTTPConnection:
     parts = split(address)
     host, port = parts.hostname or "", parts.port or PORTS.get(parts.scheme, 443)
     first = (proxy.host, proxy.port) if proxy else (host, port)
@@ -114,7 +116,7 @@ def _connection(address: str, proxy: Proxy | None, trust: ssl.SSLContext, second
     return connection
 
 
-def _expiry(sock: object) -> datetime | None:
+def _read_expiry(sock: object) -> datetime | None:
     if not isinstance(sock, ssl.SSLSocket):
         return None
     # {} for a certificate that was not verified: `ssl` does not parse it then.

@@ -16,7 +16,7 @@ from aisbench_core.base.errors import (
     JobNameTaken,
     QuotaExceeded,
 )
-from aisbench_core.base.messages import Hint, Message, joined
+from aisbench_core.base.messages import Hint, Message, join_parts
 from aisbench_core.config.credentials import Credentials
 
 LONGEST_MESSAGE = 300
@@ -65,11 +65,11 @@ _CLOCK = Message("this machine's clock is more than 15 minutes off: set it")
 _AGAIN = Message("runs retry automatically; try anything else again later")
 
 
-def _retried(reason: Message) -> Message:
-    return joined("; ", [reason, _AGAIN])
+def _add_retry_hint(reason: Message) -> Message:
+    return join_parts("; ", [reason, _AGAIN])
 
 
-_INTERNAL_ERROR = _retried(Message("the service has an internal error"))
+_INTERNAL_ERROR = _add_retry_hint(Message("the service has an internal error"))
 
 # By error: the hint, the codes that it is for, and the statuses.
 _ROWS: Mapping[type[CloudError], Sequence[tuple[Hint, str, Iterable[int]]]] = {
@@ -97,14 +97,14 @@ _ROWS: Mapping[type[CloudError], Sequence[tuple[Hint, str, Iterable[int]]]] = {
         (Message("wait for other jobs to end, delete old ones, or ask for a higher quota"), "0118 2815", ()),
     ],
     CloudUnavailable: [
-        (_retried(Message("too many requests")), "SlowDown 2799", (429,)),
+        (_add_retry_hint(Message("too many requests")), "SlowDown 2799", (429,)),
         (_INTERNAL_ERROR, "2950 2951 2952 2953 2954 2955 2956 2957 2958 2959", ()),
         (
-            _retried(Message("the data was damaged in transit, or changed while it was read")),
+            _add_retry_hint(Message("the data was damaged in transit, or changed while it was read")),
             "BadDigest IncompleteBody",
             (),
         ),
-        (_retried(Message("another operation was in progress")), "OperationAborted 2878", ()),
+        (_add_retry_hint(Message("another operation was in progress")), "OperationAborted 2878", ()),
         (_AGAIN, "RequestTimeout ServiceUnavailable InternalError", (408, 425)),
         (Message("a proxy requires authentication: check HTTPS_PROXY and NO_PROXY"), "", (407,)),
     ],
@@ -187,7 +187,7 @@ class Refusals:
 
     def refused(self, operation: str, status: int | None, code: str, message: str, request_id: str) -> CloudError:
         row = row_for(status, code)
-        reason = self._sentence(message) or _phrase(status)
+        reason = self._clean_text(message) or _get_phrase(status)
         sentence = Message("{place} refused it: {reason}", place=self._service, reason=reason)
         return row.error(sentence, operation=operation, status=status, code=code, request_id=request_id, hint=row.hint)
 
@@ -201,7 +201,7 @@ class Refusals:
         message = Message(
             "the connection to {place} failed: {reason}",
             place=self._service,
-            reason=ours or self._sentence(text) or type(error).__name__,
+            reason=ours or self._clean_text(text) or type(error).__name__,
         )
         return CloudUnavailable(message, operation=operation, hint=_AGAIN)
 
@@ -209,17 +209,17 @@ class Refusals:
         """The error for an answer that is not the cloud's, but often a proxy's or a sign-in page.
 
         It counts as unavailable, so that a running job is not given up because of it."""
-        answer = text if isinstance(text, Message) else self._sentence(text)
+        answer = text if isinstance(text, Message) else self._clean_text(text)
         message = Message(
             "{place} sent an unexpected answer: {found}", place=self._service, found=answer or Message("nothing")
         )
         hint = Message("check the profile's addresses and the proxy")
         return CloudUnavailable(message, operation=operation, status=status, hint=hint)
 
-    def _sentence(self, text: str) -> str:
+    def _clean_text(self, text: str) -> str:
         for secret in self._secrets:
             text = text.replace(secret, "…")
-        return _web_page(text) or _shortened(text, LONGEST_MESSAGE)
+        return _web_page(text) or _shorten_text(text, LONGEST_MESSAGE)
 
 
 def _web_page(text: str) -> Message | None:
@@ -230,15 +230,15 @@ def _web_page(text: str) -> Message | None:
     title, closed, _ = text[opened.end() : MOST_HTML].partition("</") if opened else ("", "", "")
     if not closed:
         return Message("a web page")
-    return Message('a web page titled "{title}"', title=_shortened(_TAG.sub("", title), LONGEST_TITLE))
+    return Message('a web page titled "{title}"', title=_shorten_text(_TAG.sub("", title), LONGEST_TITLE))
 
 
-def _shortened(text: str, most: int) -> str:
+def _shorten_text(text: str, most: int) -> str:
     words = " ".join(text.split())
     return words if len(words) <= most else words[: most - 1] + "…"
 
 
-def _phrase(status: int | None) -> str:
+def _get_phrase(status: int | None) -> str:
     try:
         return HTTPStatus(status or 0).phrase.lower()
     except ValueError:

@@ -97,7 +97,7 @@ class OfferedFlavors:
     def store(self, profile: Profile, flavors: tuple[Flavor, ...]) -> None:
         """Store what the profile's region offers; nothing is written if that has not changed."""
         entry = {**_region_key(profile), "flavors": [asdict(flavor) for flavor in flavors]}
-        stored = self._read()
+        stored = self._read_stored()
         if stored.get(profile.name) != entry:
             text = json.dumps({**stored, profile.name: entry}, ensure_ascii=False, indent=1)
             with suppress(AisbenchError, OSError):  # a cache: a full disk is reported by what must be stored
@@ -105,13 +105,13 @@ class OfferedFlavors:
 
     def of(self, profile: Profile) -> tuple[Flavor, ...]:
         """What the profile's region offered; empty if it never answered, or if the profile names another region now."""
-        entry = self._read().get(profile.name)
+        entry = self._read_stored().get(profile.name)
         if isinstance(entry, dict) and _region_key(profile).items() <= entry.items():
             with suppress(KeyError, TypeError):
                 return tuple(Flavor(**values) for values in entry["flavors"])
         return ()
 
-    def _read(self) -> dict[str, Any]:
+    def _read_stored(self) -> dict[str, Any]:
         try:
             stored = json.loads(self._file.read_bytes())
         except (OSError, ValueError):

@@ -17,21 +17,21 @@ class WithoutAlgorithms:
         return None
 
     def algorithm(self, algorithm_id: str) -> Algorithm:
-        _refuse()
+        _refuse_algorithms()
 
     def create_algorithm(self, job: JobRequest) -> Algorithm:
-        _refuse()
+        _refuse_algorithms()
 
     def delete_algorithm(self, algorithm_id: str) -> None:
-        _refuse()
+        _refuse_algorithms()
 
     def subscribed_algorithms(self) -> Sequence[SubscribedAlgorithm] | None:
         return None
 
     def subscribed_versions(self, subscription_id: str) -> Sequence[SubscribedAlgorithm]:
-        _refuse()
+        _refuse_algorithms()
 
 
-def _refuse() -> NoReturn:
+def _refuse_algorithms() -> NoReturn:
     message = Message("the API of this profile has no algorithms")
     raise CloudRejected(message, hint=Message("use a profile with api v2"), operation=Message("use algorithms"))

@@ -42,7 +42,7 @@ def require_permission(address: str, allowed: bool) -> None:
 
 def is_loopback(address: str) -> bool:
     """Whether only this machine can reach an address: 127.0.0.0/8, ::1 or localhost."""
-    ip = _ip(address)
+    ip = _parse_ip(address)
     if ip is None:
         return address == "localhost"
     mapped = ip.ipv4_mapped if isinstance(ip, ipaddress.IPv6Address) else None
@@ -111,7 +111,7 @@ class ConsoleNames:
             return False
         # DNS rebinding needs a foreign name: IP addresses and this machine's name are safe.
         own = (self.address.lower(), socket.gethostname().lower())
-        return origin.name in own or (is_wildcard(self.address) and _ip(origin.name) is not None)
+        return origin.name in own or (is_wildcard(self.address) and _parse_ip(origin.name) is not None)
 
     def is_own_page(self, origin: str, scheme: str, host: str) -> bool:
         """Whether a page of this origin is the console's, for a request with this scheme and Host."""
@@ -121,7 +121,7 @@ class ConsoleNames:
         return page in (WebOrigin.of(scheme, host), self.proxy)
 
 
-def _ip(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def _parse_ip(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
         return ipaddress.ip_address(address)
     except ValueError:

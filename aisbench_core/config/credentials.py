@@ -41,20 +41,20 @@ def find_credentials(settings: Settings, profile: Profile, environment: Mapping[
     environ = process_environment() if environment is None else environment
     if profile.credentials_file:
         file = settings.data_dir / Path(profile.credentials_file).expanduser()
-        return _credentials(read_private(file), file.name)
+        return _parse_credentials(read_private(file), file.name)
     for start in ("AISBENCH", "HUAWEICLOUD_SDK"):
         if environ.get(f"{start}_AK") and environ.get(f"{start}_SK"):
             names = {"access_key": "AK", "secret_key": "SK", "security_token": "SECURITY_TOKEN"}
             keys = {name: environ.get(f"{start}_{variable}") for name, variable in names.items()}
-            return _credentials(keys, f"{start}_AK")
+            return _parse_credentials(keys, f"{start}_AK")
     if settings.credentials_path.exists():
         stored = read_private(settings.credentials_path).get(profile.name)
         keys = {name: value for name, value in stored.items() if name != SECRETS} if isinstance(stored, dict) else {}
         if keys:
-            return _credentials(keys, settings.credentials_path.name)
+            return _parse_credentials(keys, settings.credentials_path.name)
     secrets = _streamlit_secrets().get(profile.name)
     if isinstance(secrets, dict):
-        return _credentials(secrets, "secrets.toml")
+        return _parse_credentials(secrets, "secrets.toml")
     raise ConfigError(
         Message("no keys were found for profile {profile}", profile=profile.name),
         Message("set AISBENCH_AK and AISBENCH_SK, or write data/credentials.yaml with mode 0600"),
@@ -65,14 +65,14 @@ def find_password(settings: Settings, store: str, environment: Mapping[str, str]
     """PostgreSQL's password of a team's `ledger` or `warehouse`: `AISBENCH_<STORE>_PASSWORD`, or in the credentials.
 
     Empty when there is neither: PostgreSQL's own client may know it. Raises ConfigError if others can read the file."""
-    return _secret(settings, f"AISBENCH_{store.upper()}_PASSWORD", store, "password", environment)
+    return _read_secret(settings, f"AISBENCH_{store.upper()}_PASSWORD", store, "password", environment)
 
 
 def find_client_secret(settings: Settings, environment: Mapping[str, str] | None = None) -> SecretStr:
     """The console's secret at the OpenID Connect provider: `AISBENCH_OIDC_CLIENT_SECRET`, or `oidc` in the credentials.
 
     Raises ConfigError without one, or if others can read the file."""
-    if not (found := _secret(settings, "AISBENCH_OIDC_CLIENT_SECRET", "oidc", "client_secret", environment)):
+    if not (found := _read_secret(settings, "AISBENCH_OIDC_CLIENT_SECRET", "oidc", "client_secret", environment)):
         raise ConfigError(
             Message("identity: oidc needs the client secret that the provider gave to the console"),
             Message("set AISBENCH_OIDC_CLIENT_SECRET, or write it to data/credentials.yaml with mode 0600"),
@@ -80,7 +80,9 @@ def find_client_secret(settings: Settings, environment: Mapping[str, str] | None
     return SecretStr(found)
 
 
-def _secret(settings: Settings, variable: str, section: str, key: str, environment: Mapping[str, str] | None) -> str:
+def _read_secret(
+    settings: Settings, variable: str, section: str, key: str, environment: Mapping[str, str] | None
+) -> str:
     """A variable, or a key of a section of the credentials; empty when there is neither."""
     stored: Any = (process_environment() if environment is None else environment).get(variable, "")
     if not stored and settings.credentials_path.exists():
@@ -102,5 +104,5 @@ def _streamlit_secrets() -> dict[str, Any]:
     return section if isinstance(section, dict) else {}
 
 
-def _credentials(answers: Mapping[str, Any], source: str) -> Credentials:
+def _parse_credentials(answers: Mapping[str, Any], source: str) -> Credentials:
     return parse_private(Credentials, {**answers, "source": source}, Message("credentials ({source})", source=source))

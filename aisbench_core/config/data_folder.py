@@ -31,7 +31,7 @@ def prepare_data_folder(settings: Settings) -> None:
             Message("make it readable for this user, or set AISBENCH_DATA_DIR"),
         )
     if not _is_for_a_group(folder):
-        _restrict(folder)
+        _restrict_access(folder)
     restrict_access(_own_paths(settings))
 
 
@@ -66,7 +66,7 @@ def _is_for_a_group(folder: Path) -> bool:
     return is_shared(folder) and (os.geteuid() == 0 or folder.stat().st_uid != os.geteuid())
 
 
-def _restrict(folder: Path) -> None:
+def _restrict_access(folder: Path) -> None:
     # Not a shared folder that was configured by mistake: /tmp, the root, a home directory.
     facts = folder.stat()
     ours = facts.st_uid == os.geteuid() and folder not in (Path.home(), Path(folder.anchor))

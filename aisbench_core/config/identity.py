@@ -5,7 +5,7 @@ from enum import StrEnum
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from aisbench_core.base.messages import Message
-from aisbench_core.base.value_errors import refusal
+from aisbench_core.base.value_errors import make_refusal
 from aisbench_core.model import Role
 
 LOOPBACK = r"(127\.0\.0\.1|localhost|\[::1\])"
@@ -25,25 +25,25 @@ class Identity(StrEnum):
     OIDC = "oidc"
 
 
-def networks(text: str) -> tuple[Network, ...]:
+def parse_networks(text: str) -> tuple[Network, ...]:
     """Addresses and networks that are separated by commas. Raises ValueError."""
     return tuple(ip_network(part.strip()) for part in text.split(",") if part.strip())
 
 
-def roles(text: str) -> Mapping[str, Role]:
+def parse_roles(text: str) -> Mapping[str, Role]:
     """`group=role`, separated by commas. Raises ValueError."""
     pairs = (part.rpartition("=") for part in text.split(",") if part.strip())
     return {group.strip(): Role(role.strip()) for group, _, role in pairs}
 
 
-def checked(parse: Callable[[str], object]) -> Callable[[str], str]:
+def make_validator(parse: Callable[[str], object]) -> Callable[[str], str]:
     """A validator for a text that is parsed again when it is needed."""
 
     def check(text: str) -> str:
         try:
             parse(text)
         except ValueError as error:
-            raise refusal(Message("cannot be read: {why}", why=str(error))) from None
+            raise make_refusal(Message("cannot be read: {why}", why=str(error))) from None
         return text
 
     return check

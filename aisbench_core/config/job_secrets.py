@@ -11,7 +11,7 @@ from typing import overload
 
 from aisbench_core.base.documents import read_private
 from aisbench_core.base.errors import AisbenchError, ConfigError
-from aisbench_core.base.messages import Message, verbatim
+from aisbench_core.base.messages import Message, make_verbatim
 from aisbench_core.config.credentials import SECRETS
 from aisbench_core.config.settings import Settings, environment
 
@@ -35,7 +35,7 @@ class JobSecrets:
     def value(self, profile: str, name: str) -> str:
         """The value of one variable. Raises ConfigError."""
         variable = PREFIX + name
-        value = environment().get(variable) or self._stored(profile).get(name)
+        value = environment().get(variable) or self._read_stored(profile).get(name)
         if value is None or value == "":
             where = Message(
                 "the secret {name} has no value, neither as {variable} nor in data/credentials.yaml under "
@@ -65,7 +65,7 @@ class JobSecrets:
                 available.append(self.value(profile, name))
         return available
 
-    def _stored(self, profile: str) -> Mapping[str, object]:
+    def _read_stored(self, profile: str) -> Mapping[str, object]:
         file = self.settings.credentials_path
         section = read_private(file).get(profile) if file.exists() else None
         stored = section.get(SECRETS) if isinstance(section, dict) else None
@@ -83,32 +83,32 @@ def masked_errors(values: Collection[str]) -> Iterator[None]:
     try:
         yield
     except AisbenchError as error:
-        error.message = masked(error.message, values)
-        error.hint = masked(error.hint, values) if error.hint else ""
+        error.message = mask_secrets(error.message, values)
+        error.hint = mask_secrets(error.hint, values) if error.hint else ""
         error.args = (error.message,)
         raise error from None
     except Exception as error:
-        text = masked(f"{type(error).__name__}: {error}", values)
+        text = mask_secrets(f"{type(error).__name__}: {error}", values)
         raise RuntimeError(text).with_traceback(error.__traceback__) from None
 
 
 @overload
-def masked(text: Message, values: Collection[str]) -> Message: ...
+def mask_secrets(text: Message, values: Collection[str]) -> Message: ...
 @overload
-def masked(text: str, values: Collection[str]) -> str: ...
-def masked(text: str, values: Collection[str]) -> str:
+def mask_secrets(text: str, values: Collection[str]) -> str: ...
+def mask_secrets(text: str, values: Collection[str]) -> str:
     """The text with these values masked, in any quoting, and with a truncated value at its end masked.
 
     A Message stays one; if a secret spans several of its values, only its English text is left."""
     if not isinstance(text, Message):
-        return _masked(text, values)
-    done = text.with_texts(lambda value: _masked(value, values))
-    whole = _masked(str(done), values)
-    return done if whole == done else verbatim(whole)
+        return _mask_values(text, values)
+    done = text.with_texts(lambda value: _mask_values(value, values))
+    whole = _mask_values(str(done), values)
+    return done if whole == done else make_verbatim(whole)
 
 
-def _masked(text: str, values: Collection[str]) -> str:
-    forms = sorted({form for value in values for form in _forms(value)}, key=len, reverse=True)
+def _mask_values(text: str, values: Collection[str]) -> str:
+    forms = sorted({form for value in values for form in _iterate_forms(value)}, key=len, reverse=True)
     for form in forms:
         text = text.replace(form, MASK)
     *cut_off, rest = text.split("…")
@@ -125,7 +125,7 @@ def _without_start(text: str, forms: Sequence[str]) -> str:
 def byte_forms(values: Collection[str]) -> list[bytes]:
     """The values as they may appear in a log, longest first; without short ones, which are parts of other words."""
     long_values = (value for value in values if len(value) >= FEWEST_LETTERS)
-    forms = {form.encode(errors="surrogateescape") for value in long_values for form in _forms(value)}
+    forms = {form.encode(errors="surrogateescape") for value in long_values for form in _iterate_forms(value)}
     return sorted(forms, key=len, reverse=True)
 
 
@@ -141,7 +141,7 @@ def masked_bytes(content: bytes, forms: Sequence[bytes]) -> bytes:
     return content
 
 
-def _forms(value: str) -> Iterator[str]:
+def _iterate_forms(value: str) -> Iterator[str]:
     quoted = (value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], repr(value)[1:-1])
     for form in quoted:
         yield from (variant for variant in (form, " ".join(form.split())) if variant)

@@ -49,11 +49,11 @@ def save_keys(settings: Settings, profile: str, keys: Credentials, replace: bool
             Message("{file} has other keys for profile {profile!r}", file=file.name, profile=profile),
             Message("agree to replace them, or remove them"),
         )
-    write_whole(file, _with(file, stored, profile, entry).encode())
+    write_whole(file, _replace_entry(file, stored, profile, entry).encode())
     return True
 
 
-def _with(file: Path, stored: dict[str, Any], profile: str, entry: dict[str, Any]) -> str:
+def _replace_entry(file: Path, stored: dict[str, Any], profile: str, entry: dict[str, Any]) -> str:
     """The file's text with this entry; comments in the file are preserved if possible."""
     wanted = stored | {profile: entry}
     before = file.read_text("utf-8").rstrip("\n") if stored else ""

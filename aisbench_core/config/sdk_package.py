@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-from aisbench_core.base.messages import Message, verbatim
+from aisbench_core.base.messages import Message, make_verbatim
 from aisbench_core.config.settings import HOME, Profile
 
 PACKAGE = "modelarts"
@@ -42,17 +42,17 @@ def installed_version(profile: Profile) -> str:
 
 def package_path(profile: Profile) -> Message:
     """Where the package is searched, as a text."""
-    return verbatim(profile.sdk_venv) if profile.sdk_venv else Message("the console's own environment")
+    return make_verbatim(profile.sdk_venv) if profile.sdk_venv else Message("the console's own environment")
 
 
 def python_of(profile: Profile) -> str:
     """The Python executable that can import it."""
-    return str(_venv(profile) / "bin" / "python") if profile.sdk_venv else sys.executable
+    return str(_get_venv(profile) / "bin" / "python") if profile.sdk_venv else sys.executable
 
 
 def _in_venv(profile: Profile, pattern: str) -> Iterator[Path]:
-    return _venv(profile).glob(f"lib/python3*/site-packages/{pattern}")
+    return _get_venv(profile).glob(f"lib/python3*/site-packages/{pattern}")
 
 
-def _venv(profile: Profile) -> Path:
+def _get_venv(profile: Profile) -> Path:
     return HOME / Path(profile.sdk_venv).expanduser()

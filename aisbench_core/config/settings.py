@@ -17,8 +17,16 @@ from aisbench_core.base.documents import Address, parse, read_yaml
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Message
 from aisbench_core.base.messages.file_names import readable_name
-from aisbench_core.base.value_errors import refusal
-from aisbench_core.config.identity import HEADER_NAME, ISSUER, Identity, Network, checked, networks, roles
+from aisbench_core.base.value_errors import make_refusal
+from aisbench_core.config.identity import (
+    HEADER_NAME,
+    ISSUER,
+    Identity,
+    Network,
+    make_validator,
+    parse_networks,
+    parse_roles,
+)
 from aisbench_core.model import Api, Frozen, Role
 
 _PACKAGES = Path(__file__).resolve().parents[2]
@@ -54,11 +62,11 @@ Folder = Annotated[Path, AfterValidator(_from_home)]
 
 def _obs_directory(text: str) -> str:
     if text and not re.fullmatch(r"obs://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9._=-]+)*/?", text):
-        raise refusal(Message("must be obs://bucket/prefix"))
+        raise make_refusal(Message("must be obs://bucket/prefix"))
     return text
 
 
-def _folders(text: str) -> tuple[Path, ...]:
+def _parse_folders(text: str) -> tuple[Path, ...]:
     return tuple(Path(part.strip()) for part in text.split(",") if part.strip())
 
 
@@ -87,7 +95,7 @@ class Settings(Frozen):
     identity: Annotated[Identity, Field(description="How the console identifies people.")] = Identity.NONE
     trusted_proxies: Annotated[
         str,
-        AfterValidator(checked(networks)),
+        AfterValidator(make_validator(parse_networks)),
         Field(description="Addresses or networks of that proxy, with commas."),
     ] = ""
     identity_user_header: Annotated[str, Field(pattern=HEADER_NAME, description="Its header with the name.")] = (
@@ -109,7 +117,7 @@ class Settings(Frozen):
     oidc_amr_values: Annotated[str, Field(description="Required amr values, separated by spaces.")] = ""
     group_roles: Annotated[
         str,
-        AfterValidator(checked(roles)),
+        AfterValidator(make_validator(parse_roles)),
         Field(description="Roles of groups, such as lab-admins=admin, perf=engineer."),
     ] = ""
     session_idle_minutes: Annotated[int, Field(ge=1, le=10080, description="An idle session ends after this.")] = 480
@@ -205,17 +213,17 @@ class Settings(Frozen):
     def _without_data(cls, text: str, info: ValidationInfo) -> str:
         """A job can print what may be launched."""
         data = Path(info.data.get("data_dir", HOME / "data")).resolve()
-        for folder in _folders(text):
+        for folder in _parse_folders(text):
             if not folder.is_absolute():
-                raise refusal(Message("must be absolute paths, separated by commas"))
+                raise make_refusal(Message("must be absolute paths, separated by commas"))
             if data.is_relative_to(folder.resolve()) or folder.resolve().is_relative_to(data):
-                raise refusal(Message("must not hold the data folder, or lie in it: jobs could print its keys"))
+                raise make_refusal(Message("must not hold the data folder, or lie in it: jobs could print its keys"))
         return text
 
     @property
     def shared_code(self) -> tuple[Path, ...]:
         """Further folders whose code everybody who may launch may launch."""
-        return _folders(self.code_folders)
+        return _parse_folders(self.code_folders)
 
     @property
     def summaries_most_bytes(self) -> int:
@@ -230,12 +238,12 @@ class Settings(Frozen):
     @property
     def proxy_networks(self) -> tuple[Network, ...]:
         """Where the proxy that says who somebody is connects from."""
-        return networks(self.trusted_proxies)
+        return parse_networks(self.trusted_proxies)
 
     @property
     def roles_of_groups(self) -> Mapping[str, Role]:
         """The role that each group of the sign-in gives."""
-        return roles(self.group_roles)
+        return parse_roles(self.group_roles)
 
     @property
     def has_team_ledger(self) -> bool:
@@ -300,12 +308,12 @@ class Profile(Frozen):
     @property
     def training_endpoint(self) -> str:
         """The ModelArts address."""
-        return self.modelarts_endpoint or self._public("modelarts")
+        return self.modelarts_endpoint or self._build_address("modelarts")
 
     @property
     def registry_endpoint(self) -> str:
         """The address of SWR; empty where it is not known."""
-        return self.swr_endpoint or (self._public("swr-api") if self._is_public else "")
+        return self.swr_endpoint or (self._build_address("swr-api") if self._is_public else "")
 
     def job_page(self, job_id: str) -> str:
         """A job's page in the cloud's console, with its CloudShell; empty where that console is not known."""
@@ -316,9 +324,9 @@ class Profile(Frozen):
     @property
     def _is_public(self) -> bool:
         """Whether the region is one of the public cloud, so that its other addresses follow from its name."""
-        return self.training_endpoint.rstrip("/") == self._public("modelarts")
+        return self.training_endpoint.rstrip("/") == self._build_address("modelarts")
 
-    def _public(self, service: str) -> str:
+    def _build_address(self, service: str) -> str:
         return f"https://{service}.{self.region}.myhuaweicloud.com"
 
     def path(self, *parts: str) -> str:

@@ -12,7 +12,7 @@ _SECRET = re.compile(r"KEY|SECRET|TOKEN|PASSW|CREDENTIAL")
 _CLOUDS = ("AISBENCH_", "AWS_", "HUAWEICLOUD_", "OBS_", "S3_")
 
 
-def scrubbed(environment: Mapping[str, str]) -> dict[str, str]:
+def scrub_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Variables that a program without keys gets: an allow list, because nobody knows all names of secrets."""
     return {
         name: value

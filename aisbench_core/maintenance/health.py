@@ -80,7 +80,7 @@ class HealthChecks:
         try:
             shared = tuple(self.shared())
             sizes = self.sizes(self.ledger.count())
-            services = (*services, *self._clocks(shared))
+            services = (*services, *self._check_clocks(shared))
             return Health(services, self.ledger.last_beat(), sizes, read_only, None, shared, tuple(self.held()))
         except AisbenchError as error:
             return Health(services, None, self.sizes(), read_only, error)
@@ -91,16 +91,16 @@ class HealthChecks:
 
     def services(self, profile: str = "") -> tuple[ServiceHealth, ...]:
         """Send a cheap request to both services of a profile."""
-        return _services(profile or self.settings.profile, self.connect)
+        return _check_services(profile or self.settings.profile, self.connect)
 
     def _shared_stores(self) -> Iterator[ServiceHealth]:
         """Whether files of runs can be published, where they are, and whether a team's warehouse answers."""
         if self.check_folders:
-            yield _probe("run folders", self.settings.run_folders, self.check_folders)
+            yield _probe_service("run folders", self.settings.run_folders, self.check_folders)
         if self.check_warehouse:
-            yield _probe("warehouse", "", self.check_warehouse)
+            yield _probe_service("warehouse", "", self.check_warehouse)
 
-    def _clocks(self, shared: Sequence[SharedBeat]) -> Iterator[ServiceHealth]:
+    def _check_clocks(self, shared: Sequence[SharedBeat]) -> Iterator[ServiceHealth]:
         """Each machine whose clock differs notably from that of the ledger they share."""
         machines = [(Message("this console"), self.ledger.clock_ahead())]
         machines += [(message_of(one.beat.who), one.clock_ahead) for one in shared]
@@ -127,7 +127,7 @@ class HealthChecks:
         return StoredSizes(ledger, warehouse, runs, free)
 
 
-def _services(profile: str, connect: Connect) -> tuple[ServiceHealth, ...]:
+def _check_services(profile: str, connect: Connect) -> tuple[ServiceHealth, ...]:
     try:
         cloud = connect(profile)
     except AisbenchError as error:
@@ -138,7 +138,7 @@ def _services(profile: str, connect: Connect) -> tuple[ServiceHealth, ...]:
         "ModelArts": (cloud.profile.training_endpoint, cloud.training.flavors),
     }
     with ThreadPoolExecutor(len(probes)) as both:
-        return tuple(both.map(lambda name: _probe(name, *probes[name]), probes))
+        return tuple(both.map(lambda name: _probe_service(name, *probes[name]), probes))
 
 
 def _list_bucket(cloud: Cloud, directory: str) -> object:
@@ -152,7 +152,7 @@ def _list_bucket(cloud: Cloud, directory: str) -> object:
         raise
 
 
-def _probe(name: str, address: str, send: Callable[[], object]) -> ServiceHealth:
+def _probe_service(name: str, address: str, send: Callable[[], object]) -> ServiceHealth:
     start = time.perf_counter()
     try:
         send()

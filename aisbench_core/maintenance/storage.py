@@ -107,10 +107,10 @@ class Storage:
         with self.comparing.opened() as sealed:
             unread: dict[str, ResultError] = {}
             vetting = _Vetting(sealed, self.warehouse, unread.__setitem__, lambda _record: believe)
-            count = self._rebuild(vetting, unread)
+            count = self._rebuild_warehouse(vetting, unread)
             is_damaged = sealed.is_damaged
         if believe and not is_damaged:
-            self.seals.seal_found(sorted(vetting.unproven), actor, self._read)
+            self.seals.seal_found(sorted(vetting.unproven), actor, self._read_record)
         return Rebuilt(count, tuple(unread.values()))
 
     @permitted
@@ -126,10 +126,10 @@ class Storage:
             self.warehouse.series.keep(list(self.series.all(unread.__setitem__)))
             count = self.warehouse.record_many(vetting.believed(self.files.records(unread.__setitem__)))
         self.warehouse.merging.restore(self.settings.merged_dir)
-        self.seals.seal_found(sorted(vetting.unproven), actor, self._read)
+        self.seals.seal_found(sorted(vetting.unproven), actor, self._read_record)
         return Rebuilt(count, tuple(unread.values()))
 
-    def _rebuild(self, vetting: "_Vetting", unread: dict[str, ResultError]) -> int:
+    def _rebuild_warehouse(self, vetting: "_Vetting", unread: dict[str, ResultError]) -> int:
         if not self.settings.has_team_warehouse:
             forget_log(self.settings.warehouse_path)
         self.warehouse.series.keep(list(self.series.all(unread.__setitem__)))
@@ -189,12 +189,12 @@ class Storage:
         damages = (Damage(f"run {run_id}", error.message, error.hint) for run_id, error in unread.items())
         return replace(report, damages=(*report.damages, *damages), unsealed=count)
 
-    def _read(self, run_id: str) -> RunRecord:
+    def _read_record(self, run_id: str) -> RunRecord:
         return read_own_record(self.comparing.folders.path(run_id))
 
     def _read_held(self, run_id: str) -> None:
         """Raises ResultError if a record is not the one that the warehouse holds."""
-        if self.warehouse.holds(self._read(run_id)) is False:
+        if self.warehouse.holds(self._read_record(run_id)) is False:
             raise ResultError(OTHERWISE, UNSEALED)
 
     @permitted
@@ -208,7 +208,7 @@ def warehouse_location(settings: Settings) -> Path | TeamLocation:
     """The warehouse's file, or the team's location. Raises ConfigError when the settings are invalid."""
     if not settings.has_team_warehouse:
         return settings.warehouse_path
-    return team_location(settings.warehouse, settings.warehouse_data, lambda: _access(settings))
+    return team_location(settings.warehouse, settings.warehouse_data, lambda: _load_access(settings))
 
 
 def ledger_location(settings: Settings) -> Path | LedgerAddress:
@@ -218,7 +218,7 @@ def ledger_location(settings: Settings) -> Path | LedgerAddress:
     return ledger_address(settings.ledger, lambda: find_password(settings, "ledger"))
 
 
-def _access(settings: Settings) -> Access:
+def _load_access(settings: Settings) -> Access:
     """Credentials of a team's warehouse; never cached, because keys may change."""
     profile = load_profile(settings, settings.warehouse_profile or settings.profile)
     keys = find_credentials(settings, profile)

@@ -115,9 +115,9 @@ from aisbench_core.model.spec import (
 from aisbench_core.model.spec_fields import (
     FieldDifference,
     deciding_fields,
-    differences,
-    flat,
+    find_differences,
     flat_channels,
+    flatten_spec,
     unknown_fields,
 )
 from aisbench_core.model.system import (
@@ -129,7 +129,7 @@ from aisbench_core.model.system import (
     Division,
     Stated,
     SystemStatus,
-    completed,
+    complete_stated,
     known_from_job,
     stated_of,
 )
@@ -258,11 +258,11 @@ __all__ = [
     "WayIn",
     "WorkloadFacts",
     "canonical_json",
-    "completed",
+    "complete_stated",
     "deciding_fields",
-    "differences",
-    "flat",
+    "find_differences",
     "flat_channels",
+    "flatten_spec",
     "image_name",
     "is_in_code",
     "known_from_job",

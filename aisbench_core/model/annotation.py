@@ -60,7 +60,7 @@ class Annotations:
     @property
     def last_note(self) -> AnnotationChange | None:
         """The last change of the note."""
-        return self._last(AnnotationKind.NOTE)
+        return self._find_last(AnnotationKind.NOTE)
 
     @property
     def note(self) -> str:
@@ -70,16 +70,17 @@ class Annotations:
     @property
     def name(self) -> str:
         """The name that a person gave the run, or empty."""
-        named = self._last(AnnotationKind.NAME)
+        named = self._find_last(AnnotationKind.NAME)
         return named.text if named else ""
 
-    def _last(self, kind: AnnotationKind) -> AnnotationChange | None:
+    def _find_last(self, kind: AnnotationKind) -> AnnotationChange | None:
         return next((change for change in reversed(self.changes) if change.kind is kind), None)
 
     def timeline(self, run_id: str) -> list[Event]:
         """The changes as events of the run."""
         return [
-            Event(run_id, change.at, "person", Level.INFO, _sentence(change), change.who) for change in self.changes
+            Event(run_id, change.at, "person", Level.INFO, _describe_change(change), change.who)
+            for change in self.changes
         ]
 
 
@@ -92,20 +93,20 @@ def tag_error(tag: str) -> Hint:
         return Message("must not be empty")
     if len(tag) <= MAX_TAG and any(letter in TAG_SEPARATORS for letter in tag):
         return Message("must not contain commas or semicolons: they separate tags")
-    return _error(tag, tag, MAX_TAG)
+    return _find_error(tag, tag, MAX_TAG)
 
 
 def name_error(name: str) -> Hint:
     """Why a name is invalid; empty if it is valid."""
-    return _error(name, name, MAX_NAME)
+    return _find_error(name, name, MAX_NAME)
 
 
 def note_error(note: str) -> Hint:
     """Why a note is invalid; empty if it is valid."""
-    return _error(note, note.replace("\n", "").replace("\t", ""), MAX_NOTE)
+    return _find_error(note, note.replace("\n", "").replace("\t", ""), MAX_NOTE)
 
 
-def _error(text: str, checked: str, limit: int) -> Hint:
+def _find_error(text: str, checked: str, limit: int) -> Hint:
     """`checked`: the text without the control characters that are allowed."""
     if len(text) > limit:
         return Message("must have at most {most} letters, and has {length}", most=limit, length=len(text))
@@ -119,7 +120,7 @@ def whole_note(person: str, imported: str) -> str:
     return "; ".join(part for part in (person, imported) if part)
 
 
-def _sentence(change: AnnotationChange) -> Message:
+def _describe_change(change: AnnotationChange) -> Message:
     if change.kind is AnnotationKind.NOTE:
         return Message("note changed")
     if change.kind is AnnotationKind.NAME:

@@ -45,7 +45,7 @@ class Budget(Frozen):
     allow_unknown: bool = False
 
     @model_validator(mode="after")
-    def _nameless(self) -> Self:
+    def _check_name(self) -> Self:
         if self.scope is BudgetScope.EVERYBODY and self.name:
             raise ValueError(Message("a budget of everybody has no name"))
         return self

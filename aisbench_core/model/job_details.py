@@ -216,20 +216,20 @@ class JobDetails:
     def alert(self, *, ended: bool, failed: bool) -> JobAlert | None:
         """The most important of what happened to a run that has `ended`, and maybe `failed`, or goes on."""
         last = self.attempts[-1] if self.attempts else None
-        hang = None if ended else self._hang(last)
+        hang = None if ended else self._find_hang(last)
         if hang is not None:
             return JobAlert(AlertKind.HANG, hang.at, last)
         if last is None or last.ended_at is None or (ended and not failed):
-            return self._restarted()
+            return self._find_restart()
         if last.is_restarted and not ended:
             return JobAlert(AlertKind.RESTARTING, last.ended_at, last)
-        return JobAlert(AlertKind.ENDED, last.ended_at, last) if failed and last.reason else self._restarted()
+        return JobAlert(AlertKind.ENDED, last.ended_at, last) if failed and last.reason else self._find_restart()
 
-    def _hang(self, last: RunAttempt | None) -> JobEvent | None:
+    def _find_hang(self, last: RunAttempt | None) -> JobEvent | None:
         # Whatever the platform says afterwards shows that the job went on, or that it was started again.
         event = self.events[-1] if self.events else None
         runs = last is None or (last.ended_at is None and event is not None and event.at >= last.started_at)
         return event if event is not None and event.kind is EventKind.HANG and runs else None
 
-    def _restarted(self) -> JobAlert | None:
+    def _find_restart(self) -> JobAlert | None:
         return JobAlert(AlertKind.RESTARTED, self.attempts[-1].started_at, self.attempts[-2]) if self.restarts else None

@@ -37,26 +37,26 @@ class TrainingPoint:
         """Without what no training can have: logs print negative, endless and unbelievable numbers.
 
         A step or an epoch beyond the last one is no position."""
-        steps, epochs = _count(self.steps, 1), _count(self.epochs, 1)
+        steps, epochs = _check_count(self.steps, 1), _check_count(self.epochs, 1)
         is_beyond = self.step is not None and steps is not None and self.step > steps
         return replace(
             self,
-            step=_count(self.step, 0, steps),
+            step=_check_count(self.step, 0, steps),
             steps=steps,
-            epoch=_count(self.epoch, 1, epochs),
+            epoch=_check_count(self.epoch, 1, epochs),
             epochs=epochs,
-            share=None if is_beyond else _between(self.share, 0.0, 1.0),
-            loss=_between(self.loss, -MOST_MEASURED, MOST_MEASURED),
-            throughput=_between(self.throughput, 1 / MOST_MEASURED, MOST_MEASURED),
-            cards=_count(self.cards, 1),
-            step_s=_between(self.step_s, 1 / MOST_MEASURED, MOST_STEP_S),
+            share=None if is_beyond else _check_range(self.share, 0.0, 1.0),
+            loss=_check_range(self.loss, -MOST_MEASURED, MOST_MEASURED),
+            throughput=_check_range(self.throughput, 1 / MOST_MEASURED, MOST_MEASURED),
+            cards=_check_count(self.cards, 1),
+            step_s=_check_range(self.step_s, 1 / MOST_MEASURED, MOST_STEP_S),
         )
 
 
-def _count(number: int | None, least: int, most: int | None = None) -> int | None:
+def _check_count(number: int | None, least: int, most: int | None = None) -> int | None:
     within = number is not None and least <= number <= (MOST_STEPS if most is None else most)
     return number if within else None
 
 
-def _between(number: float | None, least: float, most: float) -> float | None:
+def _check_range(number: float | None, least: float, most: float) -> float | None:
     return number if number is not None and math.isfinite(number) and least <= number <= most else None

@@ -51,12 +51,12 @@ class Resolved:
     @property
     def input_hashes(self) -> Mapping[str, str]:
         """The hash of each input whose data is known."""
-        return _known(self.inputs)
+        return _get_hashes(self.inputs)
 
     @property
     def file_hashes(self) -> Mapping[str, str]:
         """The hash of each configuration file whose content is known."""
-        return _known(self.files)
+        return _get_hashes(self.files)
 
     @property
     def digest(self) -> str:
@@ -64,7 +64,7 @@ class Resolved:
         return f"sha256:{self.image.sha256}" if self.image and self.image.sha256 else ""
 
 
-def _known(contents: Mapping[str, ResolvedContent]) -> Mapping[str, str]:
+def _get_hashes(contents: Mapping[str, ResolvedContent]) -> Mapping[str, str]:
     return {name: one.sha256 for name, one in contents.items() if one.sha256}
 
 

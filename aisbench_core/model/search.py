@@ -8,7 +8,7 @@ from typing import Annotated, Self
 from pydantic import Field, StrictFloat, StrictInt, model_validator
 
 from aisbench_core.base.messages import Message
-from aisbench_core.base.value_errors import refusal
+from aisbench_core.base.value_errors import make_refusal
 from aisbench_core.model.spec import Frozen, Scalar
 
 MOST_TRIALS = 1000
@@ -49,13 +49,13 @@ class Range(Frozen):
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         if not (math.isfinite(self.low) and math.isfinite(self.high)):
-            raise refusal(Message("a range ends at finite numbers"))
+            raise make_refusal(Message("a range ends at finite numbers"))
         if self.low >= self.high:
-            raise refusal(Message("{low:g} is not below {high:g}", low=self.low, high=self.high))
+            raise make_refusal(Message("{low:g} is not below {high:g}", low=self.low, high=self.high))
         if self.log and self.low <= 0:
-            raise refusal(Message("a logarithmic range begins above 0, not at {low:g}", low=self.low))
+            raise make_refusal(Message("a logarithmic range begins above 0, not at {low:g}", low=self.low))
         if self.integer and not all(isinstance(end, int) for end in (self.low, self.high)):
-            raise refusal(Message("a range of integers ends at integers"))
+            raise make_refusal(Message("a range of integers ends at integers"))
         return self
 
     @property

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from aisbench_core.base.messages import Message, joined, plural
+from aisbench_core.base.messages import Message, join_parts, plural
 from aisbench_core.model.run import Grant, Role
 from aisbench_core.model.search import ParameterSearch
 from aisbench_core.model.spec import Frozen, RunSpec, Scalar
@@ -78,7 +78,7 @@ class SeriesPlan(Frozen):
 
     @field_validator("node_counts", "versions", "images")
     @classmethod
-    def _once(cls, values: tuple[object, ...]) -> tuple[object, ...]:
+    def _drop_duplicates(cls, values: tuple[object, ...]) -> tuple[object, ...]:
         """Remove duplicates; repetitions are requested by `repeats`."""
         return tuple(dict.fromkeys(values))
 
@@ -96,7 +96,7 @@ class SeriesPlan(Frozen):
 
     @field_validator("node_counts")
     @classmethod
-    def _some(cls, counts: tuple[int, ...]) -> tuple[int, ...]:
+    def _require_counts(cls, counts: tuple[int, ...]) -> tuple[int, ...]:
         if not counts:
             raise ValueError(Message("enter at least one node count"))
         return counts
@@ -128,7 +128,7 @@ class SeriesRow:
     def title(self) -> Message:
         """What distinguishes it from the other rows."""
         nodes = plural(self.node_count, "{number} node", "{number} nodes")
-        return joined(" · ", [part for part in (nodes, self.version, self.image, self.parameters_text) if part])
+        return join_parts(" · ", [part for part in (nodes, self.version, self.image, self.parameters_text) if part])
 
     @property
     def parameters_text(self) -> str:

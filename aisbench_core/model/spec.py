@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from aisbench_core.base.messages import Message
-from aisbench_core.base.value_errors import refusal
+from aisbench_core.base.value_errors import make_refusal
 from aisbench_core.model.spec_roles import (
     COMPARED_ALONG,
     LABEL,
@@ -324,7 +324,7 @@ class RunSpec(Frozen):
         names = [name.strip() for name in values if isinstance(name, str)] if isinstance(values, dict) else []
         repeated = [name for name in names if names.count(name) > 1]
         if repeated:
-            raise refusal(
+            raise make_refusal(
                 Message("must not contain {name!r} twice, also not with white space around it", name=repeated[0])
             )
         return values

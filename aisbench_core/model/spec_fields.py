@@ -22,17 +22,19 @@ class FieldDifference:
     now: object
 
 
-def flat(spec: RunSpec, fields: Collection[str] | None = None) -> dict[str, object]:
+def flatten_spec(spec: RunSpec, fields: Collection[str] | None = None) -> dict[str, object]:
     """All fields that are set, by dotted name. `fields`: only these of the spec."""
     values = spec.model_dump(mode="json", include=None if fields is None else {*fields})
-    return {name: value for name, value in _flat(values) if value is not None}
+    return {name: value for name, value in _flatten_values(values) if value is not None}
 
 
-def differences(original: RunSpec, now: RunSpec, fields: Collection[str] | None = None) -> tuple[FieldDifference, ...]:
+def find_differences(
+    original: RunSpec, now: RunSpec, fields: Collection[str] | None = None
+) -> tuple[FieldDifference, ...]:
     """The fields in which two specs differ. `fields`: only these, if the original's others are unknown.
 
     90, 90.0 and "90" are different values."""
-    before, after = flat(original, fields), flat(now, fields)
+    before, after = flatten_spec(original, fields), flatten_spec(now, fields)
     return tuple(
         FieldDifference(name, before.get(name), after.get(name))
         for name in dict.fromkeys([*before, *after])
@@ -78,7 +80,7 @@ def _set_fields(stored: Mapping[str, Any], names: Iterable[str]) -> dict[str, ob
     for name in ("secrets", "volumes"):
         if name in values:
             values[name] = sorted(values[name], key=canonical_json)
-    flat_values = {name: value for name, value in _flat(values) if value is not None}
+    flat_values = {name: value for name, value in _flatten_values(values) if value is not None}
     # Every run writes to paths of its own, but how its job gets them counts.
     outputs = {name: value for name, value in flat_channels("outputs", stored.get("outputs", ())) if "." in name[8:]}
     return flat_values | outputs
@@ -97,7 +99,7 @@ def flat_channels(field: str, channels: Iterable[Mapping[str, Any]]) -> Iterator
 _CHANNEL_DETAILS = {name: field.default for name, field in Channel.model_fields.items() if name not in ("name", "path")}
 
 
-def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+def _flatten_values(values: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     for field, value in values.items():
         if field in CHANNELS:
             yield from flat_channels(field, value)

@@ -37,65 +37,71 @@ class Division(StrEnum):
     OPEN = "open"
 
 
-def _printable(text: str) -> str:
+def _replace_controls(text: str) -> str:
     """Replace control characters, except line breaks, with blanks."""
     return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text).strip()
 
 
-_Text = Annotated[str, Field(max_length=MOST_LETTERS), AfterValidator(_printable)]
+_Text = Annotated[str, Field(max_length=MOST_LETTERS), AfterValidator(_replace_controls)]
 _Count = Annotated[int | None, Field(ge=1, le=1_000_000)]
 
 
-def _text(title: str, description: str, default: str = "") -> Any:
+def _text_field(title: str, description: str, default: str = "") -> Any:
     return Field(default, title=title, description=description)
 
 
-def _count(title: str, description: str) -> Any:
+def _count_field(title: str, description: str) -> Any:
     return Field(None, title=title, description=description)
 
 
 class SystemDescription(Frozen):
     """The tested system in 33 fields. Text with a quantity carries its unit ("768 GB"); counts are numbers."""
 
-    submitter: _Text = _text("Submitter", "Who is responsible for the result.")
-    division: Division = _text(
+    submitter: _Text = _text_field("Submitter", "Who is responsible for the result.")
+    division: Division = _text_field(
         "Division", "closed: the reference's rules; open: changes are allowed.", Division.NOT_STATED
     )
-    status: SystemStatus = _text("Availability", "Whether others can get such a system.", SystemStatus.NOT_STATED)
-    system_name: _Text = _text("System name", "What the tested system is called.")
-    number_of_nodes: _Count = _count("Nodes", "How many servers worked on the job.")
-    host_processors_per_node: _Count = _count("Processors per node", "Sockets with a CPU in each server.")
-    host_processor_model_name: _Text = _text("Processor", "Maker and model, as in Kunpeng 920-6426.")
-    host_processor_core_count: _Count = _count("Cores per processor", "Physical cores of each host processor.")
-    host_processor_vcpu_count: _Count = _count(
+    status: SystemStatus = _text_field("Availability", "Whether others can get such a system.", SystemStatus.NOT_STATED)
+    system_name: _Text = _text_field("System name", "What the tested system is called.")
+    number_of_nodes: _Count = _count_field("Nodes", "How many servers worked on the job.")
+    host_processors_per_node: _Count = _count_field("Processors per node", "Sockets with a CPU in each server.")
+    host_processor_model_name: _Text = _text_field("Processor", "Maker and model, as in Kunpeng 920-6426.")
+    host_processor_core_count: _Count = _count_field("Cores per processor", "Physical cores of each host processor.")
+    host_processor_vcpu_count: _Count = _count_field(
         "vCPUs per node", "Where a cloud sells vCPUs in place of whole processors."
     )
-    host_processor_frequency: _Text = _text("Processor frequency", "With its unit, as in 2600 MHz.")
-    host_processor_caches: _Text = _text("Processor caches", "L1, L2 and L3 with their units, in kB or MB.")
-    host_processor_interconnect: _Text = _text("Processor interconnect", "How the processors of a node are connected.")
-    host_memory_capacity: _Text = _text("Memory per node", "With its unit, as in 768 GB.")
-    host_storage_type: _Text = _text("Storage", "Where the data set was read from, as in NVMe SSD or OBS.")
-    host_storage_capacity: _Text = _text("Storage per node", "With its unit, as in 3.2 TB.")
-    host_networking: _Text = _text("Network", "Adapters of a node with their rate, as in 8 x 100 Gbit/s RoCE.")
-    host_networking_topology: _Text = _text("Network topology", "How the nodes are connected, as in fat tree.")
-    host_memory_configuration: _Text = _text("Memory modules", "As in 24 x 32 GB DDR4-2933.")
-    accelerators_per_node: _Count = _count("Cards per node", "Accelerator cards of a node that the job used.")
-    accelerator_model_name: _Text = _text("Accelerator", "Maker and model of the card, as in Ascend 910B.")
-    accelerator_host_interconnect: _Text = _text("Accelerator to host", "As in PCIe 4.0 x16.")
-    accelerator_frequency: _Text = _text("Accelerator frequency", "With its unit, as in 1000 MHz.")
-    accelerator_on_chip_memories: _Text = _text("On-chip memories", "Caches and buffers of the card, in kB or MB.")
-    accelerator_memory_configuration: _Text = _text("Card memory type", "As in HBM2.")
-    accelerator_memory_capacity: _Text = _text("Card memory", "Of one card with its unit, as in 32 GB.")
-    accelerator_interconnect: _Text = _text("Accelerator interconnect", "Card to card, as in HCCS.")
-    accelerator_interconnect_topology: _Text = _text(
+    host_processor_frequency: _Text = _text_field("Processor frequency", "With its unit, as in 2600 MHz.")
+    host_processor_caches: _Text = _text_field("Processor caches", "L1, L2 and L3 with their units, in kB or MB.")
+    host_processor_interconnect: _Text = _text_field(
+        "Processor interconnect", "How the processors of a node are connected."
+    )
+    host_memory_capacity: _Text = _text_field("Memory per node", "With its unit, as in 768 GB.")
+    host_storage_type: _Text = _text_field("Storage", "Where the data set was read from, as in NVMe SSD or OBS.")
+    host_storage_capacity: _Text = _text_field("Storage per node", "With its unit, as in 3.2 TB.")
+    host_networking: _Text = _text_field("Network", "Adapters of a node with their rate, as in 8 x 100 Gbit/s RoCE.")
+    host_networking_topology: _Text = _text_field("Network topology", "How the nodes are connected, as in fat tree.")
+    host_memory_configuration: _Text = _text_field("Memory modules", "As in 24 x 32 GB DDR4-2933.")
+    accelerators_per_node: _Count = _count_field("Cards per node", "Accelerator cards of a node that the job used.")
+    accelerator_model_name: _Text = _text_field("Accelerator", "Maker and model of the card, as in Ascend 910B.")
+    accelerator_host_interconnect: _Text = _text_field("Accelerator to host", "As in PCIe 4.0 x16.")
+    accelerator_frequency: _Text = _text_field("Accelerator frequency", "With its unit, as in 1000 MHz.")
+    accelerator_on_chip_memories: _Text = _text_field(
+        "On-chip memories", "Caches and buffers of the card, in kB or MB."
+    )
+    accelerator_memory_configuration: _Text = _text_field("Card memory type", "As in HBM2.")
+    accelerator_memory_capacity: _Text = _text_field("Card memory", "Of one card with its unit, as in 32 GB.")
+    accelerator_interconnect: _Text = _text_field("Accelerator interconnect", "Card to card, as in HCCS.")
+    accelerator_interconnect_topology: _Text = _text_field(
         "Accelerator topology", "How the cards of a node are connected, as in full mesh of 4."
     )
-    cooling: _Text = _text("Cooling", "As in air or liquid.")
-    hw_notes: _Text = _text("Notes on hardware", "Power limits, firmware, anything else that matters.")
-    framework: _Text = _text("Framework", "With its version.")
-    other_software_stack: _Text = _text("Software below it", "Image, CANN or CUDA, driver, each with its version.")
-    operating_system: _Text = _text("Operating system", "With its version, as in EulerOS 2.8.")
-    sw_notes: _Text = _text("Notes on software", "Patches, environment, anything else that matters.")
+    cooling: _Text = _text_field("Cooling", "As in air or liquid.")
+    hw_notes: _Text = _text_field("Notes on hardware", "Power limits, firmware, anything else that matters.")
+    framework: _Text = _text_field("Framework", "With its version.")
+    other_software_stack: _Text = _text_field(
+        "Software below it", "Image, CANN or CUDA, driver, each with its version."
+    )
+    operating_system: _Text = _text_field("Operating system", "With its version, as in EulerOS 2.8.")
+    sw_notes: _Text = _text_field("Notes on software", "Patches, environment, anything else that matters.")
 
 
 class TesterConfig(Frozen):
@@ -103,14 +109,14 @@ class TesterConfig(Frozen):
 
     Nothing is sent there: upstream's server is not public."""
 
-    test_id: _Text = _text("Test id", "Given by the tester; `testid` in the file.")
-    test_mode: _Text = _text("Mode", "training or inference; `Mode` in the file.")
-    test_model: _Text = _text("Model", "As the tester names it; `Model` in the file.")
-    test_division: _Text = _text("Division of the test", "As the tester names it; `Divsion` in the file.")
-    scenario: _Text = _text("Scenario", "As in generic; `Scenario` in the file.")
-    test_object_type: _Text = _text("Test object", "single or cluster.")
-    tester_server_ip: _Text = _text("Tester server", "Its address; stored, and never called.")
-    tester_server_port: Annotated[int | None, Field(ge=1, le=65535)] = _count(
+    test_id: _Text = _text_field("Test id", "Given by the tester; `testid` in the file.")
+    test_mode: _Text = _text_field("Mode", "training or inference; `Mode` in the file.")
+    test_model: _Text = _text_field("Model", "As the tester names it; `Model` in the file.")
+    test_division: _Text = _text_field("Division of the test", "As the tester names it; `Divsion` in the file.")
+    scenario: _Text = _text_field("Scenario", "As in generic; `Scenario` in the file.")
+    test_object_type: _Text = _text_field("Test object", "single or cluster.")
+    tester_server_ip: _Text = _text_field("Tester server", "Its address; stored, and never called.")
+    tester_server_port: Annotated[int | None, Field(ge=1, le=65535)] = _count_field(
         "Tester's port", "Stored, and never called."
     )
 
@@ -192,15 +198,15 @@ def known_from_job(
     counts = {"number_of_nodes": spec.node_count, "accelerators_per_node": spec.cards_per_node}
     values = {**counts, **{name: text[:MOST_LETTERS] for name, text in texts.items()}}
     unknown = {name for name, field in DECIDED_BY.items() if stated is not None and field not in stated}
-    return _cached(tuple((name, value) for name, value in values.items() if name not in unknown))
+    return _parse_cached(tuple((name, value) for name, value in values.items() if name not in unknown))
 
 
 @lru_cache(maxsize=4096)
-def _cached(values: tuple[tuple[str, object], ...]) -> Stated:
+def _parse_cached(values: tuple[tuple[str, object], ...]) -> Stated:
     """Validation is slow, and most runs have the same values."""
     return stated_of(dict(values))
 
 
-def completed(stated: Stated, from_job: Stated) -> Stated:
+def complete_stated(stated: Stated, from_job: Stated) -> Stated:
     """The stated fields, and those from the job that are not stated."""
     return stated_of({**from_job.values, **stated.values})

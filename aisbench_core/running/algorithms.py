@@ -64,7 +64,7 @@ class Algorithms:
             code = read_code(spec, self.workloads.get(spec.workload), beside, self.shared_code)
             path = run_paths.code_path(spec, code.sha256, cloud.profile)
             upload(cloud.objects, code, path, run_paths.shared_path(cloud.profile), on_progress)
-        return cloud.training.create_algorithm(_request(name, spec, path))
+        return cloud.training.create_algorithm(_build_request(name, spec, path))
 
     @permitted
     def delete(self, profile: str, algorithm: Algorithm, actor: Actor) -> None:
@@ -73,7 +73,7 @@ class Algorithms:
         self.interactive(profile).training.delete_algorithm(algorithm.algorithm_id)
 
 
-def _request(name: str, spec: RunSpec, code_path: str) -> JobRequest:
+def _build_request(name: str, spec: RunSpec, code_path: str) -> JobRequest:
     return JobRequest(
         name=name,
         spec=spec,

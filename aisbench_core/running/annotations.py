@@ -34,8 +34,8 @@ class AnnotationService:
 
     def of(self, run_id: str) -> Annotations:
         """All annotations of a run, of this console and others."""
-        run = self._run(run_id)
-        own = read_annotations(self._folder(run_id).path)
+        run = self._find_run(run_id)
+        own = read_annotations(self._get_folder(run_id).path)
         if run and not run.state.is_terminal:  # an active run is not in the warehouse yet
             return own
         stored = self.warehouse.annotations.of([run_id]).get(run_id, Annotations())
@@ -55,7 +55,7 @@ class AnnotationService:
         folders = {run.run_id: self.folders.path(run.run_id).path for run in runs}
         removed = [run_id for run_id, folder in folders.items() if not folder.is_dir()]
         stored = self.warehouse.annotations.of(removed) if removed else {}
-        here = {run_id: _read(folder) for run_id, folder in folders.items() if run_id not in stored}
+        here = {run_id: _read_or_empty(folder) for run_id, folder in folders.items() if run_id not in stored}
         return {run_id: annotations.name for run_id, annotations in (here | {**stored}).items()}
 
     @permitted
@@ -67,7 +67,7 @@ class AnnotationService:
         before = self.of(run_id)
         note_values(before.name, name)
         change = AnnotationChange(self.clock(), actor.name, AnnotationKind.NAME, name)
-        after = self._add(run_id, before, [change] if name != before.name else [], None)
+        after = self._add_changes(run_id, before, [change] if name != before.name else [], None)
         if self.ledger.has(run_id):
             self.ledger.set_name(run_id, name)
         return after
@@ -88,7 +88,7 @@ class AnnotationService:
         note_values(", ".join(sorted(old)), ", ".join(sorted(after)))
         changes = ((AnnotationKind.TAG, after - old), (AnnotationKind.UNTAG, old - after))
         new = [AnnotationChange(now, actor.name, kind, tag) for kind, tags in changes for tag in sorted(tags)]
-        return self._add(run_id, before, new, None)
+        return self._add_changes(run_id, before, new, None)
 
     @permitted
     def note(self, run_id: str, text: str, actor: Actor, since: datetime | None) -> Annotations:
@@ -104,9 +104,9 @@ class AnnotationService:
             return before
         note_values(before.note, text)
         change = AnnotationChange(self.clock(), actor.name, AnnotationKind.NOTE, text)
-        return self._add(run_id, before, [change], since)
+        return self._add_changes(run_id, before, [change], since)
 
-    def _add(
+    def _add_changes(
         self, run_id: str, before: Annotations, new: Sequence[AnnotationChange], since: datetime | None
     ) -> Annotations:
         if not new:
@@ -117,36 +117,36 @@ class AnnotationService:
         every = Annotations.of([*before.changes, *new])
         if self._is_recorded(run_id):
             every = self.warehouse.annotations.add(run_id, new, since)
-            self.folders.update(run_id, [ANNOTATIONS_FILE], lambda: self._write(run_id, every))
+            self.folders.update(run_id, [ANNOTATIONS_FILE], lambda: self._write_changes(run_id, every))
             return every
-        self.folders.update(run_id, [ANNOTATIONS_FILE], lambda: self._write(run_id, every))
+        self.folders.update(run_id, [ANNOTATIONS_FILE], lambda: self._write_changes(run_id, every))
         # Recorded on another machine meanwhile, perhaps without what was published only now.
         if self.folders.are_published and self._is_recorded(run_id):
             self.warehouse.annotations.add(run_id, new, None)
         return every
 
-    def _write(self, run_id: str, every: Annotations) -> None:
+    def _write_changes(self, run_id: str, every: Annotations) -> None:
         folder = self.folders.path(run_id)
         if folder.path.is_dir():
             add_annotations(folder.path, every.changes)
 
     def _is_recorded(self, run_id: str) -> bool:
-        return self._folder(run_id).record.exists() or bool(self.warehouse.recorded([run_id]))
+        return self._get_folder(run_id).record.exists() or bool(self.warehouse.recorded([run_id]))
 
-    def _run(self, run_id: str) -> Run | None:
+    def _find_run(self, run_id: str) -> Run | None:
         """The ledger's run; None for one that only the warehouse, or its folder, has."""
         try:
             return self.ledger.get(run_id)
         except (RunNotFound, DamagedLedger):
-            if self._folder(run_id).record.exists() or self.warehouse.recorded([run_id]):
+            if self._get_folder(run_id).record.exists() or self.warehouse.recorded([run_id]):
                 return None
             raise
 
-    def _folder(self, run_id: str) -> RunFolder:
+    def _get_folder(self, run_id: str) -> RunFolder:
         return self.folders.read(run_id)
 
 
-def _read(folder: Path) -> Annotations:
+def _read_or_empty(folder: Path) -> Annotations:
     try:
         return read_annotations(folder)
     except ResultError:  # a damaged file of one run hides no list of runs

@@ -89,7 +89,7 @@ def read_code(
     `code_folders`: no link leads out of them."""
     folder = Path(spec.code_dir).expanduser()
     with _errors_named():
-        sources = dict(_sources(folder))
+        sources = dict(_iter_sources(folder))
         for module in workload.reporter_files:
             sources.setdefault(module.name, module)
         sources |= beside
@@ -113,13 +113,13 @@ def files_beside(spec: RunSpec, script: Path) -> dict[str, Path]:
     if not pre_start.is_needed(spec):
         return {}
     own = pre_start.own_script(spec)
-    write_whole(script, pre_start.script(spec, with_own=own is not None).encode())
-    extra = {pre_start.beside(spec, pre_start.OWN): own} if own else {}
-    return {**pre_start.packages(spec), **extra, pre_start.beside(spec, pre_start.SCRIPT): script}
+    write_whole(script, pre_start.build_script(spec, with_own=own is not None).encode())
+    extra = {pre_start.get_sibling_path(spec, pre_start.OWN): own} if own else {}
+    return {**pre_start.map_packages(spec), **extra, pre_start.get_sibling_path(spec, pre_start.SCRIPT): script}
 
 
-def _sources(folder: Path) -> Iterator[tuple[str, Path]]:
-    for here, directories, names in os.walk(folder, onerror=_refuse):
+def _iter_sources(folder: Path) -> Iterator[tuple[str, Path]]:
+    for here, directories, names in os.walk(folder, onerror=_raise_error):
         # Prunes the walk: .git alone may hold 100,000 files.
         directories[:] = [name for name in directories if name not in NEVER_UPLOADED]
         inside = Path(here).relative_to(folder)
@@ -132,7 +132,7 @@ def _sources(folder: Path) -> Iterator[tuple[str, Path]]:
                 yield path, source
 
 
-def _refuse(error: OSError) -> None:
+def _raise_error(error: OSError) -> None:
     raise error
 
 
@@ -151,7 +151,7 @@ def _code_file(name: str, source: Path, code_folders: Sequence[Path]) -> CodeFil
     try:
         facts = os.fstat(handle)
         age = time.time() - max(facts.st_mtime, facts.st_ctime)
-        hashes = _hashes if age > SETTLED_S else _hashes.__wrapped__
+        hashes = _compute_hashes if age > SETTLED_S else _compute_hashes.__wrapped__
         state = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
         size, md5, sha256 = hashes(_OpenFile(source, state, handle))
     finally:
@@ -160,7 +160,7 @@ def _code_file(name: str, source: Path, code_folders: Sequence[Path]) -> CodeFil
 
 
 @lru_cache(REMEMBERED)
-def _hashes(opened: _OpenFile) -> tuple[int, str, str]:
+def _compute_hashes(opened: _OpenFile) -> tuple[int, str, str]:
     """Size in bytes, MD5 and SHA-256 in hex."""
     md5, sha256 = hashlib.md5(usedforsecurity=False), hashlib.sha256()  # MD5: OBS answers with it
     size = 0
@@ -176,7 +176,7 @@ def upload(objects: ObjectStore, code: CodeManifest, directory: str, shared: str
 
     Large files, such as packages, are sent once to `shared`, in a directory named by their hash, and copied inside OBS.
     Raises CloudUnavailable when the directory differs afterwards: a file was edited meanwhile, or got lost."""
-    missing = _missing(objects, code, directory)
+    missing = _find_missing(objects, code, directory)
     on_progress(len(code.files) - len(missing), len(code.files))
     if not missing:
         return 0
@@ -186,7 +186,7 @@ def upload(objects: ObjectStore, code: CodeManifest, directory: str, shared: str
     }
     sent = [file for file in missing if file.name not in large or not _is_equal(file, objects.head(large[file.name]))]
     copied = len(missing) - len(sent)
-    _send(
+    _send_files(
         objects,
         [(large.get(file.name, directory + file.name), file) for file in sent],
         lambda done: on_progress(there + copied + done, len(code.files)),
@@ -198,7 +198,7 @@ def upload(objects: ObjectStore, code: CodeManifest, directory: str, shared: str
             except CloudRejected:  # an OBS that refuses to copy
                 with file.readable() as source:
                     objects.put(directory + file.name, source)
-    lost = _missing(objects, code, directory)
+    lost = _find_missing(objects, code, directory)
     if lost:
         raise CloudUnavailable(
             Message(
@@ -213,7 +213,7 @@ def upload(objects: ObjectStore, code: CodeManifest, directory: str, shared: str
     return len(missing)
 
 
-def _send(objects: ObjectStore, files: Sequence[tuple[str, CodeFile]], on_sent: Callable[[int], None]) -> None:
+def _send_files(objects: ObjectStore, files: Sequence[tuple[str, CodeFile]], on_sent: Callable[[int], None]) -> None:
     for first in range(0, len(files), OPEN_AT_ONCE):
         _send_open(objects, files[first : first + OPEN_AT_ONCE], first, on_sent)
 
@@ -226,7 +226,7 @@ def _send_open(
         objects.put_many(pairs, lambda done, _: on_sent(first + done))
 
 
-def _missing(objects: ObjectStore, code: CodeManifest, directory: str) -> list[CodeFile]:
+def _find_missing(objects: ObjectStore, code: CodeManifest, directory: str) -> list[CodeFile]:
     stored = {stat.path.removeprefix(directory): stat for stat in objects.list(directory)}
     return [file for file in code.files if not _is_equal(file, stored.get(file.name))]
 

@@ -16,11 +16,11 @@ from aisbench_core.base.errors import (
     CloudRejected,
     CloudUnavailable,
 )
-from aisbench_core.base.formats import size
-from aisbench_core.base.messages import Message, joined
+from aisbench_core.base.formats import format_size
+from aisbench_core.base.messages import Message, join_parts
 from aisbench_core.base.private_files import sync, write_whole
 from aisbench_core.cloud.ports import Cloud, Connect, TrainingService
-from aisbench_core.config.job_secrets import JobSecrets, masked
+from aisbench_core.config.job_secrets import JobSecrets, mask_secrets
 from aisbench_core.config.settings import Settings
 from aisbench_core.domain.results.card_samples import fetch_card_samples, read_card_samples, write_card_samples
 from aisbench_core.domain.results.job_events import cloud_events
@@ -34,7 +34,7 @@ from aisbench_core.domain.results.record import (
     write_record,
 )
 from aisbench_core.domain.results.result_files import collect
-from aisbench_core.domain.results.train_result_info import stamped
+from aisbench_core.domain.results.train_result_info import mark_rehearsal
 from aisbench_core.model import (
     CardSample,
     Clock,
@@ -95,10 +95,10 @@ class Collecting:
         facts = read_facts(folder.launch)
         result, details, refusals = self._from_cloud(run, folder, end) if run.job_id else (None, JobDetails(), [])
         self._note_target(run, folder, facts.workload.accuracy_target, len(details.attempts))
-        ended = _ended(run, result, refusals, self.clock())
-        ended = replace(ended, detail=masked(ended.detail, self._secret_values(run)))
+        ended = _end_run(run, result, refusals, self.clock())
+        ended = replace(ended, detail=mask_secrets(ended.detail, self._secret_values(run)))
         if run.verdict is RunState.FAILED or ended.is_stopped_as_stalled:
-            self._diagnose(run, folder)
+            self._diagnose_run(run, folder)
         record = RunRecord(
             run=ended,
             workload=facts.workload,
@@ -123,7 +123,7 @@ class Collecting:
             sync(log)
         contents = {folder.record.name: dump_record(record)}
         if result is not None:
-            block = stamped(result.raw) if record.rehearsal else result.raw
+            block = mark_rehearsal(result.raw) if record.rehearsal else result.raw
             contents[folder.result.name] = block.encode()
         self.expect(run.run_id, contents)
         write_record(record, folder.record, folder.metrics, folder.events)
@@ -143,37 +143,37 @@ class Collecting:
         always retried: a person can fix both. Logs, metrics and events that are refused, or fail PATIENCE times, end
         up as warnings."""
         cloud = self.connect(run.profile, run.spec.api)
-        status = _status(cloud.training, run)
+        status = _get_status(cloud.training, run)
         secrets = self._secret_values(run)
         refusals: list[Message] = []
         warnings: list[Message] = []
         given_up = (CloudRejected, CloudUnavailable) if run.attempts >= PATIENCE else (CloudRejected,)
         final = () if run.verdict is RunState.COMPLETED else (CloudRejected,)
-        result = _unless_refused(refusals, lambda: self._result(cloud, run, end), final)
-        self._show(run, 1)
+        result = _unless_refused(refusals, lambda: self._collect_result(cloud, run, end), final)
+        self._show_progress(run, 1)
         _unless_refused(warnings, lambda: fetch_logs(cloud, run, status, folder, secrets), given_up)
-        self._show(run, 2)
+        self._show_progress(run, 2)
         _unless_refused(warnings, lambda: fetch_samples(cloud, status, folder), given_up)
         cards = _unless_refused(warnings, lambda: _card_samples(cloud, run), given_up)
         if cards:
             write_card_samples(cards, folder.cards)
         _unless_refused(warnings, lambda: self._fetch_summaries(cloud, run, folder, warnings), given_up)
-        self._show(run, 3)
+        self._show_progress(run, 3)
         watch = watch_job(cloud, run, status, folder, secrets, self.clock())
         details = _unless_refused(warnings, lambda: watch.complete(status), given_up) or watch.stored()
-        self._show(run, PARTS)
+        self._show_progress(run, PARTS)
         for warning in warnings:
-            self._warn(run, Message("not collected: {reason}", reason=masked(warning, secrets)))
+            self._note_warning(run, Message("not collected: {reason}", reason=mask_secrets(warning, secrets)))
         return result, details, refusals
 
-    def _diagnose(self, run: Run, folder: RunFolder) -> None:
+    def _diagnose_run(self, run: Run, folder: RunFolder) -> None:
         """A run ends without ascend-fd, too, if that fails."""
         try:
             self.diagnose(folder)
         except AisbenchError as error:
-            self._warn(run, masked(error.message, self._secret_values(run)))
+            self._note_warning(run, mask_secrets(error.message, self._secret_values(run)))
 
-    def _warn(self, run: Run, message: Message) -> None:
+    def _note_warning(self, run: Run, message: Message) -> None:
         self.ledger.note(Event(run.run_id, self.clock(), "follower", Level.WARNING, message))
 
     def _note_target(self, run: Run, folder: RunFolder, target: float | None, attempts: int) -> None:
@@ -189,9 +189,9 @@ class Collecting:
         left = fetch_summaries(cloud, run, folder, most, self._secret_values(run)).left
         if left:
             limit = Message("summaries_most_mb is {most}", most=self.settings.summaries_most_mb)
-            warnings.append(Message("{size} of event files ({limit})", size=size(left), limit=limit))
+            warnings.append(Message("{size} of event files ({limit})", size=format_size(left), limit=limit))
 
-    def _result(self, cloud: Cloud, run: Run, end: datetime) -> CollectedResult | None:
+    def _collect_result(self, cloud: Cloud, run: Run, end: datetime) -> CollectedResult | None:
         info = TrainResultInfo(
             prepare_start_time=run.created_at,
             prepare_end_time=run.submitted_at,
@@ -202,14 +202,14 @@ class Collecting:
         )
         result = collect(cloud.objects, run_paths.output_path(run, cloud.profile), run.spec, info)
         secrets = self._secret_values(run)  # problems quote what a job wrote
-        result = replace(result, problems=tuple(masked(problem, secrets) for problem in result.problems))
+        result = replace(result, problems=tuple(mask_secrets(problem, secrets) for problem in result.problems))
         nothing = not result.rank_results and result.info.accuracy is None
         return None if nothing and run.verdict is not RunState.COMPLETED else result
 
     def _secret_values(self, run: Run) -> list[str]:
         return self.secrets.available_values(run.profile, run.spec.secrets)
 
-    def _show(self, run: Run, done: int) -> None:
+    def _show_progress(self, run: Run, done: int) -> None:
         self.ledger.set_progress(Progress(run.run_id, run.state, done, PARTS, "parts", self.clock()))
 
 
@@ -224,7 +224,7 @@ def _first_end(record: bytes | None) -> datetime | None:
     return outline.result.info.total_end_time if outline.result else None
 
 
-def _status(training: TrainingService, run: Run) -> JobStatus:
+def _get_status(training: TrainingService, run: Run) -> JobStatus:
     """The job's status; if the cloud has deleted the job, the status that the run implies."""
     try:
         return training.detail(run.job_id)
@@ -251,12 +251,12 @@ def _card_samples(cloud: Cloud, run: Run) -> list[CardSample]:
     return fetch_card_samples(cloud.objects, run_paths.output_path(run, cloud.profile), run.spec.node_count)
 
 
-def _ended(run: Run, result: CollectedResult | None, refusals: list[Message], now: datetime) -> Run:
+def _end_run(run: Run, result: CollectedResult | None, refusals: list[Message], now: datetime) -> Run:
     problems = [*refusals, *(result.problems if result else ())]
     run = replace(run, ended_at=run.ended_at or now, attempts=0)
     if run.verdict is RunState.COMPLETED and problems:
         count = len(problems) - PROBLEMS_SHOWN
         more = [Message("and {count} more", count=count)] if count > 0 else []
-        shown = joined("; ", [*problems[:PROBLEMS_SHOWN], *more])
+        shown = join_parts("; ", [*problems[:PROBLEMS_SHOWN], *more])
         return run.to(RunState.FAILED, detail=Message("the job completed, but {problems}", problems=shown))
     return run.to(run.verdict or RunState.FAILED)

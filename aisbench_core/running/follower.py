@@ -133,7 +133,7 @@ class Follower:
                 stop.wait(started + LOCK_SECONDS - monotonic())
                 continue
             try:
-                follower._follow(stop, leases)
+                follower._follow_runs(stop, leases)
             finally:
                 leases.leave()
             # Others may follow from now on: what this one remembers of runs and their files may not hold any more.
@@ -141,13 +141,13 @@ class Follower:
 
     def tick(self) -> None:
         """Start one step of every due run, and one list call for every profile whose jobs are due."""
-        self._tick(lambda _: ALL)
+        self._run_tick(lambda _: ALL)
 
     def settle(self) -> None:
         """Wait until all started steps have ended."""
         self._tasks.settle()
 
-    def _follow(self, stop: threading.Event, leases: Leases) -> None:
+    def _follow_runs(self, stop: threading.Event, leases: Leases) -> None:
         LOG.info("%s follows", self._who)
         while not stop.is_set() and leases.are_held():
             self._tick_safely(leases)
@@ -157,7 +157,7 @@ class Follower:
     def _tick_safely(self, leases: Leases) -> None:
         """One tick; an error is logged once, and the next tick tries again."""
         try:
-            self._tick(lambda profiles: leases.share(profiles, self._tasks.is_idle))
+            self._run_tick(lambda profiles: leases.share(profiles, self._tasks.is_idle))
         except Exception as error:
             if str(error) != self._last_error:
                 bug = None if isinstance(error, AisbenchError) else error
@@ -168,13 +168,13 @@ class Follower:
                 LOG.info("following again")
             self._last_error = ""
 
-    def _tick(self, share_of: Callable[[frozenset[str]], ProfileShare]) -> None:
+    def _run_tick(self, share_of: Callable[[frozenset[str]], ProfileShare]) -> None:
         now = self._clock()
         # Read before the ledger: a task that ends in between has already changed its run.
         busy = self._tasks.busy()
-        runs = self._active()
+        runs = self._group_active_runs()
         share = share_of(frozenset(runs))
-        self._beat(share, now)
+        self._save_beat(share, now)
         if share.leads:
             self._tasks.start(EVERYTHING, "schedules", self._parts.schedule, self._tasks.quick)
             self._tasks.start(EVERYTHING, "series", self._admit, self._tasks.quick)
@@ -183,27 +183,27 @@ class Follower:
         if share.held is not None:
             self._profiles = {name: one for name, one in self._profiles.items() if name in share.held}
         for profile in share.followed(runs):
-            self._of(profile).tick([run for run in runs[profile] if run.run_id not in busy], now)
+            self._get_profile_follower(profile).tick([run for run in runs[profile] if run.run_id not in busy], now)
 
-    def _active(self) -> Mapping[str, list[Run]]:
+    def _group_active_runs(self) -> Mapping[str, list[Run]]:
         """The active runs by profile."""
         runs: dict[str, list[Run]] = defaultdict(list)
         for run in self._ledger.active():
             runs[run.profile].append(run)
         return runs
 
-    def _beat(self, share: ProfileShare, now: datetime) -> None:
+    def _save_beat(self, share: ProfileShare, now: datetime) -> None:
         if share != self._share or self._beaten is None or abs(now - self._beaten) >= timedelta(seconds=BEAT_SECONDS):
             self._beats.save(self._who, now, share)
             self._share, self._beaten = share, now
 
-    def _of(self, profile: str) -> ProfileFollower:
+    def _get_profile_follower(self, profile: str) -> ProfileFollower:
         found = self._profiles.get(profile)
         if found is None:
-            found = self._profiles[profile] = self._begin(profile)
+            found = self._profiles[profile] = self._make_profile_follower(profile)
         return found
 
-    def _begin(self, profile: str) -> ProfileFollower:
+    def _make_profile_follower(self, profile: str) -> ProfileFollower:
         parts = self._parts
         settings, ledger, connect, clock = parts.settings, parts.ledger, parts.connect, parts.clock
         guard, progress = StallGuard(parts.watches, parts.workloads), ProgressWatch(parts.workloads)

@@ -11,12 +11,12 @@ from datetime import datetime, timedelta
 from pydantic import TypeAdapter, ValidationError
 
 from aisbench_core.base.errors import CloudError, CloudRejected, CloudUnavailable, ResultError
-from aisbench_core.base.messages import verbatim
+from aisbench_core.base.messages import make_verbatim
 from aisbench_core.base.private_files import write_whole
 from aisbench_core.cloud.ports import TrainingService
-from aisbench_core.config.job_secrets import masked
+from aisbench_core.config.job_secrets import mask_secrets
 from aisbench_core.domain.logs.lines import is_system
-from aisbench_core.domain.results.record import damaged, inside
+from aisbench_core.domain.results.record import get_inner_path, make_damage_error
 from aisbench_core.model import (
     ENDED_PHASES,
     DiagnosedFault,
@@ -60,7 +60,7 @@ def read_details(folder: RunFolder) -> JobDetails:
     try:
         return _DETAILS.validate_json(folder.job.read_bytes())
     except (OSError, ValidationError) as error:
-        raise damaged(inside(folder.job), error) from error
+        raise make_damage_error(get_inner_path(folder.job), error) from error
 
 
 def write_details(details: JobDetails, folder: RunFolder) -> None:
@@ -94,15 +94,15 @@ class JobWatch:
         is_quiet = after.events == before.events and status.phase not in _WAITING
         if not (is_quiet and after.stages and after.stages[-1].is_running):
             after = self._with_stages(after, status)
-        return self._store(before, self._with_attempts(self._with_queue(after, status), status))
+        return self._store_details(before, self._with_attempts(self._with_queue(after, status), status))
 
     def complete(self, status: JobStatus) -> JobDetails:
         """The same once more for a job that has ended, with all its events. Raises CloudError if they are refused."""
         before = self.stored()
         after = self._with_attempts(self._with_stages(before, status), status)
         after = self._with_diagnosis(after, status)
-        self._store(before, after)
-        return self._store(after, self._with_attempts(self._with_events(after, status, None), status))
+        self._store_details(before, after)
+        return self._store_details(after, self._with_attempts(self._with_events(after, status, None), status))
 
     def stored(self) -> JobDetails:
         """What earlier polls stored."""
@@ -110,13 +110,13 @@ class JobWatch:
             return read_details(self.folder)
         return JobDetails()
 
-    def _store(self, before: JobDetails, after: JobDetails) -> JobDetails:
+    def _store_details(self, before: JobDetails, after: JobDetails) -> JobDetails:
         if after != before:
             write_details(after, self.folder)
         return after
 
     def _with_events(self, details: JobDetails, status: JobStatus, since: datetime | None) -> JobDetails:
-        english = self._events(status.job_id, since, EventLanguage.ENGLISH)
+        english = self._fetch_events(status.job_id, since, EventLanguage.ENGLISH)
         if not english:
             return details
         first = since or english[0].at  # what the cloud has forgotten stays here
@@ -125,11 +125,11 @@ class JobWatch:
         masked_english = [self._masked_event(event) for event in english]
         if all(event.chinese for event in known) and masked_english == _without_chinese(known, english):
             return details
-        chinese = self._events(status.job_id, since, EventLanguage.CHINESE)
-        both = (self._masked_event(event) for event in _paired(english, chinese))
+        chinese = self._fetch_events(status.job_id, since, EventLanguage.CHINESE)
+        both = (self._masked_event(event) for event in _pair_events(english, chinese))
         return replace(details, events=(*earlier, *both))
 
-    def _events(self, job_id: str, since: datetime | None, language: EventLanguage) -> list[JobEvent]:
+    def _fetch_events(self, job_id: str, since: datetime | None, language: EventLanguage) -> list[JobEvent]:
         """The events from a time on, also in regions that do not accept such a time, or ignore it."""
         if since is None:
             return list(self.training.events(job_id, None, language))
@@ -161,7 +161,7 @@ class JobWatch:
     def _with_attempts(self, details: JobDetails, status: JobStatus) -> JobDetails:
         """The cloud's attempts, with what is known here: their nodes and, once they have ended, their last words."""
         known = {attempt.number: attempt for attempt in details.attempts}
-        attempts = tuple(self._merged(attempt, known.get(attempt.number), status) for attempt in status.attempts)
+        attempts = tuple(self._merge_attempt(attempt, known.get(attempt.number), status) for attempt in status.attempts)
         if any(attempt.ended_at and not _has_ended(known.get(attempt.number)) for attempt in attempts):
             with suppress(CloudError):
                 self.fetch_logs()
@@ -170,7 +170,7 @@ class JobWatch:
         )
         return replace(details, attempts=attempts or details.attempts)
 
-    def _merged(self, attempt: RunAttempt, known: RunAttempt | None, status: JobStatus) -> RunAttempt:
+    def _merge_attempt(self, attempt: RunAttempt, known: RunAttempt | None, status: JobStatus) -> RunAttempt:
         tasks = known.tasks if known else ()
         if not tasks:
             with suppress(CloudError):
@@ -178,13 +178,13 @@ class JobWatch:
         if attempt.number == len(status.attempts):  # the exit codes are those of the last attempt
             ends = {end.task: end for end in status.task_statuses}
             tasks = tuple(
-                replace(task, exit_code=ends[task.task].exit_code, message=self._masked(ends[task.task].message))
+                replace(task, exit_code=ends[task.task].exit_code, message=self._mask_text(ends[task.task].message))
                 if task.task in ends
                 else task
                 for task in tasks
             )
         words = known.last_words if known else ()
-        return replace(attempt, reason=self._masked(attempt.reason), tasks=tasks, last_words=words)
+        return replace(attempt, reason=self._mask_text(attempt.reason), tasks=tasks, last_words=words)
 
     def _with_end(self, attempt: RunAttempt, details: JobDetails, status: JobStatus) -> RunAttempt:
         later = len(status.attempts) - attempt.number
@@ -203,7 +203,7 @@ class JobWatch:
 
         Empty if the log does not show where they begin."""
         node = int(attempt.task.rpartition("-")[2]) if re.fullmatch(r"\S+-\d+", attempt.task) else 0
-        lines = logs.tail(self.folder.log(node), SEARCHED_LINES).splitlines()
+        lines = logs.read_tail(self.folder.log(node), SEARCHED_LINES).splitlines()
         beginnings = [number for number, line in enumerate(lines) if _BEGINNING.search(line)]
         if later > len(beginnings):
             return ()
@@ -224,26 +224,28 @@ class JobWatch:
     def _masked_diagnosis(self, found: JobDiagnosis) -> JobDiagnosis:
         faults = (
             DiagnosedFault(
-                self._masked(fault.code),
-                tuple((self._masked(name), self._masked(text)) for name, text in fault.facts),
-                tuple(map(self._masked, fault.sources)),
+                self._mask_text(fault.code),
+                tuple((self._mask_text(name), self._mask_text(text)) for name, text in fault.facts),
+                tuple(map(self._mask_text, fault.sources)),
             )
             for fault in found.faults
         )
         return replace(found, faults=tuple(faults))
 
-    def _masked(self, text: str) -> str:
-        return str(masked(verbatim(text), self.secrets)) if text else text
+    def _mask_text(self, text: str) -> str:
+        return str(mask_secrets(make_verbatim(text), self.secrets)) if text else text
 
     def _masked_event(self, event: JobEvent) -> JobEvent:
-        return replace(event, message=self._masked(event.message), chinese=self._masked(event.chinese))
+        return replace(event, message=self._mask_text(event.message), chinese=self._mask_text(event.chinese))
 
     def _masked_stage(self, stage: JobStage) -> JobStage:
-        steps = (StageStep(step.at, self._masked(step.english), self._masked(step.chinese)) for step in stage.steps)
+        steps = (
+            StageStep(step.at, self._mask_text(step.english), self._mask_text(step.chinese)) for step in stage.steps
+        )
         return replace(stage, steps=tuple(steps))
 
 
-def _paired(english: Sequence[JobEvent], chinese: Sequence[JobEvent]) -> list[JobEvent]:
+def _pair_events(english: Sequence[JobEvent], chinese: Sequence[JobEvent]) -> list[JobEvent]:
     """The events with their Chinese messages; without them if another event came between the two requests."""
     if [event.at for event in english] != [event.at for event in chinese[: len(english)]]:
         return list(english)

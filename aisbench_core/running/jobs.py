@@ -14,7 +14,7 @@ from aisbench_core.base.errors import (
     Problem,
     SpecError,
 )
-from aisbench_core.base.messages import Message, verbatim
+from aisbench_core.base.messages import Message, make_verbatim
 from aisbench_core.cloud.ports import Connect, TrainingService
 from aisbench_core.domain.access import permitted_for
 from aisbench_core.domain.access.changes import log_change, note_values
@@ -108,7 +108,7 @@ class Jobs:
     def delete(self, profile: str, job: RegionJob, actor: Actor, api: Api | None = None) -> None:
         """Delete an ended job; its output stays. Raises SpecError while it may still be running."""
         if not job.status.has_ended or (job.run and not job.run.state.is_terminal):
-            reason, value = Message("only a job that has ended can be deleted"), verbatim(job.status.phase)
+            reason, value = Message("only a job that has ended can be deleted"), make_verbatim(job.status.phase)
             if job.run is not None:
                 value = Message("{phase}, run {state}", phase=job.status.phase, state=job.run.state)
             title = Message("job {name} is kept", name=job.status.name)

@@ -53,13 +53,13 @@ def fetch(
     return Fetched(grown > 0, sum(sizes.values()))
 
 
-def nodes(folder: RunFolder) -> list[int]:
+def list_nodes(folder: RunFolder) -> list[int]:
     """The nodes that have a log."""
     names = (re.fullmatch(r"worker-(\d+)\.log", file.name) for file in folder.logs.glob("worker-*.log"))
     return sorted(int(name[1]) for name in names if name)
 
 
-def tail(file: Path, lines: int) -> str:
+def read_tail(file: Path, lines: int) -> str:
     """The last lines of a log; empty if there is none yet."""
     if not file.exists():
         return ""
@@ -67,7 +67,7 @@ def tail(file: Path, lines: int) -> str:
         size = log.seek(0, 2)
         start = log.seek(max(0, size - TAIL_BYTES))
         part = log.read()
-    text, _ = _decoded(part.lstrip(CONTINUATION) if start else part)
+    text, _ = _decode_part(part.lstrip(CONTINUATION) if start else part)
     last = text.splitlines(keepends=True)
     return "".join(last[max(0, len(last) - lines) :])
 
@@ -82,11 +82,11 @@ def read(file: Path, start: int) -> tuple[str, int]:
         start = start if start <= log.seek(0, 2) else 0
         log.seek(start)
         part = log.read(PART_BYTES)
-    text, used = _decoded(part)
+    text, used = _decode_part(part)
     return text, start + used
 
 
-def _decoded(part: bytes) -> tuple[str, int]:
+def _decode_part(part: bytes) -> tuple[str, int]:
     """The text and the number of bytes decoded; an incomplete character at the end is left for the next read."""
     decoder = getincrementaldecoder("utf-8")("replace")
     text = decoder.decode(part)
@@ -124,13 +124,13 @@ def _get_whole(objects: ObjectStore, path: str, file: Path, forms: Sequence[byte
     try:
         objects.get(path, draft)
         if forms:
-            _mask(draft, forms)
+            _mask_file(draft, forms)
         draft.replace(file)
     finally:
         draft.unlink(missing_ok=True)
 
 
-def _mask(file: Path, forms: Sequence[bytes]) -> None:
+def _mask_file(file: Path, forms: Sequence[bytes]) -> None:
     """Mask a file in place, in parts. Writes lag behind reads by the longest form: nothing unread is lost."""
     reach, window, done, offset = len(forms[0]), b"", 0, 0  # done: bytes of the window that are already written
     with file.open("r+b") as log:

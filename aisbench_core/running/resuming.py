@@ -25,7 +25,7 @@ class LeftFile:
 
 def left_files(objects: ObjectStore, run: Run, earlier: Run, profile: Profile) -> list[LeftFile]:
     """What the earlier run left in the outputs that both have: without its result, which is not the new run's."""
-    return list(_left(objects, run, earlier, profile))
+    return list(_iter_left_files(objects, run, earlier, profile))
 
 
 def copy_left(objects: ObjectStore, left: list[LeftFile], directories: set[str], on_progress: OnProgress) -> None:
@@ -43,9 +43,9 @@ def _is_measured(name: str) -> bool:
     return is_result_file(name) or is_card_file(name) or step_file_node(name) is not None
 
 
-def _left(objects: ObjectStore, run: Run, earlier: Run, profile: Profile) -> Iterator[LeftFile]:
-    targets = {channel.name: channel.path for channel in run_paths.outputs(run, profile)}
-    for position, channel in enumerate(run_paths.outputs(earlier, profile)):
+def _iter_left_files(objects: ObjectStore, run: Run, earlier: Run, profile: Profile) -> Iterator[LeftFile]:
+    targets = {channel.name: channel.path for channel in run_paths.list_outputs(run, profile)}
+    for position, channel in enumerate(run_paths.list_outputs(earlier, profile)):
         if channel.name not in targets:
             continue
         for stat in objects.list(channel.path):

@@ -17,8 +17,8 @@ from aisbench_core.domain.progress.points import read_points
 from aisbench_core.domain.results.card_samples import read_card_samples
 from aisbench_core.domain.results.record import (
     Unread,
-    damaged,
-    inside,
+    get_inner_path,
+    make_damage_error,
     read_annotations,
     read_record,
     read_samples,
@@ -93,31 +93,31 @@ class RunFiles:
 
     def nodes(self, run_id: str) -> list[int]:
         """The nodes that have a log."""
-        return logs.nodes(self._folder(run_id, FolderPart.LOGS))
+        return logs.list_nodes(self._get_folder(run_id, FolderPart.LOGS))
 
     def log_files(self, run_id: str) -> dict[int, Path]:
         """The log of each node that has one."""
-        folder = self._folder(run_id, FolderPart.LOGS)
-        return {node: folder.log(node) for node in logs.nodes(folder)}
+        folder = self._get_folder(run_id, FolderPart.LOGS)
+        return {node: folder.log(node) for node in logs.list_nodes(folder)}
 
     def log_tail(self, run_id: str, node: int, lines: int = 200) -> str:
         """The last lines of a node's log."""
-        return logs.tail(self._folder(run_id, FolderPart.LOGS).log(node), lines)
+        return logs.read_tail(self._get_folder(run_id, FolderPart.LOGS).log(node), lines)
 
     def log_read(self, run_id: str, node: int, start: int) -> tuple[str, int]:
         """A node's log from byte `start` on (at most 1 MB), and the offset of the next read."""
-        return logs.read(self._folder(run_id, FolderPart.LOGS).log(node), start)
+        return logs.read(self._get_folder(run_id, FolderPart.LOGS).log(node), start)
 
     def sizes(self, run_id: str) -> Mapping[str, int]:
         """Bytes of every file by its path below the run's folder, also of those that are only on OBS."""
-        folder = self._folder(run_id)
+        folder = self._get_folder(run_id)
         states = {name: _state_of(folder.path / name) for name in names_in(folder.path)}
         here = {name: state[2] for name, state in states.items() if state}  # others were removed meanwhile
         return dict(sorted({**self.folders.removable(folder.path.name, lambda _: True), **here}.items()))
 
     def file(self, run_id: str, name: str) -> Path:
         """The file of this name, as `sizes` lists it. Raises RunNotFound also if there is none."""
-        folder = self._folder(run_id, FolderPart.with_file(name))
+        folder = self._get_folder(run_id, FolderPart.with_file(name))
         if name not in names_in(folder.path):
             raise RunNotFound(
                 Message("run {run_id} has no file {name!r}", run_id=folder.path.name, name=name[:200]),
@@ -127,17 +127,17 @@ class RunFiles:
 
     def training_points(self, run_id: str) -> list[TrainingPoint]:
         """What the log said of the training so far."""
-        return read_points(self._folder(run_id).progress)
+        return read_points(self._get_folder(run_id).progress)
 
     def revision(self, run_id: str) -> Hashable:
         """Changes with every change of the job's details, samples, training points and cards' rates."""
-        folder = self._folder(run_id)
+        folder = self._get_folder(run_id)
         return str(folder.path), *map(_state_of, (folder.job, folder.metrics, folder.progress, folder.rates))
 
     def directories(self, run: Run, profile: Profile) -> Mapping[str, str]:
         """Where the run's files are in OBS: code, each input and output, and the log, by name."""
         code = {} if not run.code_sha256 else {"code": run_paths.code_path(run.spec, run.code_sha256, profile)}
-        channels = (*run.spec.inputs, *run_paths.outputs(run, profile))
+        channels = (*run.spec.inputs, *run_paths.list_outputs(run, profile))
         return (
             code
             | {channel.name: channel.path for channel in channels if channel.path}
@@ -146,46 +146,46 @@ class RunFiles:
 
     def facts(self, run_id: str) -> LaunchFacts:
         """The facts that were stored at its launch. Raises ResultError when they are missing or damaged."""
-        return read_facts(self._folder(run_id).launch)
+        return read_facts(self._get_folder(run_id).launch)
 
     def resolved(self, run_id: str) -> Resolved:
         """What the names in its spec stood for when its job was created. Raises ResultError when that is damaged."""
-        return read_resolved(self._folder(run_id).resolved) or NOTHING_RESOLVED
+        return read_resolved(self._get_folder(run_id).resolved) or NOTHING_RESOLVED
 
     def samples(self, run_id: str) -> list[MetricSample]:
         """The metrics sampled so far."""
-        return read_samples(self._folder(run_id).metrics)
+        return read_samples(self._get_folder(run_id).metrics)
 
     def job(self, run_id: str) -> JobDetails:
         """What the platform said about the run's job so far. Raises ResultError when the file is damaged."""
-        return read_details(self._folder(run_id))
+        return read_details(self._get_folder(run_id))
 
     def card_samples(self, run_id: str) -> list[CardSample]:
         """What was measured on the cards inside the job; nothing before the run was collected."""
-        return read_card_samples(self._folder(run_id).cards)
+        return read_card_samples(self._get_folder(run_id).cards)
 
     def card_rates(self, run_id: str) -> list[CardRate]:
         """What the cards of a running job did in the last minutes, as far as it reports its steps."""
-        return read_rates(self._folder(run_id))
+        return read_rates(self._get_folder(run_id))
 
     def curves(self, run_id: str) -> RunCurves:
         """The curves of the event files so far."""
-        return self.curve_reader.read(self._folder(run_id, FolderPart.SUMMARIES).summaries)
+        return self.curve_reader.read(self._get_folder(run_id, FolderPart.SUMMARIES).summaries)
 
     def scalars(self, run_id: str) -> Iterator[tuple[str, Scalar]]:
         """Every scalar of the event files, with its directory, one after the other."""
-        return iter_scalars(self._folder(run_id, FolderPart.SUMMARIES).summaries)
+        return iter_scalars(self._get_folder(run_id, FolderPart.SUMMARIES).summaries)
 
     def summaries(self, run_id: str) -> Path:
         """The folder of the event files, whether there are any or not."""
-        return self._folder(run_id, FolderPart.SUMMARIES).summaries
+        return self._get_folder(run_id, FolderPart.SUMMARIES).summaries
 
     def record(self, run_id: str) -> RunRecord | None:
         """The run's record, or None before it was collected. Raises ResultError when the files are damaged."""
-        folder = self._folder(run_id)
+        folder = self._get_folder(run_id)
         if not folder.record.exists():
             return None
-        return _record(folder)
+        return _read_record(folder)
 
     def records(self, unread: Unread | None = None) -> Iterator[RunRecord]:
         """Every record under data/runs/, by run id; no ledger is needed, so the warehouse survives a lost one.
@@ -210,16 +210,16 @@ class RunFiles:
 
     def problem(self, run_id: str) -> Message | None:
         """Why what is here of a run, except for its logs, may be old or incomplete; None while nothing is wrong."""
-        return self.folders.problem(self._name(run_id))
+        return self.folders.problem(self._find_name(run_id))
 
     def log_problem(self, run_id: str) -> Message | None:
         """The same of its logs."""
-        return self.folders.problem(self._name(run_id), FolderPart.LOGS)
+        return self.folders.problem(self._find_name(run_id), FolderPart.LOGS)
 
-    def _folder(self, run_id: str, part: FolderPart = FolderPart.RECORD) -> RunFolder:
-        return self.folders.read(self._name(run_id), part)
+    def _get_folder(self, run_id: str, part: FolderPart = FolderPart.RECORD) -> RunFolder:
+        return self.folders.read(self._find_name(run_id), part)
 
-    def _name(self, run_id: str) -> str:
+    def _find_name(self, run_id: str) -> str:
         if run_id in self._known:
             return run_id
         try:
@@ -239,7 +239,7 @@ def _state_of(file: Path) -> tuple[int, int, int] | None:
     return None
 
 
-def _record(folder: RunFolder) -> RunRecord:
+def _read_record(folder: RunFolder) -> RunRecord:
     stored = read_record(folder.record, folder.metrics, folder.events)
     cards = tuple(read_card_samples(folder.cards))
     return replace(
@@ -249,9 +249,9 @@ def _record(folder: RunFolder) -> RunRecord:
 
 def read_own_record(folder: RunFolder) -> RunRecord:
     """The record in a folder, which must be of the run that the folder is named after. Raises ResultError."""
-    record = _record(folder)
+    record = _read_record(folder)
     if record.run.run_id != folder.path.name:
-        message = Message("{file} is of run {run_id}", file=inside(folder.record), run_id=record.run.run_id)
+        message = Message("{file} is of run {run_id}", file=get_inner_path(folder.record), run_id=record.run.run_id)
         raise ResultError(message, Message("restore its folder from a backup"))
     return record
 
@@ -267,12 +267,12 @@ class SeriesFiles:
 
     def keep(self, series: Series) -> None:
         """Write a plan, unless its file exists. Raises DiskError."""
-        if not self._file(series).exists():
+        if not self._get_file(series).exists():
             self.replace(series)
 
     def replace(self, series: Series) -> None:
         """Write a plan anew: the rows of a search get their values one after another. Raises DiskError."""
-        write_whole(self._file(series), _SERIES.dump_json(series, indent=2))
+        write_whole(self._get_file(series), _SERIES.dump_json(series, indent=2))
 
     def all(self, unread: Unread) -> Iterator[Series]:
         """All plans, those here first and the oldest of them; `unread` is called for each damaged one."""
@@ -280,8 +280,8 @@ class SeriesFiles:
             try:
                 yield _SERIES.validate_json(file.read_bytes())
             except (OSError, ValidationError) as error:
-                unread(readable_name(file.stem), damaged(inside(file), error))
-        yield from (series for series in self.launched() if not self._file(series).exists())
+                unread(readable_name(file.stem), make_damage_error(get_inner_path(file), error))
+        yield from (series for series in self.launched() if not self._get_file(series).exists())
 
-    def _file(self, series: Series) -> Path:
+    def _get_file(self, series: Series) -> Path:
         return self.folder / f"{series.series_id}.json"

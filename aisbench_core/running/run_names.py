@@ -25,9 +25,9 @@ class RunNames:
     def of(self, runs: Sequence[Run]) -> Mapping[str, str]:
         """Names by run id."""
         given = self.annotations.names(runs)
-        return {run.run_id: given[run.run_id] or default_name(run.spec, self._defaults(run.spec)) for run in runs}
+        return {run.run_id: given[run.run_id] or default_name(run.spec, self._get_defaults(run.spec)) for run in runs}
 
-    def _defaults(self, spec: RunSpec) -> Mapping[str, Scalar]:
+    def _get_defaults(self, spec: RunSpec) -> Mapping[str, Scalar]:
         with suppress(AisbenchError):  # the workload, or its version, is not installed any more
             return self.workloads.filled(spec.model_copy(update={"parameters": {}})).parameters
         return spec.parameters

@@ -8,10 +8,10 @@ from datetime import datetime
 from pathlib import Path
 
 from aisbench_core.base.errors import AisbenchError, Problem, SpecError, StaleRun, full_disks_named
-from aisbench_core.base.messages import Message, joined
+from aisbench_core.base.messages import Message, join_parts
 from aisbench_core.base.private_files import (
-    abandoned,
     draft_of,
+    find_abandoned,
     is_read_only,
     make_private_file,
     make_private_folder,
@@ -82,16 +82,16 @@ class Launches:
         try:
             yield
         finally:
-            self._end(marker, run_id)
+            self._end_launch(marker, run_id)
 
     def clear(self) -> None:
         """Delete what killed and refused launches left, unless the data folder is read-only."""
         if is_read_only(self.markers):
             return
-        for marker in {*abandoned(self.markers), *self.left}:
-            self._end(marker, marker.name.split(".")[1])
+        for marker in {*find_abandoned(self.markers), *self.left}:
+            self._end_launch(marker, marker.name.split(".")[1])
 
-    def _end(self, marker: Path, run_id: str) -> None:
+    def _end_launch(self, marker: Path, run_id: str) -> None:
         self.left.add(marker)
         if not self.is_run(run_id):
             shutil.rmtree(self.folders.path(run_id).path, ignore_errors=True)
@@ -161,7 +161,7 @@ class Runs:
         run = _new_run(spec, profile, actor, now)
         with full_disks_named(), self.launches.unfinished(run.run_id):
             self._write_facts(run, profile, reproduces)
-            message = _launched(run, self.describe_system(run), reproduces)
+            message = _describe_launch(run, self.describe_system(run), reproduces)
             self.send_code(run)
             self.folders.publish(run.run_id)
             stored = store(run, Event.by(actor, run.run_id, now, message))
@@ -177,9 +177,9 @@ class Runs:
         message = Message("stop asked for by {who}", who=actor.name)
 
         def stopping(run: Run) -> Run:
-            return _stopping(run, actor, self.clock()) if run.can_stop else run
+            return _build_stopping(run, actor, self.clock()) if run.can_stop else run
 
-        return self._stop(run_id, actor, message, stopping)
+        return self._stop_run(run_id, actor, message, stopping)
 
     @permitted_for(lambda self, run_id, **_: self.ledger.get(run_id).created_by)
     def stop_early(self, run_id: str, reason: Message, actor: Actor) -> Run:
@@ -189,9 +189,9 @@ class Runs:
         def stopping(run: Run) -> Run:
             return _to_stop(run, detail, self.clock()) if run.state is RunState.RUNNING else run
 
-        return self._stop(run_id, actor, detail, stopping)
+        return self._stop_run(run_id, actor, detail, stopping)
 
-    def _stop(self, run_id: str, actor: Actor, message: Message, stopping: Callable[[Run], Run]) -> Run:
+    def _stop_run(self, run_id: str, actor: Actor, message: Message, stopping: Callable[[Run], Run]) -> Run:
         for _ in range(STOP_TRIES):
             run = self.ledger.get(run_id)
             after = stopping(run)
@@ -258,7 +258,7 @@ class Runs:
         return self.folders.read(run.run_id, FolderPart.LOGS)
 
 
-def _launched(run: Run, described: int, reproduces: str) -> Message:
+def _describe_launch(run: Run, described: int, reproduces: str) -> Message:
     """What was launched; `described`: the number of fields of the system description that it took over."""
     nodes, cards = run.spec.node_count, run.spec.cards_per_node
     parts = [
@@ -268,7 +268,7 @@ def _launched(run: Run, described: int, reproduces: str) -> Message:
         parts.append(Message("{count} kept fields of the system description taken over", count=described))
     if reproduces:
         parts.append(Message("reproduces {run_id}", run_id=reproduces))
-    return joined("; ", parts)
+    return join_parts("; ", parts)
 
 
 def _new_run(spec: RunSpec, profile: Profile, actor: Actor, now: datetime) -> Run:
@@ -279,7 +279,7 @@ def _new_run(spec: RunSpec, profile: Profile, actor: Actor, now: datetime) -> Ru
     return replace(run, job_name=run_paths.job_name(spec, run_id), price_per_node_hour=price, currency=currency)
 
 
-def _stopping(run: Run, actor: Actor, now: datetime) -> Run:
+def _build_stopping(run: Run, actor: Actor, now: datetime) -> Run:
     if run.can_give_up:
         detail = Message("collecting was given up by {who}: {trouble}", who=actor.name, trouble=run.detail)
         return run.to(RunState.FAILED, updated_at=now, ended_at=run.ended_at or now, attempts=0, detail=detail)

@@ -65,32 +65,32 @@ class StallGuard:
 
     def is_stalled(self, run: Run, folder: RunFolder) -> bool:
         """Whether that was found before, by this follower or by an earlier one."""
-        watch = self._of(run, folder).watch
+        watch = self._get_watched(run, folder).watch
         return watch is not None and watch.stalled_at is not None
 
     def measured(self, run: Run, folder: RunFolder, samples: Sequence[MetricSample]) -> None:
         """Remember what the platform has measured, for the next observation."""
-        watched = self._of(run, folder)
+        watched = self._get_watched(run, folder)
         watched.computed_at, watched.measured_at = measured_until(samples)
 
     def observe(
         self, cloud: Cloud, run: Run, status: JobStatus, folder: RunFolder, log_bytes: int, now: datetime
     ) -> Watch:
         """Take into account what a poll found, and store a warning or its end."""
-        watched = self._of(run, folder)
+        watched = self._get_watched(run, folder)
         before = watched.watch
-        objects = _written(cloud, run) if stalls.lists_objects(before, watched.limits, now) else ""
+        objects = _fingerprint_outputs(cloud, run) if stalls.lists_objects(before, watched.limits, now) else ""
         attempt = max(1, len(status.attempts))
         found = Observation(now, attempt, log_bytes, objects, watched.computed_at, watched.measured_at)
         started = run.started_at or now
-        after = stalls.observed(before, found, watched.limits) if before else stalls.begun(found, started)
+        after = stalls.update_watch(before, found, watched.limits) if before else stalls.begin_watch(found, started)
         after = watched.watch = watched.limits.noted(after)
-        self._save(run, watched, before)
+        self._save_watch(run, watched, before)
         return after
 
     def report_slow(self, run: Run, folder: RunFolder, rates: Sequence[CardRate], now: datetime) -> None:
         """Store which cards are slow now, and tell of those that were not before, and when all are fast again."""
-        watched = self._of(run, folder)
+        watched = self._get_watched(run, folder)
         slow = {(rate.node, rate.card): rate for rate in rates if rate.slow_since}
         known = set(watched.watch.slow_cards) if watched.watch else set()
         if watched.watch is None or slow.keys() == known:
@@ -108,17 +108,19 @@ class StallGuard:
 
     def end(self, run: Run, folder: RunFolder, at: datetime) -> None:
         """The job has ended; of a completed run the pauses are remembered for later ones of its configuration."""
-        watched = self._of(run, folder)
+        watched = self._get_watched(run, folder)
         self._watched.pop(run.run_id, None)
         if watched.watch is None:
             return
         completed_at = at if run.verdict is RunState.COMPLETED else None
-        self.watches.save(run.run_id, watched.configuration, stalls.ended(watched.watch, at), completed_at=completed_at)
+        self.watches.save(
+            run.run_id, watched.configuration, stalls.end_watch(watched.watch, at), completed_at=completed_at
+        )
 
-    def _of(self, run: Run, folder: RunFolder) -> _Watched:
+    def _get_watched(self, run: Run, folder: RunFolder) -> _Watched:
         watched = self._watched.get(run.run_id)
         if watched is None:
-            configuration = _configuration(run, folder)
+            configuration = _hash_configuration(run, folder)
             limits = stalls.limits_of(self._stall_minutes(run), self.watches.earlier(configuration))
             saved = self.watches.get(run.run_id)
             watched = self._watched[run.run_id] = _Watched(configuration, limits, saved, saved)
@@ -129,19 +131,19 @@ class StallGuard:
             return self.workloads.get(run.spec.workload).stall_minutes
         return None
 
-    def _save(self, run: Run, watched: _Watched, before: Watch | None) -> None:
+    def _save_watch(self, run: Run, watched: _Watched, before: Watch | None) -> None:
         after = watched.watch
         if after is None or stalls.is_saved(after, watched.saved):
             return
         was, now = before.stalled_at if before else None, after.stalled_at
         events, notices = list[Event](), list[Notice]()
         if now and not was:
-            warning = _warning(after, watched.limits)
+            warning = _describe_stall(after, watched.limits)
             events.append(Event(run.run_id, now, "follower", Level.WARNING, warning))
             notice_id = f"{NewsKind.STALLED}:{run.run_id}:{now.isoformat()}"
             notices.append(Notice(notice_id, run.run_id, NewsKind.STALLED, now, warning))
         elif before and was and not now:
-            quiet = _minutes(before.current.seconds)
+            quiet = _to_minutes(before.current.seconds)
             goes_on = Message("a sign of life again, after {minutes} minutes", minutes=quiet)
             events.append(Event(run.run_id, after.observed_at, "follower", Level.INFO, goes_on))
         self.watches.save(run.run_id, watched.configuration, after, events=events, notices=notices)
@@ -154,24 +156,24 @@ def stop_reason(run: Run, watch: Watch) -> Message | None:
     if minutes is None or watch.stalled_at is None or watch.current.seconds < 60 * minutes:
         return None
     return Message(
-        "no sign of life for {stalled_minutes} minutes", **{STALLED_MINUTES: _minutes(watch.current.seconds)}
+        "no sign of life for {stalled_minutes} minutes", **{STALLED_MINUTES: _to_minutes(watch.current.seconds)}
     )
 
 
-def _warning(watch: Watch, limits: Limits) -> Message:
-    values = {"minutes": _minutes(watch.current.seconds), "limit": _minutes(limits.of(watch))}
+def _describe_stall(watch: Watch, limits: Limits) -> Message:
+    values = {"minutes": _to_minutes(watch.current.seconds), "limit": _to_minutes(limits.of(watch))}
     return Message("stalled: no sign of life for {minutes} minutes, and {limit} are normal at most", **values)
 
 
-def _minutes(seconds: float) -> int:
+def _to_minutes(seconds: float) -> int:
     return round(timedelta(seconds=seconds) / timedelta(minutes=1))
 
 
-def _written(cloud: Cloud, run: Run) -> str:
+def _fingerprint_outputs(cloud: Cloud, run: Run) -> str:
     """A text that changes when an object of the outputs is written; empty if they cannot be listed."""
     count = size = digest = 0
     try:
-        for channel in run_paths.outputs(run, cloud.profile):
+        for channel in run_paths.list_outputs(run, cloud.profile):
             for _, page in zip(range(LISTED_PAGES), cloud.objects.pages(channel.path), strict=False):
                 for stat in page:
                     count, size = count + 1, size + stat.size
@@ -181,9 +183,9 @@ def _written(cloud: Cloud, run: Run) -> str:
     return f"{count} {size} {digest:08x}"
 
 
-def _configuration(run: Run, folder: RunFolder) -> str:
+def _hash_configuration(run: Run, folder: RunFolder) -> str:
     """A hash of what decides how long a run is quiet: what is trained, how, and on what."""
-    spec, facts = run.spec, _facts(folder)
+    spec, facts = run.spec, _read_facts(folder)
     speed = facts.speed_parameters if facts else spec.parameters
     values = [
         spec.workload, spec.framework_version, spec.mode, spec.flavor, spec.pool_id, spec.node_count,
@@ -192,7 +194,7 @@ def _configuration(run: Run, folder: RunFolder) -> str:
     return sha256(canonical_json(values).encode()).hexdigest()
 
 
-def _facts(folder: RunFolder) -> WorkloadFacts | None:
+def _read_facts(folder: RunFolder) -> WorkloadFacts | None:
     try:
         return read_facts(folder.launch).workload
     except ResultError:

@@ -11,14 +11,14 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from aisbench_core.base.errors import CloudRejected, CloudUnavailable, ConfigError, JobGone, JobNameTaken, StaleRun
-from aisbench_core.base.formats import size
-from aisbench_core.base.messages import Message, joined, message_of
+from aisbench_core.base.formats import format_size
+from aisbench_core.base.messages import Message, join_parts, message_of
 from aisbench_core.cloud.ports import Cloud, Connect
-from aisbench_core.config.job_secrets import JobSecrets, masked, masked_errors
+from aisbench_core.config.job_secrets import JobSecrets, mask_secrets, masked_errors
 from aisbench_core.config.settings import Settings
 from aisbench_core.domain.authoring.workloads import Workloads
 from aisbench_core.domain.liveness.slow_cards import card_rates
-from aisbench_core.domain.preflight.offline import preflight
+from aisbench_core.domain.preflight.offline import check_offline
 from aisbench_core.domain.results.job_events import alert_message
 from aisbench_core.domain.results.record import write_samples
 from aisbench_core.domain.summaries.fetching import FetchedEvents, fetch_event_files
@@ -64,7 +64,6 @@ WRITE_SECONDS = 0.3
 @dataclass(frozen=True, slots=True)
 class Steps:
     """The steps of all states. `leaving` is set when the follower is about to end.
-
     `slow_share`: the share of the median card's throughput below which the ruleset calls a card a straggler.
     `resolving`: a context in which what the spec's names stand for is written, and sealed."""
 
@@ -91,7 +90,8 @@ class Steps:
 
     def masked(self, run: Run, text: Message) -> Message:
         """The text with the run's secrets masked: clouds echo requests, and logs what jobs print."""
-        return masked(text, self.secrets.available_values(run.profile, run.spec.secrets)) if run.spec.secrets else text
+        names = run.spec.secrets
+        return mask_secrets(text, self.secrets.available_values(run.profile, names)) if names else text
 
     def errors_masked(self, run: Run) -> AbstractContextManager[None]:
         """A context whose errors have the run's secrets masked."""
@@ -100,49 +100,49 @@ class Steps:
     def prepare(self, run: Run) -> Run:
         """Repeat preflight, hash the code, and create the directories that the job writes to."""
         cloud = self.connect(run.profile, run.spec.api)
-        if errors := self._errors(run, cloud):
-            return failed(run, joined("; ", errors))
+        if errors := self._list_errors(run, cloud):
+            return fail_run(run, join_parts("; ", errors))
         if run.spec.code_dir:
-            run = replace(run, code_sha256=self._code(run).sha256)
-        for channel in run_paths.outputs(run, cloud.profile):
+            run = replace(run, code_sha256=self._get_code(run).sha256)
+        for channel in run_paths.list_outputs(run, cloud.profile):
             cloud.objects.make_directory(channel.path)
         cloud.objects.make_directory(run_paths.log_path(run, cloud.profile))
         return run.to(RunState.UPLOADING, detail="")
 
-    def _errors(self, run: Run, cloud: Cloud) -> list[Message]:
+    def _list_errors(self, run: Run, cloud: Cloud) -> list[Message]:
         """What preflight finds; nothing where workload and code are those of the machine that launched the run."""
         if sent_code(self.folder(run)):
             return []
-        found = preflight(run.spec, cloud.profile, self.workloads, secrets=self.secrets, find_run=self.ledger.find)
-        return [joined(": ", [each.field, each.message]) for each in found if each.level is Level.ERROR]
+        found = check_offline(run.spec, cloud.profile, self.workloads, secrets=self.secrets, find_run=self.ledger.find)
+        return [join_parts(": ", [each.field, each.message]) for each in found if each.level is Level.ERROR]
 
     def expire(self, run: Run) -> Run:
         """End a launch that nobody approved in time."""
-        return _stopped(run, Message("nobody approved it in time"))
+        return _stop_run(run, Message("nobody approved it in time"))
 
     def upload(self, run: Run) -> Run:
         """Upload the code as it is now, which may be newer than in `prepare`."""
         cloud = self.connect(run.profile, run.spec.api)
         if run.spec.code_dir:
-            code = self._code(run)
+            code = self._get_code(run)
             run = replace(run, code_sha256=code.sha256)
             directory = run_paths.code_path(run.spec, run.code_sha256, cloud.profile)
             show, shared = self._show_progress(run, "files"), run_paths.shared_path(cloud.profile)
             upload(cloud.objects, code, directory, shared, show)
         resumed = self._take_over(run) if run.spec.resume_from else None
         if run.spec.resume_from and not resumed:
-            return failed(run, Message("run {run} left no files in its outputs", run=run.spec.resume_from))
+            return fail_run(run, Message("run {run} left no files in its outputs", run=run.spec.resume_from))
         try:
             self.secrets.values(run.profile, run.spec.secrets)
         except ConfigError as error:
-            return failed(run, error.sentence)  # up to here there cannot be a job
-        self._resolve(run, cloud)
+            return fail_run(run, error.sentence)  # up to here there cannot be a job
+        self._resolve_names(run, cloud)
         # Stored before the job is created: after a crash it says that there may be one.
         ahead = cloud.clock_ahead()
         seconds = None if ahead is None else (ahead - self.ledger.clock_ahead()).total_seconds()
         return run.to(RunState.SUBMITTING, submitted_at=self.clock(), detail=resumed or "", region_ahead_s=seconds)
 
-    def _resolve(self, run: Run, cloud: Cloud) -> None:
+    def _resolve_names(self, run: Run, cloud: Cloud) -> None:
         """Store what the spec's names stand for now: data, configuration files, image, and code of an algorithm."""
         show, folder = self._show_progress(run, "objects"), self.folder(run)
         resolver = Resolver(cloud, self.clock, lambda done: show(done, 0))  # how many are there is known at the end
@@ -153,11 +153,11 @@ class Steps:
         """Copy what the earlier run left into this run's outputs; returns what was copied, None if there is nothing."""
         cloud, earlier = self.connect(run.profile, run.spec.api), self.ledger.get(run.spec.resume_from)
         left = left_files(cloud.objects, run, earlier, cloud.profile)
-        directories = {channel.path for channel in run_paths.outputs(run, cloud.profile)}
+        directories = {channel.path for channel in run_paths.list_outputs(run, cloud.profile)}
         if not left:
             return None
         copy_left(cloud.objects, left, directories, self._show_progress(run, "files"))
-        copied = size(sum(one.stat.size for one in left))
+        copied = format_size(sum(one.stat.size for one in left))
         return Message(
             "files copied from run {run} into its outputs: {count} ({size})",
             run=earlier.run_id,
@@ -165,7 +165,7 @@ class Steps:
             size=copied,
         )
 
-    def _code(self, run: Run) -> CodeManifest:
+    def _get_code(self, run: Run) -> CodeManifest:
         if sent := sent_code(self.folder(run)):
             return sent
         beside = files_beside(run.spec, self.folder(run).pre_start)
@@ -175,38 +175,38 @@ class Steps:
         """Create the job, unless an earlier attempt whose response was lost did."""
         cloud = self.connect(run.profile, run.spec.api)
         job = cloud.training.find(run.job_name)
-        return _queued(run, job) if job else self._create(cloud, run)
+        return _to_queued(run, job) if job else self._create_job(cloud, run)
 
     def poll(self, run: Run, status: JobStatus | None) -> Run:
         """Apply the job's status; `status` is None when the cloud's list does not contain the job."""
         cloud = self.connect(run.profile, run.spec.api)
         if status is None or status.has_ended:
-            status = self._job(cloud, run)
+            status = self._find_job(cloud, run)
         if status is None:
             detail = Message("job {job_id} is gone: it was deleted in the cloud", job_id=run.job_id)
-            return failed(run, detail, phase="")
+            return fail_run(run, detail, phase="")
         if not status.has_ended:
-            reason = self._watch(cloud, run, status)
+            reason = self._watch_job(cloud, run, status)
             if reason:
                 return run.to(RunState.STOPPING, detail=reason, next_step_at=self.clock())
-        return self._seen(run, status)
+        return self._apply_status(run, status)
 
     def stop(self, run: Run) -> Run:
         """Stop the job until the cloud confirms; a job that ended by itself meanwhile keeps its own outcome."""
         if run.submitted_at is None:
-            return _stopped(run, Message("stopped before a job was created"))
+            return _stop_run(run, Message("stopped before a job was created"))
         cloud = self.connect(run.profile, run.spec.api)
-        status = self._job(cloud, run)
+        status = self._find_job(cloud, run)
         if status is None:
             return self._nothing_to_stop(run)
         run = replace(run, job_id=status.job_id)
         if status.has_ended:
-            return self._seen(run, cloud.training.detail(status.job_id))
+            return self._apply_status(run, cloud.training.detail(status.job_id))
         if status.phase != Phase.TERMINATING:
             cloud.training.stop(status.job_id)
-        return self._later(replace(run, phase=status.phase), self.settings.poll_seconds)
+        return self._postpone_step(replace(run, phase=status.phase), self.settings.poll_seconds)
 
-    def _create(self, cloud: Cloud, run: Run) -> Run:
+    def _create_job(self, cloud: Cloud, run: Run) -> Run:
         secrets = self.secrets.values(run.profile, run.spec.secrets)
         try:
             with masked_errors(secrets.values()):
@@ -217,10 +217,10 @@ class Steps:
                 Message("the job exists already, but the list does not show it yet"), operation=error.operation
             ) from error
         except CloudRejected as error:
-            return failed(run, error.sentence)  # an explicit refusal, so there is no job
-        return _queued(run, job)
+            return fail_run(run, error.sentence)  # an explicit refusal, so there is no job
+        return _to_queued(run, job)
 
-    def _job(self, cloud: Cloud, run: Run) -> JobStatus | None:
+    def _find_job(self, cloud: Cloud, run: Run) -> JobStatus | None:
         if not run.job_id:
             return cloud.training.find(run.job_name)
         try:
@@ -231,21 +231,21 @@ class Steps:
     def _nothing_to_stop(self, run: Run) -> Run:
         """A job that was never seen may still appear; one that was seen is gone."""
         if not run.job_id and self.clock() - run.updated_at < timedelta(seconds=SETTLE_SECONDS):
-            return self._later(run, SETTLE_SECONDS)
-        return _stopped(run, Message("stopped; the cloud holds no job of it"))
+            return self._postpone_step(run, SETTLE_SECONDS)
+        return _stop_run(run, Message("stopped; the cloud holds no job of it"))
 
-    def _later(self, run: Run, seconds: float) -> Run:
+    def _postpone_step(self, run: Run, seconds: float) -> Run:
         return replace(run, next_step_at=self.clock() + timedelta(seconds=seconds))
 
-    def _seen(self, run: Run, status: JobStatus) -> Run:
+    def _apply_status(self, run: Run, status: JobStatus) -> Run:
         """The run with the job's status applied; equal to `run` if nothing has changed."""
         run = replace(run, phase=status.phase, started_at=run.started_at or status.started_at)
         if status.has_ended:
-            return self._ended(run, status)
+            return self._end_run(run, status)
         waits = status.phase in (Phase.CREATING, Phase.PENDING)
         return run.to(RunState.QUEUED if waits else RunState.RUNNING, detail=message_of(status.message))
 
-    def _ended(self, run: Run, status: JobStatus) -> Run:
+    def _end_run(self, run: Run, status: JobStatus) -> Run:
         ended = self.clock()
         self.log_pace.forget(run.run_id)
         self.details_pace.forget(run.run_id)
@@ -255,11 +255,11 @@ class Steps:
         if run.started_at and status.duration_s is not None:
             ended = run.started_at + timedelta(seconds=status.duration_s)
         run = replace(run, ended_at=ended, duration_s=status.duration_s)
-        run = run.to(RunState.COLLECTING, verdict=_outcome(run, status), detail=_why_ended(run, status))
+        run = run.to(RunState.COLLECTING, verdict=_derive_outcome(run, status), detail=_why_ended(run, status))
         self.stalls.end(run, self.folder(run), self.clock())
         return run
 
-    def _watch(self, cloud: Cloud, run: Run, status: JobStatus) -> Message | None:
+    def _watch_job(self, cloud: Cloud, run: Run, status: JobStatus) -> Message | None:
         """Fetch what the platform says about the job, additions to logs and event files, and metrics once a minute.
 
         Returns why the run is to be stopped now, if it is. A refusal is ignored here: collecting fetches all of it
@@ -267,7 +267,7 @@ class Steps:
         now = self.clock()
         secrets = self.secrets.available_values(run.profile, run.spec.secrets)
         if self.details_pace.is_due(run.run_id, now):
-            self._announce(run, watch_job(cloud, run, status, self.folder(run), secrets, now).poll(status))
+            self._announce_alert(run, watch_job(cloud, run, status, self.folder(run), secrets, now).poll(status))
             self.details_pace.fetched(run.run_id, now, grew=True)  # a hang comes without any sign before it
         if not status.started_at:
             return None
@@ -305,7 +305,7 @@ class Steps:
         write_rates(rates, folder)
         self.stalls.report_slow(run, folder, rates, now)
 
-    def _announce(self, run: Run, details: JobDetails) -> None:
+    def _announce_alert(self, run: Run, details: JobDetails) -> None:
         alert = details.alert(ended=False, failed=False)
         if alert is None or self.announced.get(run.run_id) == alert:
             return
@@ -343,7 +343,7 @@ def fetch_logs(cloud: Cloud, run: Run, status: JobStatus, folder: RunFolder, sec
 
 def fetch_summaries(cloud: Cloud, run: Run, folder: RunFolder, most: int, secrets: Collection[str]) -> FetchedEvents:
     """Bring the event files in the run's outputs up to date, at most `most` bytes."""
-    return fetch_event_files(cloud.objects, run_paths.outputs(run, cloud.profile), folder.summaries, most, secrets)
+    return fetch_event_files(cloud.objects, run_paths.list_outputs(run, cloud.profile), folder.summaries, most, secrets)
 
 
 def watch_job(
@@ -365,20 +365,20 @@ def fetch_samples(cloud: Cloud, status: JobStatus, folder: RunFolder) -> list[Me
     return samples
 
 
-def _queued(run: Run, job: JobStatus) -> Run:
+def _to_queued(run: Run, job: JobStatus) -> Run:
     return run.to(RunState.QUEUED, job_id=job.job_id, phase=job.phase, detail="")
 
 
-def failed(run: Run, why: Message, **changes: object) -> Run:
+def fail_run(run: Run, why: Message, **changes: object) -> Run:
     """The run on its way to FAILED (it is collected first), with the reason."""
     return run.to(RunState.COLLECTING, verdict=RunState.FAILED, detail=why, **changes)
 
 
-def _stopped(run: Run, why: Message) -> Run:
+def _stop_run(run: Run, why: Message) -> Run:
     return run.to(RunState.COLLECTING, verdict=RunState.STOPPED, detail=why)
 
 
-def _outcome(run: Run, status: JobStatus) -> RunState:
+def _derive_outcome(run: Run, status: JobStatus) -> RunState:
     if status.succeeded:
         return RunState.COMPLETED
     stopped = run.state is RunState.STOPPING or status.phase == Phase.TERMINATED
@@ -388,13 +388,13 @@ def _outcome(run: Run, status: JobStatus) -> RunState:
 def _why_ended(run: Run, status: JobStatus) -> str:
     if status.succeeded:
         return ""
-    tasks = [_exit(task) for task in status.task_statuses if task.exit_code]
+    tasks = [_describe_exit(task) for task in status.task_statuses if task.exit_code]
     ended: str = Message("the job ended as {phase}", phase=status.phase)
     if run.state is RunState.STOPPING:  # the detail says who stopped it, unless a step failed since
         ended = run.detail if run.detail and not run.is_retrying else Message("stopped")
-    return joined("; ", [ended, *([status.message] if status.message else tasks)])
+    return join_parts("; ", [ended, *([status.message] if status.message else tasks)])
 
 
-def _exit(task: TaskStatus) -> Message:
+def _describe_exit(task: TaskStatus) -> Message:
     code = Message("{task} ended with exit code {code}", task=task.task, code=task.exit_code)
-    return joined(": ", [code, task.message]) if task.message else code
+    return join_parts(": ", [code, task.message]) if task.message else code

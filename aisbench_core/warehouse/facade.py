@@ -89,18 +89,20 @@ class Warehouse:
         self.spending = StoredSpending(self._store)
         self.merging = merging.WarehouseMerge(self._store, self._evaluator)
         self.imports = Imports(self._store, self._evaluator)
-        self.series = StoredSeries(self._store, self._evaluator_of, self._under)
+        self.series = StoredSeries(self._store, self._evaluator_of, self._open_moment)
 
     def cursor(self) -> AbstractContextManager[DuckDBPyConnection]:
         """A cursor for a moment, one per thread at a time."""
         return self._store.cursor()
 
-    def _read(self, query: Callable[Concatenate[DuckDBPyConnection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+    def _run_query(
+        self, query: Callable[Concatenate[DuckDBPyConnection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         with self._store.cursor() as cur:
             return query(cur, *args, **kwargs)
 
     @contextmanager
-    def _under(self, query: BoardQuery) -> Iterator[DuckDBPyConnection]:
+    def _open_moment(self, query: BoardQuery) -> Iterator[DuckDBPyConnection]:
         """A cursor in a transaction that sees the validity by the query's ruleset."""
         evaluator = self._evaluator_of(query.ruleset_id) if query.ruleset_id else None
         with self._store.moment() as cur:
@@ -127,11 +129,11 @@ class Warehouse:
 
     def holds(self, run_record: RunRecord) -> bool | None:
         """Whether what is stored of a run has the hash of this record; None if nothing is stored."""
-        return self._read(record.holds, run_record, self._evaluator)
+        return self._run_query(record.holds, run_record, self._evaluator)
 
     def agrees(self, run_record: RunRecord) -> bool:
         """Whether what is stored of a run was launched and measured as in this record, as far as both know it."""
-        return self._read(record.agrees, run_record, self._evaluator)
+        return self._run_query(record.agrees, run_record, self._evaluator)
 
     def move_to(self, target: "Warehouse", on_progress: Progress) -> merging.Moved:
         """Copy everything into another warehouse, and compare. Can be repeated."""
@@ -153,25 +155,25 @@ class Warehouse:
 
     def regions(self) -> list[RegionFacts]:
         """The regions with runs; measurements first, then rehearsals."""
-        return self._read(facets.regions)
+        return self._run_query(facets.list_regions)
 
     def facets(self, region: str, rehearsal: bool | None = None) -> Facets:
         """What a region's runs can be filtered by."""
-        return self._read(facets.facets, region, rehearsal)
+        return self._run_query(facets.fetch_facets, region, rehearsal)
 
     def versions(self) -> tuple[str, ...]:
         """Every framework version in the warehouse, the oldest first."""
-        return self._read(facets.versions)
+        return self._run_query(facets.list_versions)
 
     def leaderboard(self, query: BoardQuery) -> BoardPage:
         """One page of the leaderboard. Raises ValueError if the sort is not in BOARD_SORTS."""
-        with self._under(query) as cur:
-            return board.leaderboard(cur, query)
+        with self._open_moment(query) as cur:
+            return board.fetch_leaderboard(cur, query)
 
     def benchmarks(self, query: BoardQuery, most: int) -> BenchmarkPage:
         """One page of benchmarks, by name, each with its best `most` configurations."""
-        with self._under(query) as cur:
-            return board.benchmarks(cur, query, most)
+        with self._open_moment(query) as cur:
+            return board.fetch_benchmarks(cur, query, most)
 
     def board_row(self, run_id: str) -> BoardRowDetails | None:
         """The leaderboard's row that counts this run, with its runs; None if the run was not recorded."""
@@ -180,22 +182,22 @@ class Warehouse:
 
     def newest_dots(self, query: BoardQuery, rows: Sequence[BoardRow], limit: int) -> Mapping[str, tuple[RunDot, ...]]:
         """Up to `limit` of the newest valid runs of each row, in time order, by the row's latest run."""
-        with self._under(query) as cur:
-            return dots.newest(cur, query, rows, limit)
+        with self._open_moment(query) as cur:
+            return dots.fetch_newest_dots(cur, query, rows, limit)
 
     def dots(self, query: BoardQuery, rows: Sequence[BoardRow], limit: int) -> Mapping[str, tuple[RunDot, ...]]:
         """Up to `limit` valid runs of each of the leaderboard's rows, by the row's latest run."""
-        with self._under(query) as cur:
+        with self._open_moment(query) as cur:
             return dots.of_rows(cur, query, rows, limit)
 
     def runs(self, query: BoardQuery) -> RunPage:
         """One page of runs. Raises SpecError if the sort is not in RUN_SORTS."""
-        with self._under(query) as cur:
-            return runs.page(cur, query)
+        with self._open_moment(query) as cur:
+            return runs.fetch_page(cur, query)
 
     def count(self, query: BoardQuery) -> int:
         """How many runs the query chooses on all pages."""
-        with self._under(query) as cur:
+        with self._open_moment(query) as cur:
             return search.count(cur, query)
 
     def run(self, run_id: str) -> RunRow | None:
@@ -204,71 +206,71 @@ class Warehouse:
 
     def spec_of(self, run_id: str) -> StoredSpec | None:
         """A run's spec, of an imported run only the known fields; None if it was not recorded."""
-        return self._read(runs.specs_of, [run_id]).get(run_id)
+        return self._run_query(runs.specs_of, [run_id]).get(run_id)
 
     def runs_of(self, run_ids: Sequence[str]) -> Mapping[str, RunRow]:
         """Those of the runs that were recorded, by id."""
-        return {row.run_id: row for row in self._read(runs.by_ids, run_ids)}
+        return {row.run_id: row for row in self._run_query(runs.by_ids, run_ids)}
 
     def recorded(self, run_ids: Sequence[str]) -> frozenset[str]:
         """Those of the runs that were recorded."""
-        return self._read(runs.recorded, run_ids)
+        return self._run_query(runs.filter_recorded, run_ids)
 
     def starting_with(self, starts: Sequence[str]) -> frozenset[str]:
         """The ids of recorded runs that have one of these prefixes, which are equally long."""
-        return self._read(runs.starting_with, starts)
+        return self._run_query(runs.starting_with, starts)
 
     def of_jobs(self, job_ids: Sequence[str]) -> Mapping[str, str]:
         """The recorded run of each job that was launched here, by the job's id."""
-        return self._read(runs.of_jobs, job_ids)
+        return self._run_query(runs.of_jobs, job_ids)
 
     def rank_map(self, run_id: str) -> RankMap | None:
         """A run's cards by node, with its stragglers; None without results of single cards."""
-        return self._read(ranks.rank_map, run_id)
+        return self._run_query(ranks.rank_map, run_id)
 
     def rank_spreads(self, run_ids: Sequence[str]) -> Mapping[str, RankSpread]:
         """The spread of the cards of each run; runs without results of single cards are left out."""
-        return self._read(ranks.spreads, run_ids)
+        return self._run_query(ranks.fetch_spreads, run_ids)
 
     def slow_nodes(self, region: str, *, rehearsal: bool, now: datetime) -> list[NodeHistory]:
         """The nodes of a region that had slow cards in any of their last runs, the most often slow ones first."""
-        return self._read(ranks.slow_nodes, region, rehearsal=rehearsal, now=now)
+        return self._run_query(ranks.slow_nodes, region, rehearsal=rehearsal, now=now)
 
     def servers(self, run_id: str) -> Servers | None:
         """The results of each server of a single-server run; None for other runs."""
-        return self._read(servers.servers, [run_id]).get(run_id)
+        return self._run_query(servers.fetch_servers, [run_id]).get(run_id)
 
     def compare(self, run_ids: Sequence[str], by: ComparedBy = ComparedBy.RUNS) -> Comparison:
         """2 to 8 runs, or rows, against the first. Raises RunNotFound, and SpecError for another number."""
-        return self._read(compare.compare, run_ids, by)
+        return self._run_query(compare.compare, run_ids, by)
 
     def distinctions(self, region: str, fingerprints: Iterable[str], *, rehearsal: bool) -> Mapping[str, str]:
         """What distinguishes benchmark configurations of the same workload and model, by fingerprint."""
-        return distinguishing.distinctions(self._store, region, fingerprints, rehearsal=rehearsal)
+        return distinguishing.find_distinctions(self._store, region, fingerprints, rehearsal=rehearsal)
 
     def configurations(self, query: BoardQuery) -> ConfigurationPage:
         """One page of benchmark configurations that were run on several nodes."""
-        return self._read(scaling.configurations, query)
+        return self._run_query(scaling.fetch_configurations, query)
 
     def scaling(self, configuration: BenchmarkConfiguration) -> tuple[Scaling, ...]:
         """Throughput, speed-up and efficiency over node counts: a curve for each version and hardware."""
-        return self._read(scaling.scaling, configuration)
+        return self._run_query(scaling.fetch_scalings, configuration)
 
     def scaling_of(self, run_id: str) -> Scaling:
         """The scaling of runs that differ from this one in the node count only. Raises RunNotFound."""
-        return self._read(scaling.scaling_of, run_id)
+        return self._run_query(scaling.scaling_of, run_id)
 
     def curve(self, run: RunRow) -> Scaling:
         """As `scaling_of`, for a run that is already loaded."""
-        return self._read(scaling.curve, run)
+        return self._run_query(scaling.curve, run)
 
     def trends(self, query: BoardQuery) -> TrendPage:
         """One page of the trends, the latest first."""
-        return self._read(history.trends, query)
+        return self._run_query(history.fetch_trends, query)
 
     def first_trend_ids(self, rows: Sequence[TrendRow]) -> dict[str, str]:
         """Today's ids of trends by those that links of before hold."""
-        return self._read(history.first_ids, rows)
+        return self._run_query(history.first_ids, rows)
 
     def history(
         self, row: TrendRow, by: VersionField | None = None, names: Sequence[str] = (), *, include_invalid: bool = False
@@ -277,7 +279,7 @@ class Warehouse:
 
         `by`: what a version is. `names`: a baseline (versions or run ids) instead of the marked one."""
         with self._store.moment() as cur:
-            return history.history(cur, row, by, names, include_invalid=include_invalid)
+            return history.fetch_history(cur, row, by, names, include_invalid=include_invalid)
 
     def history_runs(self, query: BoardQuery, row: TrendRow) -> histories.HistoryPage:
         """One page of a trend's runs. Raises SpecError if the sort is not in HISTORY_SORTS."""
@@ -288,25 +290,25 @@ class Warehouse:
         """The regression verdicts on all trends of the query, over runs that are valid by its ruleset.
 
         Raises RunNotFound if none has `names`."""
-        with self._under(query) as cur:
-            return history.regressions(cur, query, by, names, self._trend_verdicts[query.ruleset_id])
+        with self._open_moment(query) as cur:
+            return history.fetch_regressions(cur, query, by, names, self._trend_verdicts[query.ruleset_id])
 
     def activity(self, query: BoardQuery, since: datetime) -> RegionActivity:
         """Records broken and node hours used since a moment."""
         with self._store.moment() as cur:
-            return activity.activity(cur, query, since)
+            return activity.summarize_activity(cur, query, since)
 
     def usual(
         self, run: Run, facts: WorkloadFacts, resolved: Resolved, region: str, *, rehearsal: bool
     ) -> Usual | None:
         """What valid runs of the same configuration and size reached before; None if there are none."""
-        return self._read(peers.find_usual, run, facts, resolved, region, rehearsal=rehearsal)
+        return self._run_query(peers.find_usual, run, facts, resolved, region, rehearsal=rehearsal)
 
     def validate(self, query: BoardQuery) -> validation.Validation:
         """Evaluate every run that the query chooses; without a ruleset in it, by the one used for recording.
 
         Raises ConfigError and SpecError if the ruleset cannot be used."""
-        return self._read(validation.validate, query, self._evaluator_of(query.ruleset_id))
+        return self._run_query(validation.validate, query, self._evaluator_of(query.ruleset_id))
 
     @permitted
     def store_evaluations(self, result: validation.Validation, actor: Actor) -> int:
@@ -330,7 +332,7 @@ class Warehouse:
 
     def baselines(self) -> list[Baseline]:
         """Every marked baseline, the oldest mark first."""
-        return list(self._read(baselines.by_trend).values())
+        return list(self._run_query(baselines.by_trend).values())
 
     def export(self, request: Export, target: IO[bytes], on_rows: OnRows = ignore_rows) -> int:
         """Write every run of the query, not only of its page; returns the number of rows. See docs/export.md.
@@ -339,12 +341,12 @@ class Warehouse:
 
         Raises SpecError if there are more rows than Excel can have."""
         evaluator = self._evaluator_of(request.query.ruleset_id)
-        with self._under(request.query) as cur:
+        with self._open_moment(request.query) as cur:
             return export.write(cur, request, evaluator, target, self._rulesets.bases(), on_rows=on_rows)
 
     def reported(self, run_ids: Sequence[str], at: datetime, ruleset_id: str = "") -> reported.Reported:
         """The content of a report about these runs; those that do not exist are left out."""
         run = next(iter(self.runs_of(run_ids).values()), None) if ruleset_id else None
         query = BoardQuery(run.region, rehearsal=run.rehearsal, ruleset_id=ruleset_id) if run else BoardQuery("")
-        with self._under(query) as cur:
-            return reported.reported(cur, run_ids, at, self._evaluator_of(ruleset_id), self._rulesets.bases())
+        with self._open_moment(query) as cur:
+            return reported.fetch_reported(cur, run_ids, at, self._evaluator_of(ruleset_id), self._rulesets.bases())

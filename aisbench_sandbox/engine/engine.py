@@ -11,7 +11,7 @@ from aisbench_sandbox.attempts import FaultScenario
 from aisbench_sandbox.engine import boot
 from aisbench_sandbox.engine.node import processes
 from aisbench_sandbox.engine.recovery import JobOutcome, job_after
-from aisbench_sandbox.engine.scheduling import check_size, fail_if_overdue, waiting
+from aisbench_sandbox.engine.scheduling import check_size, fail_if_overdue, to_waiting
 from aisbench_sandbox.engine.training import INTERRUPTED, Training, TrainingContext
 from aisbench_sandbox.files import remove_tree
 from aisbench_sandbox.job import WAITING, Job, JobPhase, TaskEnd
@@ -83,7 +83,7 @@ class SubprocessEngine:
         # After the processes, which would go on writing into them.
         for folder in context.work.iterdir():
             remove_tree(folder)
-        self._resume()
+        self._resume_jobs()
         self._start_next()
 
     def check(self, job: Job) -> None:
@@ -96,7 +96,7 @@ class SubprocessEngine:
 
     def start(self, job: Job) -> None:
         """Run the job now, or leave it in the queue."""
-        self._jobs.change(job.job_id, self._queued)
+        self._jobs.change(job.job_id, self._queue_job)
         self._start_next()
 
     def refresh(self) -> None:
@@ -111,7 +111,7 @@ class SubprocessEngine:
             if training:
                 training.stop()
             else:
-                self._jobs.change(job_id, self._dequeued)
+                self._jobs.change(job_id, self._dequeue_job)
 
     def advance(self, job_id: str) -> None:
         """Nothing: these jobs run by themselves."""
@@ -123,15 +123,15 @@ class SubprocessEngine:
                 if not job.has_ended:
                     self._jobs.change(job.job_id, Job.terminating)
                     self.stop(job.job_id)
-        self._interrupt()
+        self._interrupt_all()
 
     def close(self) -> None:
         """End all processes and wait for that; queued jobs keep their place for the next start."""
         # Before the jobs end, because the end of each starts the next one.
         self._closing = True
-        self._interrupt()
+        self._interrupt_all()
 
-    def _interrupt(self) -> None:
+    def _interrupt_all(self) -> None:
         with self._lock:
             running = list(self._running.values())
         for training in running:
@@ -141,47 +141,49 @@ class SubprocessEngine:
         for training in running:
             training.join(2 * SHUTDOWN_GRACE_SECONDS)
 
-    def _queued(self, job: Job) -> Job:
+    def _queue_job(self, job: Job) -> Job:
         return job.queued(self._jobs.now()) if job.phase is JobPhase.CREATING else job
 
-    def _dequeued(self, job: Job) -> Job:
+    def _dequeue_job(self, job: Job) -> Job:
         return job.terminated(self._jobs.now()) if job.phase is JobPhase.TERMINATING else job
 
     def _start_next(self) -> None:
         with self._lock:
             if self._closing:
                 return
-            decision = decide(QueueSnapshot(self._context.capacity.hosts(), self._waiting(), self._occupied()))
+            decision = decide(
+                QueueSnapshot(self._context.capacity.hosts(), self._list_waiting(), self._list_occupied())
+            )
             for job_id, hosts in decision.starts.items():
-                self._begin(job_id, hosts)
+                self._begin_training(job_id, hosts)
             for job_id in decision.preempted:
                 self._running[job_id].preempt()
 
-    def _waiting(self) -> list[Waiting]:
+    def _list_waiting(self) -> list[Waiting]:
         longest_s = self._context.capacity.plan.requeue_s
         self._jobs.change_all(lambda job: fail_if_overdue(job, longest_s, self._jobs.now()))
         jobs = self._jobs.all()
-        return [waiting(job) for job in jobs if job.phase in WAITING and job.job_id not in self._running]
+        return [to_waiting(job) for job in jobs if job.phase in WAITING and job.job_id not in self._running]
 
-    def _occupied(self) -> list[Occupied]:
+    def _list_occupied(self) -> list[Occupied]:
         return [training.occupied for training in self._running.values()]
 
-    def _begin(self, job_id: str, hosts: tuple[str, ...]) -> None:
+    def _begin_training(self, job_id: str, hosts: tuple[str, ...]) -> None:
         now = self._jobs.now()
         job = self._jobs.change(job_id, lambda job: job.running(now, hosts))
         if job is None or job.phase is not JobPhase.RUNNING:  # deleted or stopped meanwhile
             return
-        training = Training(job, self._context, self._ended)
+        training = Training(job, self._context, self._end_training)
         # Before it starts: a job may end at once, and is looked up here when it does.
         self._running[job_id] = training
         training.start()
 
-    def _ended(self, job_id: str, outcome: JobOutcome) -> None:
-        while not self._stored(job_id, outcome) and not self._closing:
+    def _end_training(self, job_id: str, outcome: JobOutcome) -> None:
+        while not self._store_outcome(job_id, outcome) and not self._closing:
             time.sleep(_DISK_SECONDS)
         self._start_next()
 
-    def _stored(self, job_id: str, outcome: JobOutcome) -> bool:
+    def _store_outcome(self, job_id: str, outcome: JobOutcome) -> bool:
         """Store the job's outcome; False while the disk is full, since the job would otherwise run forever."""
         try:
             # Atomically, so that nobody sees the job waiting while its old attempt still holds its nodes.
@@ -199,15 +201,15 @@ class SubprocessEngine:
             return False
         return True
 
-    def _resume(self) -> None:
+    def _resume_jobs(self) -> None:
         """Resume what a previous sandbox left: running jobs are lost, or restarted if they tolerate faults."""
         for job in self._jobs.all():
             if job.phase in WAITING:
-                self._jobs.change(job.job_id, self._queued)
+                self._jobs.change(job.job_id, self._queue_job)
             elif not job.has_ended:
-                self._jobs.change(job.job_id, self._lost)
+                self._jobs.change(job.job_id, self._lose_job)
 
-    def _lost(self, job: Job) -> Job:
+    def _lose_job(self, job: Job) -> Job:
         # What a container reports for SIGKILL.
         ends = tuple(TaskEnd(task, 128 + 9, INTERRUPTED) for task in job.tasks)
         return job_after(job, JobOutcome("interrupted", ends, FaultScenario.LOST), self._jobs.now())

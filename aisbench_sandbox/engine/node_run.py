@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from aisbench_sandbox.catalogue import ASCEND
-from aisbench_sandbox.engine.boot import Launch, launches
+from aisbench_sandbox.engine.boot import Launch, build_launches
 from aisbench_sandbox.engine.node import processes, safe_files
 from aisbench_sandbox.engine.node.layout import Node
 from aisbench_sandbox.engine.node.processes import Process
-from aisbench_sandbox.engine.node.shares import unmountable
+from aisbench_sandbox.engine.node.shares import list_unmountable
 from aisbench_sandbox.engine.node.transfers import NodeLog, OutputSync, TransferError, download
-from aisbench_sandbox.engine.node.variables import environment, for_pip
+from aisbench_sandbox.engine.node.variables import build_environment, for_pip
 from aisbench_sandbox.files import write_atomically
 from aisbench_sandbox.job import Job, TaskEnd
 from aisbench_sandbox.jobs import JobStore
@@ -56,7 +56,7 @@ class NodeRun:
         self._log = NodeLog(objects, jobs.log_file(node.job.job_id, node.index), node.job.log_object(node.index))
         self._output_files: list[Path] = []
         self._logged_once: set[str] = set()
-        self._environment: Mapping[str, str] = environment(node)
+        self._environment: Mapping[str, str] = build_environment(node)
         self._exported_environment = node.root / "tmp" / ".pre-start.environment"
         self._pip_settings = node.root / "tmp" / ".pip.conf"
         self._installing_since = 0.0
@@ -87,19 +87,19 @@ class NodeRun:
         self._add_event("image_pulled", pod=f"modelarts-job-{self._job.job_id}-{self.task}", image=image)
         if self._job.algorithm.get("code_dir"):
             self._add_event("code_started")
-            self._download(self._job.algorithm["code_dir"], self._node.code, "code")
+            self._download_folder(self._job.algorithm["code_dir"], self._node.code, "code")
         for index, channel in enumerate(self._job.channels("inputs")):
             self._add_event("input_started")
             folder = self._node.channel_folder("inputs", index, channel)
-            self._download(channel.path, folder, "input", name=channel.name)
+            self._download_folder(channel.path, folder, "input", name=channel.name)
         for index, (name, sync) in enumerate(self._syncs):
             if self._node.is_fetched_first(index):
-                self._fetch(name, sync)
+                self._fetch_output(name, sync)
         self._node.hand_over()
 
     def install(self) -> list[Process]:
         """Start to install pip-requirements.txt, if there is one beside the boot file or in the code directory."""
-        file = self._find(_REQUIREMENTS)
+        file = self._find_file(_REQUIREMENTS)
         if not file:
             return []
         self.add_line(f"[init] pip install -r {_REQUIREMENTS}")
@@ -107,7 +107,7 @@ class NodeRun:
         self._installing_since = time.monotonic()
         command = [str(self._node.python), "-m", "pip", "install", "-r", str(file)]
         settings = self._lend_settings(for_pip(os.environ))
-        return [self._start(Launch(_REQUIREMENTS, command, file.parent, "pip-requirements.txt", settings))]
+        return [self._start_process(Launch(_REQUIREMENTS, command, file.parent, "pip-requirements.txt", settings))]
 
     def pre_start(self) -> list[Process]:
         """Start ma-pre-start.sh and then ma-pre-start.py, if they exist beside the boot file."""
@@ -121,7 +121,7 @@ class NodeRun:
         export = str(self._exported_environment)
         # Training guide 4.4.3: beside the boot file, run in MA_JOB_DIR before it.
         command = ["/usr/bin/env", "bash", "-c", _PRE_START, script, export, program]
-        return [self._start(Launch(" and ".join(names), command, self._node.code.parent, "ma-pre-start.txt"))]
+        return [self._start_process(Launch(" and ".join(names), command, self._node.code.parent, "ma-pre-start.txt"))]
 
     def start(self) -> list[Process]:
         """Start the job's programs on this node."""
@@ -136,7 +136,7 @@ class NodeRun:
             text = f"start the periodic upload task, upload period = {UPLOAD_SECONDS:g} seconds "
             self._log.report(datetime.fromtimestamp(self._jobs.now() / 1000, UTC).astimezone(), text, "obs/upload")
         self._add_event("task_started")
-        return [self._start(launch) for launch in launches(self._node, self._environment)]
+        return [self._start_process(launch) for launch in build_launches(self._node, self._environment)]
 
     def sync_log(self, *, final: bool = False) -> None:
         """Update the log in OBS. Raises ObjectError if OBS refuses."""
@@ -164,7 +164,7 @@ class NodeRun:
                 self._add_event("output_started")
             for name, sync in self._syncs:
                 # One output that OBS refuses must not keep back the others.
-                refused += self._upload(name, sync)
+                refused += self._upload_output(name, sync)
         self.add_line(f"[end] exit code {code}")
         self._log.export(final=True)
         for output in self._output_files:
@@ -179,7 +179,7 @@ class NodeRun:
         """Add a line of the platform to the log."""
         self._log.add_line(text)
 
-    def _start(self, launch: Launch) -> Process:
+    def _start_process(self, launch: Launch) -> Process:
         output = self._node.prints / launch.output
         self._output_files.append(output)
         return processes.start(
@@ -195,7 +195,7 @@ class NodeRun:
         )
 
     def _take_exports(self) -> None:
-        with suppress(OSError), safe_files.opened(self._node.root, self._exported_environment) as file:
+        with suppress(OSError), safe_files.open_file(self._node.root, self._exported_environment) as file:
             lines = file.read().decode("utf-8", "replace").split("\0")
             pairs = (line.partition("=") for line in lines if "=" in line)
             # The whole environment is replaced, so that variables which the script has unset are gone.
@@ -213,7 +213,7 @@ class NodeRun:
         for share in self._node.shares:
             how = f"at {share.local}" if self._node.view else "nowhere: that needs containers"
             self.add_line(f"[init] mount {share.remote} {how}")
-        for local in unmountable(self._job.body["spec"].get("volumes") or ()):
+        for local in list_unmountable(self._job.body["spec"].get("volumes") or ()):
             self.add_line(f"[init] AISBench sandbox: nothing is mounted at {local}, which is this machine's own")
 
     def _program_name(self) -> str:
@@ -222,7 +222,7 @@ class NodeRun:
     def _beside_boot_file(self, name: str) -> Path | None:
         return self._node.boot_file.with_name(name) if self._job.algorithm.get("boot_file") else None
 
-    def _find(self, name: str) -> Path | None:
+    def _find_file(self, name: str) -> Path | None:
         beside = self._beside_boot_file(name)
         candidates = (beside, self._node.code / name) if beside else ()
         return next((file for file in candidates if file.is_file()), None)
@@ -253,14 +253,14 @@ class NodeRun:
             self._logged_once.add(text)
             self.add_line(text)
 
-    def _fetch(self, name: str, sync: OutputSync) -> None:
+    def _fetch_output(self, name: str, sync: OutputSync) -> None:
         try:
             count = sync.fetch()
         except (TransferError, ObjectError, OSError) as error:
             raise NodeFailed(TaskEnd(self.task, 1, f"cannot download the output {name}: {error}")) from error
         self.add_line(f"[init] download {name}: {count} objects of before")
 
-    def _upload(self, name: str, sync: OutputSync) -> list[ObjectError]:
+    def _upload_output(self, name: str, sync: OutputSync) -> list[ObjectError]:
         """Upload an output; returns the error if OBS refused something."""
         began = time.monotonic()
         try:
@@ -272,7 +272,7 @@ class NodeRun:
         self._add_event("output_done", name=name, seconds=f"{time.monotonic() - began:.3f}")
         return []
 
-    def _download(self, path: str, folder: Path, event_prefix: str, **facts: str) -> None:
+    def _download_folder(self, path: str, folder: Path, event_prefix: str, **facts: str) -> None:
         began = time.monotonic()
         self.add_line(f"[init] download {facts.get('name', 'code_url')}: s3://{'/'.join(bucket_and_key(path))}")
         try:

@@ -12,7 +12,7 @@ NAME = "jobstart_hccl.json"
 READABLE = 0o644
 
 
-def loopback(node: int) -> str:
+def get_loopback(node: int) -> str:
     """The node's address: Linux answers on all of 127.0.0.0/8, others on one address only."""
     return f"127.0.{node // 254}.{node % 254 + 1}" if platform.system() == "Linux" else "127.0.0.1"
 
@@ -24,7 +24,7 @@ def write_platform_table(folder: Path, job: Job, *, completed: bool) -> None:
         "group_name": f"modelarts-job-{job.job_id}",
         "device_count": str(job.card_count),
         "instance_count": str(job.node_count),
-        "instance_list": [_instance(job, node) for node in range(job.node_count)] if completed else [],
+        "instance_list": [_to_instance(job, node) for node in range(job.node_count)] if completed else [],
     }
     # The manual for custom images says only that the status is not always `completed` at the start, and that programs
     # have to wait for it.
@@ -39,9 +39,10 @@ def rank_table(job: Job) -> str:
     servers = [
         {
             # The boot helper orders the servers by the index of their pods.
-            "server_id": loopback(node),
+            "server_id": get_loopback(node),
             "device": [
-                {**device, "rank_id": str(node * cards + number)} for number, device in enumerate(_devices(job, node))
+                {**device, "rank_id": str(node * cards + number)}
+                for number, device in enumerate(_list_devices(job, node))
             ],
         }
         for node in range(job.node_count)
@@ -50,12 +51,12 @@ def rank_table(job: Job) -> str:
     return json.dumps({"status": "completed", "version": "1.0", "server_count": count, "server_list": servers})
 
 
-def _instance(job: Job, node: int) -> dict[str, object]:
+def _to_instance(job: Job, node: int) -> dict[str, object]:
     name = f"modelarts-job-{job.job_id}-worker-{node}"
-    return {"pod_name": name, "server_id": loopback(node), "devices": _devices(job, node)}
+    return {"pod_name": name, "server_id": get_loopback(node), "devices": _list_devices(job, node)}
 
 
-def _devices(job: Job, node: int) -> list[dict[str, str]]:
+def _list_devices(job: Job, node: int) -> list[dict[str, str]]:
     # Addresses that only HCCL would use, which is not here. 198.18.0.0/15 is reserved for benchmarks (RFC 2544).
     return [
         {"device_id": str(device), "device_ip": f"198.18.{node}.{device + 1}"} for device in range(job.flavor.cards)

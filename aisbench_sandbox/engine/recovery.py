@@ -39,7 +39,7 @@ def job_after(job: Job, outcome: JobOutcome, now: int) -> Job:
     if outcome.fault is None or job.phase is JobPhase.TERMINATING:
         return job.ended(now, outcome.ends, outcome.event)
     task = next((end.task for end in outcome.ends if end.exit_code), "")
-    reason = _reason(outcome, outcome.fault)
+    reason = _find_reason(outcome, outcome.fault)
     if is_retried(job, outcome.fault):
         recovery = Recovery.OTHER_NODE if outcome.faulty else Recovery.AGAIN
         return job.requeued(now, outcome.fault, reason, task, recovery)
@@ -62,7 +62,7 @@ def is_retried(job: Job, fault: FaultScenario) -> bool:
     return is_enabled and restarts[-MAX_IN_A_ROW:] != [fault] * MAX_IN_A_ROW
 
 
-def _reason(outcome: JobOutcome, fault: FaultScenario) -> str:
+def _find_reason(outcome: JobOutcome, fault: FaultScenario) -> str:
     if fault in _REASONS:
         return _REASONS[fault]
     return next((f"exit with {end.exit_code}" for end in outcome.ends if end.exit_code), "failed")

@@ -9,12 +9,12 @@ from aisbench_sandbox.queue import Host, Occupied, Waiting, assign_hosts
 from aisbench_sandbox.refusals import Refused
 
 
-def waiting(job: Job) -> Waiting:
+def to_waiting(job: Job) -> Waiting:
     """A queued job."""
     return Waiting(job.job_id, job.pool, job.node_count, job.flavor.cards, job.created_at, job.priority, job.ahead)
 
 
-def occupied(job: Job, *, is_ending: bool) -> Occupied:
+def to_occupied(job: Job, *, is_ending: bool) -> Occupied:
     """A running job."""
     last = job.attempts[-1]
     return Occupied(
@@ -33,7 +33,7 @@ def check_size(job: Job, capacity: Capacity) -> None:
     """Raises Refused when the job would not fit into an empty pool."""
     # Isolated nodes count: a new plan may bring them back while the job waits.
     hosts = capacity.largest(job.pool)
-    if _fits(job, hosts):
+    if _can_fit(job, hosts):
         return
     if not job.pool:
         message = f"The job needs {job.card_count} cards and this sandbox runs at most {hosts[0].cards} at once."
@@ -55,6 +55,6 @@ def fail_if_overdue(job: Job, longest_s: float, now: int) -> Job:
     return failed.with_event(deadline, "queue_failed", longest=f"{longest_s:g}")
 
 
-def _fits(job: Job, hosts: Sequence[Host]) -> bool:
+def _can_fit(job: Job, hosts: Sequence[Host]) -> bool:
     """Whether it fits into an empty pool."""
     return assign_hosts(job.node_count, job.flavor.cards, {host.name: host.cards for host in hosts}) is not None

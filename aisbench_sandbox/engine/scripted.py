@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from aisbench_sandbox.attempts import FaultScenario
 from aisbench_sandbox.capacity import Capacity
 from aisbench_sandbox.engine.recovery import JobOutcome, job_after
-from aisbench_sandbox.engine.scheduling import check_size, fail_if_overdue, occupied, waiting
+from aisbench_sandbox.engine.scheduling import check_size, fail_if_overdue, to_occupied, to_waiting
 from aisbench_sandbox.engine.stamp import output_paths, stamp_results
 from aisbench_sandbox.job import Job, JobPhase, TaskEnd
 from aisbench_sandbox.jobs import JobStore
@@ -67,9 +67,9 @@ class ScriptedEngine:
         with self._lock:
             self._jobs.change_all(self._fail_if_overdue)
             # Counted once, before anything moves, so that a job makes as many steps as were due at this poll.
-            due = {job.job_id: self._due(job) for job in self._jobs.all() if not job.has_ended}
+            due = {job.job_id: self._count_due_phases(job) for job in self._jobs.all() if not job.has_ended}
             while any(due.values()):
-                self._move({job_id for job_id, phases in due.items() if phases})
+                self._move_jobs({job_id for job_id, phases in due.items() if phases})
                 due = {job_id: phases - 1 for job_id, phases in due.items() if phases}
 
     def stop(self, job_id: str) -> None:
@@ -78,7 +78,7 @@ class ScriptedEngine:
     def advance(self, job_id: str) -> None:
         """Move the job: Creating, Pending, Running if nodes are free, end; or Terminating, Terminated."""
         with self._lock:
-            self._move({job_id})
+            self._move_jobs({job_id})
 
     def end_all(self) -> None:
         """Nothing runs."""
@@ -86,32 +86,32 @@ class ScriptedEngine:
     def close(self) -> None:
         """Nothing runs."""
 
-    def _move(self, ids: Set[str]) -> None:
+    def _move_jobs(self, ids: Set[str]) -> None:
         """Move these jobs one phase on; those that end first, so that they make room for others."""
         jobs = [job for job in self._jobs.all() if job.job_id in ids]
         # Jobs that were held up stay in the queue, else a later job would overtake them in the same poll.
         line = {job.job_id for job in jobs if job.phase is JobPhase.PENDING} | self._held_up
         for job in jobs:
             if job.phase in (JobPhase.RUNNING, JobPhase.TERMINATING):
-                self._end(job)
-        self._start([job for job in self._jobs.all() if job.phase is JobPhase.PENDING and job.job_id in line])
+                self._end_job(job)
+        self._start_jobs([job for job in self._jobs.all() if job.phase is JobPhase.PENDING and job.job_id in line])
         for job in jobs:
             if job.phase is JobPhase.CREATING:
                 self._jobs.change(job.job_id, lambda job: job.queued(self._jobs.now()))
 
-    def _start(self, jobs: Sequence[Job]) -> None:
+    def _start_jobs(self, jobs: Sequence[Job]) -> None:
         running = [
             job for job in self._jobs.all() if job.phase in (JobPhase.RUNNING, JobPhase.TERMINATING) and job.attempts
         ]
-        held = [occupied(job, is_ending=job.phase is JobPhase.TERMINATING) for job in running]
-        decision = decide(QueueSnapshot(self._capacity.hosts(), [waiting(job) for job in jobs], held))
+        held = [to_occupied(job, is_ending=job.phase is JobPhase.TERMINATING) for job in running]
+        decision = decide(QueueSnapshot(self._capacity.hosts(), [to_waiting(job) for job in jobs], held))
         for job_id, hosts in decision.starts.items():
-            self._run(job_id, hosts)
+            self._run_job(job_id, hosts)
         for job_id in decision.preempted:
-            self._leave(job_id, JobOutcome("preempted", fault=FaultScenario.PREEMPTED))
+            self._record_outcome(job_id, JobOutcome("preempted", fault=FaultScenario.PREEMPTED))
         self._held_up |= {job.job_id for job in jobs} - set(decision.starts)
 
-    def _run(self, job_id: str, hosts: tuple[str, ...]) -> None:
+    def _run_job(self, job_id: str, hosts: tuple[str, ...]) -> None:
         waits = self._jobs.find(job_id)
         if waits is None:
             return
@@ -127,15 +127,15 @@ class ScriptedEngine:
             ends = tuple(TaskEnd(f"worker-{index}", 137, "the node is faulty") for index in faulty)
             if job.max_retries:
                 self._capacity.isolate(job.pool, [hosts[index] for index in faulty])
-            self._leave(job_id, JobOutcome("failed", ends, FaultScenario.NODE, faulty))
+            self._record_outcome(job_id, JobOutcome("failed", ends, FaultScenario.NODE, faulty))
 
-    def _leave(self, job_id: str, outcome: JobOutcome) -> None:
+    def _record_outcome(self, job_id: str, outcome: JobOutcome) -> None:
         self._jobs.change(job_id, lambda job: job_after(job, outcome, self._jobs.now()))
 
     def _fail_if_overdue(self, job: Job) -> Job:
         return fail_if_overdue(job, self._capacity.plan.requeue_s, self._jobs.now())
 
-    def _due(self, job: Job) -> int:
+    def _count_due_phases(self, job: Job) -> int:
         """How many phases the job moves on at this poll."""
         script = Script.model_validate(job.script)
         if job.phase is JobPhase.TERMINATING or script.by is Pace.EACH_POLL:
@@ -155,7 +155,7 @@ class ScriptedEngine:
         passed = math.inf if seconds == 0 else (self._jobs.now() - since) / 1000 / seconds
         return max(0, int(min(3, passed)) - done)
 
-    def _end(self, job: Job) -> None:
+    def _end_job(self, job: Job) -> None:
         script = Script.model_validate(job.script)
         message = script.message or (f"exited with code {script.exit_code}" if script.exit_code else "")
         # Like a real job, which names only the task that failed.
@@ -166,7 +166,7 @@ class ScriptedEngine:
         else:
             ends = ()
         fault = FaultScenario.CODE if script.exit_code else None
-        self._leave(job.job_id, JobOutcome("failed" if fault else "completed", ends, fault))
+        self._record_outcome(job.job_id, JobOutcome("failed" if fault else "completed", ends, fault))
 
     def _write_outputs(self, job: Job, outputs: Mapping[str, str]) -> None:
         paths = output_paths(job)

@@ -17,9 +17,9 @@ from aisbench_sandbox.engine.node.meter import Meter
 from aisbench_sandbox.engine.node.processes import Process
 from aisbench_sandbox.engine.node_run import UPLOAD_SECONDS, NodeFailed, NodeRun
 from aisbench_sandbox.engine.ports import master_port
-from aisbench_sandbox.engine.rank_tables import loopback
+from aisbench_sandbox.engine.rank_tables import get_loopback
 from aisbench_sandbox.engine.recovery import JobOutcome, is_retried
-from aisbench_sandbox.engine.scheduling import occupied
+from aisbench_sandbox.engine.scheduling import to_occupied
 from aisbench_sandbox.engine.stamp import stamp_results
 from aisbench_sandbox.files import remove_tree
 from aisbench_sandbox.job import Job, TaskEnd
@@ -93,12 +93,12 @@ class Training:
         self._hang_reported = False
         # PR_SET_PDEATHSIG fires when the thread that started a process ends, not just when the whole program does
         # (prctl(2)).
-        self._thread = threading.Thread(target=self._run, name=f"job-{job.job_id}", daemon=True)
+        self._thread = threading.Thread(target=self._run_job, name=f"job-{job.job_id}", daemon=True)
 
     @property
     def occupied(self) -> Occupied:
         """The cards that it holds."""
-        return occupied(self.job, is_ending=self._stopping.is_set())
+        return to_occupied(self.job, is_ending=self._stopping.is_set())
 
     def start(self) -> None:
         """Start the thread."""
@@ -106,34 +106,34 @@ class Training:
 
     def stop(self) -> None:
         """End the job on request; returns at once."""
-        self._stop(JobOutcome("terminated"))
+        self._stop_with(JobOutcome("terminated"))
 
     def preempt(self) -> None:
         """End the job in favour of one with a higher priority; returns at once."""
         # A person's stop that came first must not become a restart.
         if not self._stopping.is_set():
-            self._stop(JobOutcome("preempted", fault=FaultScenario.PREEMPTED))
+            self._stop_with(JobOutcome("preempted", fault=FaultScenario.PREEMPTED))
 
     def interrupt(self, grace: float) -> None:
         """End the job because the sandbox shuts down; returns at once."""
         # Never longer than the job's own, which --grace may have made shorter.
         self._grace = min(grace, self._grace)
         ends = tuple(TaskEnd(node.task, _TERMINATED, INTERRUPTED) for node in self._nodes)
-        self._stop(JobOutcome("interrupted", ends, FaultScenario.LOST))
+        self._stop_with(JobOutcome("interrupted", ends, FaultScenario.LOST))
 
     def join(self, timeout: float) -> None:
         """Wait for the end."""
         self._thread.join(timeout)
 
-    def _stop(self, outcome: JobOutcome) -> None:
+    def _stop_with(self, outcome: JobOutcome) -> None:
         self._stopped = outcome
         self._stopping.set()
 
-    def _run(self) -> None:
+    def _run_job(self) -> None:
         internal = "internal error of the sandbox; its own output says more"
         outcome = JobOutcome("failed", (TaskEnd(self._nodes[0].task, 1, internal),))
         try:
-            outcome = self._train()
+            outcome = self._train_job()
         except OSError as error:  # usually a full disk
             log.exception("job %s: this machine fails", self.job.job_id)
             reason = f"the sandbox's machine fails: {error.strerror or error}"
@@ -146,9 +146,9 @@ class Training:
             remove_tree(self._root)
             self._on_end(self.job.job_id, outcome)
 
-    def _train(self) -> JobOutcome:
+    def _train_job(self) -> JobOutcome:
         """Run the job, and export its last logs and outputs."""
-        outcome = self._outcome()
+        outcome = self._find_outcome()
         codes = {end.task: end.exit_code for end in outcome.ends}
         refused: list[ObjectError] = []
         for node in self._nodes:
@@ -163,7 +163,7 @@ class Training:
             refused.append(error)
         return self._cannot_upload(refused[0]) if refused else outcome
 
-    def _outcome(self) -> JobOutcome:
+    def _find_outcome(self) -> JobOutcome:
         # Asked again: real keys may have been entered while the job waited.
         refusal = self._context.why_no_jobs()
         if refusal:
@@ -177,7 +177,7 @@ class Training:
             # Each step ends on all nodes before the next begins on any: torchrun gives up when its nodes start too
             # far apart (Starting a Preset Image's Boot File: Socket Timeout).
             for begin in (NodeRun.install, NodeRun.pre_start, NodeRun.start):
-                self._follow([process for node in self._nodes for process in begin(node)])
+                self._follow_processes([process for node in self._nodes for process in begin(node)])
         except NodeFailed as failed:
             return JobOutcome("failed", (failed.end,), FaultScenario.CODE)
         except TrainingStopped as stopped:
@@ -191,11 +191,11 @@ class Training:
         if not self.job.is_checked_first:
             return
         # Training guide 5.2.1 names the checks and the words to search the log for: `item` and `error,exiting`.
-        names = [loopback(index) for index in range(self.job.node_count)]
+        names = [get_loopback(index) for index in range(self.job.node_count)]
         for index, node in enumerate(self._nodes):
             began = time.monotonic()
             self._add_event("precheck_started", task=node.task)
-            for line in precheck.items(self._context.work, names):
+            for line in precheck.list_items(self._context.work, names):
                 node.add_line(f"[precheck] {line}")
             bad = self._is_bad(index)
             if bad:
@@ -205,7 +205,7 @@ class Training:
             self._add_event("precheck_failed" if bad else "precheck_done", task=node.task, seconds=seconds, **facts)
         self._raise_if_faulty()
 
-    def _follow(self, started: Sequence[Process]) -> None:
+    def _follow_processes(self, started: Sequence[Process]) -> None:
         """Wait until all processes have ended well. Raises NodeFailed if one has failed, or TrainingStopped."""
         self._meter.watch(started)
         hang_detector = HangDetector(self._clock())
@@ -216,7 +216,7 @@ class Training:
                 _raise_if_failed(started)
                 self._raise_if_stopped()
                 if time.monotonic() >= sync_log_at:
-                    self._measure()
+                    self._store_metrics()
                     self._raise_if_hanging(hang_detector)
                     sync_log_at = _next_time(LOG_SECONDS, *(node.sync_log for node in self._nodes))
                 if time.monotonic() >= sync_at:
@@ -226,7 +226,7 @@ class Training:
         finally:
             processes.end_all(started, self._grace, self._marker)
 
-    def _measure(self) -> None:
+    def _store_metrics(self) -> None:
         metrics = self._meter.sample(self._clock())
         self._jobs.change(self.job.job_id, lambda job: replace(job, metrics=metrics))
 

@@ -91,9 +91,9 @@ def _v2_header(request: ObsRequest, match: re.Match[str], keys: Mapping[str, str
     # A date in the family's own header replaces Date, whose line in the signed text is then empty.
     own_date = request.headers.get(f"x-{dialect}-date", "")
     date = request.headers.get("date", "")
-    secret = _secret(access_key, keys)
+    secret = _find_secret(access_key, keys)
     _check_skew(_http_date(own_date or date), now)
-    _compare(signature, _v2_signature(request, secret, dialect, "" if own_date else date))
+    _check_signature(signature, _v2_signature(request, secret, dialect, "" if own_date else date))
     return Sender(access_key, dialect)
 
 
@@ -101,12 +101,12 @@ def _v2_url(request: ObsRequest, keys: Mapping[str, str], now: datetime) -> Send
     dialect: Dialect = "amz" if request.value("AWSAccessKeyId") else "obs"
     access_key = request.value("AWSAccessKeyId") or request.value("AccessKeyId") or ""
     expires = request.value("Expires") or ""
-    secret = _secret(access_key, keys)
+    secret = _find_secret(access_key, keys)
     # boto3 signs x-amz-… parameters of a URL as the headers that they stand for, the OBS SDK as sub-resources.
     variants = (request.with_headers_of_query(), request) if dialect == "amz" else (request,)
     expected = [_v2_signature(variant, secret, dialect, expires) for variant in variants]
     # A URL has no date: the signed text has its expiry time instead.
-    _compare(request.value("Signature") or "", *expected)
+    _check_signature(request.value("Signature") or "", *expected)
     if (whole_number(expires) or 0) < now.timestamp():
         raise ObjectError("AccessDenied", "Request has expired")
     return Sender(access_key, dialect)
@@ -124,7 +124,7 @@ def _v2_signature(request: ObsRequest, secret: str, dialect: Dialect, date: str)
     query = "&".join(name if value is None else f"{name}={value}" for name, value in resources)
     content = [request.headers.get(name, "") for name in ("content-md5", "content-type")]
     text = "\n".join([request.method, *content, date, headers]) + request.resource + (f"?{query}" if query else "")
-    return base64.b64encode(hmac.new(secret.encode(), _bytes(text), "sha1").digest()).decode()
+    return base64.b64encode(hmac.new(secret.encode(), _to_bytes(text), "sha1").digest()).decode()
 
 
 def _v4_header(request: ObsRequest, authorization: str, keys: Mapping[str, str], now: datetime) -> Sender:
@@ -158,7 +158,7 @@ def _v4_url(request: ObsRequest, keys: Mapping[str, str], now: datetime) -> Send
 
 def _v4_sender(request: ObsRequest, claim: _V4Claim, keys: Mapping[str, str]) -> Sender:
     access_key, _, scope = claim.credential.partition("/")
-    secret = _secret(access_key, keys)
+    secret = _find_secret(access_key, keys)
     stamp = f"{claim.instant:%Y%m%dT%H%M%SZ}"
     parts = scope.split("/")
     # The region's name is not compared: the OBS documents do not say which names v4 requests may use.
@@ -166,12 +166,14 @@ def _v4_sender(request: ObsRequest, claim: _V4Claim, keys: Mapping[str, str]) ->
     if not fits or not scope.isascii():
         raise ObjectError("AuthorizationHeaderMalformed", "The credential's scope does not fit the request's date.")
     _check_signed_headers(request, claim.signed.split(";"))
-    text = "\n".join(["AWS4-HMAC-SHA256", stamp, scope, sha256(_bytes(_canonical(request, claim))).hexdigest()])
+    text = "\n".join(
+        ["AWS4-HMAC-SHA256", stamp, scope, sha256(_to_bytes(_build_canonical_request(request, claim))).hexdigest()]
+    )
     key = f"AWS4{secret}".encode()
     # Date, region, service and a constant, each keying the HMAC of the next (AWS Signature Version 4).
     for part in parts:
-        key = hmac.digest(key, _bytes(part), "sha256")
-    _compare(claim.signature, hmac.digest(key, _bytes(text), "sha256").hex())
+        key = hmac.digest(key, _to_bytes(part), "sha256")
+    _check_signature(claim.signature, hmac.digest(key, _to_bytes(text), "sha256").hex())
     payload = "" if claim.payload == _UNSIGNED else claim.payload
     return Sender(access_key, "amz", payload, Seed(key, stamp, scope, claim.signature))
 
@@ -183,7 +185,7 @@ def _check_signed_headers(request: ObsRequest, signed: list[str]) -> None:
         raise ObjectError("AccessDenied", f"Headers that must be signed are not: {', '.join(missing)}")
 
 
-def _canonical(request: ObsRequest, claim: _V4Claim) -> str:
+def _build_canonical_request(request: ObsRequest, claim: _V4Claim) -> str:
     # Clients encode different characters; decoding first brings every path to one form. Unlike elsewhere in AWS, S3
     # paths are not normalised: `//` and `..` are parts of keys.
     path = quote(unquote_to_bytes(request.path), safe="/~")
@@ -193,15 +195,15 @@ def _canonical(request: ObsRequest, claim: _V4Claim) -> str:
     return "\n".join([request.method, path, query, headers, claim.signed, claim.payload])
 
 
-def _secret(access_key: str, keys: Mapping[str, str]) -> str:
+def _find_secret(access_key: str, keys: Mapping[str, str]) -> str:
     if access_key not in keys:
         raise ObjectError("InvalidAccessKeyId", "The access key id that was provided does not exist.")
     return keys[access_key]
 
 
-def _compare(signature: str, *expected: str) -> None:
+def _check_signature(signature: str, *expected: str) -> None:
     """SignatureDoesNotMatch if the signature is none of the expected ones."""
-    if not any(hmac.compare_digest(each.encode(), _bytes(signature)) for each in expected):
+    if not any(hmac.compare_digest(each.encode(), _to_bytes(signature)) for each in expected):
         message = (
             "The signature that was calculated does not match the one that was provided. Check the key and method."
         )
@@ -228,6 +230,6 @@ def _http_date(text: str) -> datetime:
     return date
 
 
-def _bytes(text: str) -> bytes:
+def _to_bytes(text: str) -> bytes:
     """The bytes as they were sent: header values may contain invalid UTF-8."""
     return text.encode("utf-8", "surrogateescape")

@@ -32,14 +32,14 @@ class BodyVerifier:
 
     def __init__(self, headers: Mapping[str, str], sender: Sender | None, names: Iterable[str]) -> None:
         """`names`: the headers that announce a digest of this body, if present."""
-        self._expected = {name: _decoded(name, headers[name]) for name in names if name in headers}
-        self._chunks = _chunks(sender)
-        self._trailers = _announced(headers) if self._chunks else []
+        self._expected = {name: _decode_digest(name, headers[name]) for name in names if name in headers}
+        self._chunks = _open_chunks(sender)
+        self._trailers = _list_trailers(headers) if self._chunks else []
         # Content-Length counts the chunks' sizes and signatures too; this header counts the object's bytes.
         self._length = whole_number(headers.get("x-amz-decoded-content-length", "")) if self._chunks else None
         _check_length(headers, self._length)
         if sender and sender.payload and not self._chunks:
-            self._expected[_SHA256] = _hash(sender.payload)
+            self._expected[_SHA256] = _parse_hash(sender.payload)
         self._digests: dict[str, Digest] = {name: _MAKERS[name]() for name in [*self._expected, *self._trailers]}
         self._size = 0
 
@@ -59,7 +59,7 @@ class BodyVerifier:
                 raise ObjectError("IncompleteBody", "The chunks do not hold as many bytes as was promised.")
             # A trailer's value arrives after the last byte that it was computed from.
             for name in self._trailers:
-                self._expected[name] = _decoded(name, self._chunks.trailers.get(name, ""))
+                self._expected[name] = _decode_digest(name, self._chunks.trailers.get(name, ""))
         for name, promised in self._expected.items():
             if not hmac.compare_digest(self._digests[name].digest(), promised):
                 # S3 has a code of its own for the hash that a v4 request signs.
@@ -67,13 +67,13 @@ class BodyVerifier:
                 raise ObjectError(code, f"The {name} that was sent did not match what was received.")
 
 
-def _chunks(sender: Sender | None) -> Chunks | None:
+def _open_chunks(sender: Sender | None) -> Chunks | None:
     if sender and sender.payload in STREAMS and sender.seed:
         return Chunks(sender.payload, sender.seed)
     return None
 
 
-def _announced(headers: Mapping[str, str]) -> list[str]:
+def _list_trailers(headers: Mapping[str, str]) -> list[str]:
     names = [name.strip().lower() for name in headers.get("x-amz-trailer", "").split(",") if name.strip()]
     # Trailers are announced in a header, so that their checksums can be computed while the body arrives.
     if unknown := [name for name in names if name not in CHECKSUMS]:
@@ -88,13 +88,13 @@ def _check_length(headers: Mapping[str, str], length: int | None) -> None:
         raise ObjectError("EntityTooLarge", "One request carries at most 5 GB; use a multipart upload.")
 
 
-def _hash(payload: str) -> bytes:
+def _parse_hash(payload: str) -> bytes:
     if not _HEX_SHA256.fullmatch(payload):
         raise ObjectError("InvalidArgument", "x-amz-content-sha256 is a SHA-256 or one of the names for streams.")
     return bytes.fromhex(payload)
 
 
-def _decoded(name: str, text: str) -> bytes:
+def _decode_digest(name: str, text: str) -> bytes:
     """The digest sent in base64. InvalidDigest if it has the wrong length or encoding."""
     try:
         digest = base64.b64decode(text, validate=True)

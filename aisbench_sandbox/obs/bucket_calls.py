@@ -11,13 +11,13 @@ from aisbench_sandbox.obs.objects import MAX_PAGE, Listing, ObjectError
 from aisbench_sandbox.obs.uploads import upload_page
 
 
-def version(call: Call) -> Response:
+def show_api_version(call: Call) -> Response:
     """Tells the client that OBS signatures are supported."""
     # esdk-obs-python takes a 404 here as the result of the call that it wanted to make.
     if call.bucket:
         call.objects.require_bucket(call.bucket)
     # From 3.0 on, esdk-obs-python signs as OBS, else as v2. It caches the answer per host for 900 to 1,200 s.
-    return responses.empty(headers={"x-obs-api": "3.0"})
+    return responses.build_empty(headers={"x-obs-api": "3.0"})
 
 
 def list_buckets(call: Call) -> Response:
@@ -26,21 +26,21 @@ def list_buckets(call: Call) -> Response:
 
 def create(call: Call) -> Response:
     call.objects.create_bucket(call.bucket)
-    return responses.empty(headers={"location": f"/{call.bucket}"})
+    return responses.build_empty(headers={"location": f"/{call.bucket}"})
 
 
 def head(call: Call) -> Response:
     call.objects.require_bucket(call.bucket)
     name = "x-obs-bucket-location" if call.dialect == "obs" else "x-amz-bucket-region"
-    return responses.empty(headers={name: responses.REGION})
+    return responses.build_empty(headers={name: responses.REGION})
 
 
 def delete(call: Call) -> Response:
     call.objects.delete_bucket(call.bucket)
-    return responses.empty(204)
+    return responses.build_empty(204)
 
 
-def location(call: Call) -> Response:
+def show_location(call: Call) -> Response:
     call.objects.require_bucket(call.bucket)
     return responses.location(call.dialect)
 
@@ -62,8 +62,8 @@ def list_uploads(call: Call) -> Response:
 def list_objects(call: Call) -> Response:
     # Both listings return at most 1,000 entries; a larger max-keys is lowered, as S3 and OBS do.
     marker = call.text("marker")
-    listing = _page(call, marker)
-    about = _about(call) | {"Marker": marker}
+    listing = _list_page(call, marker)
+    about = _describe_listing(call) | {"Marker": marker}
     # OBS sends NextMarker with every truncated page, S3 only when there is a delimiter.
     if listing.truncated:
         about["NextMarker"] = listing.next_marker
@@ -74,9 +74,9 @@ def list_objects_v2(call: Call) -> Response:
     if call.text("list-type") != "2":
         raise ObjectError("InvalidArgument", "list-type is 2 or not there.")
     token = call.text("continuation-token")
-    listing = _page(call, _marker(token) if token else call.text("start-after"))
+    listing = _list_page(call, _decode_marker(token) if token else call.text("start-after"))
     # A common prefix counts as one key (S3 API reference, ListObjectsV2).
-    about = _about(call) | {"KeyCount": len(listing.objects) + len(listing.prefixes)}
+    about = _describe_listing(call) | {"KeyCount": len(listing.objects) + len(listing.prefixes)}
     about |= {"ContinuationToken": token} if token else {}
     about |= {"StartAfter": call.text("start-after")} if call.text("start-after") else {}
     if listing.truncated:
@@ -105,22 +105,22 @@ def delete_objects(call: Call) -> Response:
         except ObjectError as why:
             errors.append((key, why))
     quiet = request.findtext("Quiet", "") == "true"
-    return responses.deleted([] if quiet else done, errors, encoding)
+    return responses.build_deleted([] if quiet else done, errors, encoding)
 
 
-def _page(call: Call, marker: str) -> Listing:
+def _list_page(call: Call, marker: str) -> Listing:
     limit = call.number("max-keys", MAX_PAGE)
     return call.objects.list(call.bucket, call.text("prefix"), marker, call.text("delimiter"), limit)
 
 
-def _about(call: Call) -> dict[str, object]:
+def _describe_listing(call: Call) -> dict[str, object]:
     about: dict[str, object] = {"Name": call.bucket, "Prefix": call.text("prefix")}
     if delimiter := call.text("delimiter"):
         about["Delimiter"] = delimiter
     return about | {"MaxKeys": min(call.number("max-keys", MAX_PAGE), MAX_PAGE)}
 
 
-def _marker(token: str) -> str:
+def _decode_marker(token: str) -> str:
     try:
         return base64.urlsafe_b64decode(token).decode()
     except ValueError as error:

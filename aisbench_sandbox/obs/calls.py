@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 from aisbench_sandbox.obs.auth import Dialect
 from aisbench_sandbox.obs.objects import ObjectError, Objects
-from aisbench_sandbox.obs.requests import ObsRequest, decoded, whole_number
+from aisbench_sandbox.obs.requests import ObsRequest, decode_path, whole_number
 from aisbench_sandbox.obs.staging import StagedObject
 from aisbench_sandbox.obs.uploads import Uploads
 
@@ -74,7 +74,7 @@ class Call:
         if version not in ("", "null"):
             raise ObjectError("NotImplemented", "Objects have no versions here.")
         # A space may come as a plus sign; a plus sign itself is always encoded
-        bucket, _, key = decoded(path.replace("+", "%20")).removeprefix("/").partition("/")
+        bucket, _, key = decode_path(path.replace("+", "%20")).removeprefix("/").partition("/")
         return bucket, key
 
     def xml(self) -> ElementTree.Element:

@@ -44,7 +44,7 @@ class _Crc:
         return (self._value ^ self._ones).to_bytes(self._bytes, "big")
 
 
-def _table(polynomial: int) -> tuple[int, ...]:
+def _build_table(polynomial: int) -> tuple[int, ...]:
     values = list(range(256))
     for _ in range(8):
         values = [(value >> 1) ^ (polynomial if value & 1 else 0) for value in values]
@@ -52,8 +52,8 @@ def _table(polynomial: int) -> tuple[int, ...]:
 
 
 # Castagnoli's polynomial and that of CRC-64/NVME, with their bits reversed, as the algorithm shifts to the right.
-_CRC32C = _table(0x82F63B78)
-_CRC64NVME = _table(0x9A6C9329AC4BC9B5)
+_CRC32C = _build_table(0x82F63B78)
+_CRC64NVME = _build_table(0x9A6C9329AC4BC9B5)
 
 # S3's names. OBS documents Content-MD5 only, but AWS tools send these to any endpoint.
 # By the header or trailer that carries them in base64.

@@ -63,7 +63,7 @@ class Chunks:
                 # Handed on before its chunk's signature is complete: the caller only stages it, and drops it if
                 # `finish` raises.
                 yield piece
-            elif not self._step():
+            elif not self._read_step():
                 return
 
     def finish(self) -> None:
@@ -81,9 +81,9 @@ class Chunks:
         if self._signed_trailer:
             text = "".join(f"{name}:{value}\n" for name, value in self.trailers.items())
             hashed = sha256(text.encode()).hexdigest()
-            self._compare("\n".join(["AWS4-HMAC-SHA256-TRAILER", *self._chain(), hashed]), signature)
+            self._check_signature("\n".join(["AWS4-HMAC-SHA256-TRAILER", *self._get_chain(), hashed]), signature)
 
-    def _step(self) -> bool:
+    def _read_step(self) -> bool:
         """Read the end of a chunk or the first line of the next; whether there was enough to read."""
         if self._left == 0:
             if len(self._waiting) < 2:
@@ -91,18 +91,18 @@ class Chunks:
             # A chunk's bytes may hold CRLF themselves, so its end is known by its size, and the CRLF only confirms
             # it.
             if self._waiting[:2] != b"\r\n":
-                raise _malformed()
+                raise _make_malformed_error()
             del self._waiting[:2]
             self._end_chunk()
             return True
         end = self._waiting.find(b"\r\n")
         if end < 0:
             if len(self._waiting) > _MAX_LINE:
-                raise _malformed()
+                raise _make_malformed_error()
             return False
         head = _HEAD.fullmatch(self._waiting, 0, end)
         if not head or self._signed != bool(head[2]):
-            raise _malformed()
+            raise _make_malformed_error()
         self._left, self._claimed = int(head[1], 16), (head[2] or b"").decode()
         del self._waiting[: end + 2]
         if self._left == 0:
@@ -112,20 +112,20 @@ class Chunks:
 
     def _end_chunk(self) -> None:
         if self._signed:
-            parts = ["AWS4-HMAC-SHA256-PAYLOAD", *self._chain(), _NOTHING, self._hash.hexdigest()]
-            self._compare("\n".join(parts), self._claimed)
+            parts = ["AWS4-HMAC-SHA256-PAYLOAD", *self._get_chain(), _NOTHING, self._hash.hexdigest()]
+            self._check_signature("\n".join(parts), self._claimed)
             self._previous = self._claimed
         self._hash = sha256()
         self._left = -1
 
-    def _chain(self) -> tuple[str, str, str]:
+    def _get_chain(self) -> tuple[str, str, str]:
         return self._seed.stamp, self._seed.scope, self._previous
 
-    def _compare(self, text: str, signature: str) -> None:
+    def _check_signature(self, text: str, signature: str) -> None:
         expected = hmac.digest(self._seed.key, text.encode(), "sha256").hex()
         if not hmac.compare_digest(expected.encode(), signature.encode()):
             raise ObjectError("SignatureDoesNotMatch", "The signature of a chunk or trailer does not match its bytes.")
 
 
-def _malformed() -> ObjectError:
+def _make_malformed_error() -> ObjectError:
     return ObjectError("InvalidChunkSizeError", "The body is not made of chunks as its header says.")

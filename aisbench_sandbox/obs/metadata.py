@@ -33,38 +33,38 @@ class MetadataJournal:
         self._close: Callable[[], object] = lambda: None
         # Rewritten at once, so that a last line cut short by a crash is gone before new lines follow it.
         if journal.exists():
-            self._replay()
-        self._rewrite()
+            self._replay_journal()
+        self._rewrite_journal()
 
     def find(self, bucket: str, key: str, facts: os.stat_result) -> ObjectMetadata | None:
         return self._metadata.get((bucket, key), {}).get((facts.st_mtime_ns, facts.st_size))
 
     def add(self, bucket: str, key: str, facts: os.stat_result, metadata: ObjectMetadata) -> None:
         version = (facts.st_mtime_ns, facts.st_size)
-        self._keep(bucket, key, version, metadata)
-        self._append(_line(bucket, key, version, metadata))
+        self._add_version(bucket, key, version, metadata)
+        self._append_line(_to_line(bucket, key, version, metadata))
 
     def drop(self, bucket: str, key: str) -> None:
         if self._metadata.pop((bucket, key), None):
-            self._append(json.dumps([bucket, key]) + "\n")
+            self._append_line(json.dumps([bucket, key]) + "\n")
 
-    def _keep(self, bucket: str, key: str, version: _Version, metadata: ObjectMetadata) -> None:
+    def _add_version(self, bucket: str, key: str, version: _Version, metadata: ObjectMetadata) -> None:
         versions = self._metadata.setdefault((bucket, key), {})
         versions.pop(version, None)
         versions[version] = metadata
         while len(versions) > _MAX_VERSIONS:
             del versions[next(iter(versions))]
 
-    def _append(self, line: str) -> None:
+    def _append_line(self, line: str) -> None:
         if self._lines > _SLACK_LINES + 2 * _MAX_VERSIONS * len(self._metadata):
-            self._rewrite()  # the entry is already in memory
+            self._rewrite_journal()  # the entry is already in memory
             return
         # One unbuffered write to a file opened for appending: kill -9 can cut short this line only, never an earlier
         # one.
         os.write(self._handle, line.encode())
         self._lines += 1
 
-    def _rewrite(self) -> None:
+    def _rewrite_journal(self) -> None:
         fresh = self._journal.with_suffix(".new")
         with fresh.open("w") as file:
             file.writelines(self._all_lines())
@@ -79,9 +79,9 @@ class MetadataJournal:
     def _all_lines(self) -> Iterator[str]:
         for (bucket, key), versions in self._metadata.items():
             for version, metadata in versions.items():
-                yield _line(bucket, key, version, metadata)
+                yield _to_line(bucket, key, version, metadata)
 
-    def _replay(self) -> None:
+    def _replay_journal(self) -> None:
         for line in self._journal.read_text().splitlines():
             try:
                 bucket, key, *rest = json.loads(line)
@@ -89,10 +89,10 @@ class MetadataJournal:
                 continue
             if rest:
                 version, etag, headers = rest
-                self._keep(bucket, key, (version[0], version[1]), ObjectMetadata(etag, headers))
+                self._add_version(bucket, key, (version[0], version[1]), ObjectMetadata(etag, headers))
             else:
                 self._metadata.pop((bucket, key), None)
 
 
-def _line(bucket: str, key: str, version: _Version, metadata: ObjectMetadata) -> str:
+def _to_line(bucket: str, key: str, version: _Version, metadata: ObjectMetadata) -> str:
     return json.dumps([bucket, key, version, metadata.etag, dict(metadata.headers)]) + "\n"

@@ -23,10 +23,10 @@ def put(call: Call) -> Response:
         raise ObjectError("NotImplemented", "Conditions on a PUT are not understood here.")
     source = call.copy_source()
     if source:
-        return _copy(call, source)
+        return _copy_object(call, source)
     headers = call.stored_headers() | tagging.of_request(call)
     stat = call.objects.commit(call.bucket, call.key, call.staged, headers)
-    return responses.empty(headers={"etag": f'"{stat.etag}"'})
+    return responses.build_empty(headers={"etag": f'"{stat.etag}"'})
 
 
 def append(call: Call) -> Response:
@@ -35,7 +35,7 @@ def append(call: Call) -> Response:
         stat = call.objects.append(call.bucket, call.key, position, added, call.stored_headers())
     # esdk-obs-python reads the position for the next append from this header.
     headers = {"etag": f'"{stat.etag}"', "x-obs-next-append-position": str(stat.size)}
-    return responses.empty(headers=headers)
+    return responses.build_empty(headers=headers)
 
 
 def head(call: Call) -> Response:
@@ -44,7 +44,7 @@ def head(call: Call) -> Response:
             return responses.not_modified(stat)
         part = _wanted_range(call, stat)
         # The documents do not say whether HEAD minds a range; S3 does.
-        return responses.empty(206 if part else 200, _headers(call, stat, part))
+        return responses.build_empty(206 if part else 200, _build_headers(call, stat, part))
 
 
 def get(call: Call) -> Response:
@@ -55,18 +55,18 @@ def get(call: Call) -> Response:
             return responses.not_modified(stat)
         part = _wanted_range(call, stat)
         start, end = part or (0, stat.size)
-        status, headers = 206 if part else 200, _headers(call, stat, part)
+        status, headers = 206 if part else 200, _build_headers(call, stat, part)
         file.seek(start)
         # A streamed answer switches to another thread and back for every block.
         if end - start <= _AT_ONCE:
             return Response(file.read(end - start), status, headers)
         # The file has to stay open until the last block is sent, which is after this `with` statement.
-        return StreamingResponse(_blocks(stack.pop_all(), file, end - start), status, headers)
+        return StreamingResponse(_iterate_blocks(stack.pop_all(), file, end - start), status, headers)
 
 
 def delete(call: Call) -> Response:
     call.objects.delete(call.bucket, call.key)
-    return responses.empty(204)
+    return responses.build_empty(204)
 
 
 def start_upload(call: Call) -> Response:
@@ -81,17 +81,17 @@ def put_part(call: Call) -> Response:
     source = call.copy_source()
     if not source:
         etag = call.uploads.part(call.bucket, call.key, upload_id, number, call.staged)
-        return responses.empty(headers={"etag": f'"{etag}"'})
+        return responses.build_empty(headers={"etag": f'"{etag}"'})
     with call.objects.open(*source) as (stat, file):
         check_source(call.request.headers, stat)
         start, end = parse_range(call.header("copy-source-range"), stat.size) or (0, stat.size)
         _check_copied(call, end - start)
         file.seek(start)
         # Through the staged file rather than by a system copy, because a part's ETag is the MD5 of its bytes.
-        for block in _blocks(ExitStack(), file, end - start):
+        for block in _iterate_blocks(ExitStack(), file, end - start):
             call.staged.write(block)
     etag = call.uploads.part(call.bucket, call.key, upload_id, number, call.staged)
-    return responses.copied(etag, stat.modified, "CopyPartResult")
+    return responses.build_copied(etag, stat.modified, "CopyPartResult")
 
 
 def complete_upload(call: Call) -> Response:
@@ -112,10 +112,10 @@ def list_parts(call: Call) -> Response:
 
 def abort_upload(call: Call) -> Response:
     call.uploads.abort(call.bucket, call.key, call.text("uploadId"))
-    return responses.empty(204)
+    return responses.build_empty(204)
 
 
-def _copy(call: Call, source: tuple[str, str]) -> Response:
+def _copy_object(call: Call, source: tuple[str, str]) -> Response:
     directive = call.header("metadata-directive") or "COPY"
     # REPLACE_NEW is OBS's own, the others are S3's too.
     if directive not in ("COPY", "REPLACE", "REPLACE_NEW"):
@@ -129,7 +129,7 @@ def _copy(call: Call, source: tuple[str, str]) -> Response:
     # Tags have a directive of their own, and a copy of an appendable object is a normal one.
     headers = {name: value for name, value in chosen.items() if name not in (TAGGING, OBJECT_TYPE)}
     stat = call.objects.copy(source, call.bucket, call.key, headers | tagging.of_copy(call, original.headers))
-    return responses.copied(stat.etag, stat.modified, "CopyObjectResult")
+    return responses.build_copied(stat.etag, stat.modified, "CopyObjectResult")
 
 
 def _check_copied(call: Call, size: int) -> None:
@@ -150,7 +150,7 @@ def _wanted_range(call: Call, stat: StoredObject) -> tuple[int, int] | None:
     return parse_range(headers.get("range", ""), stat.size) if range_still_holds(headers, stat) else None
 
 
-def _headers(call: Call, stat: StoredObject, part: tuple[int, int] | None) -> dict[str, str]:
+def _build_headers(call: Call, stat: StoredObject, part: tuple[int, int] | None) -> dict[str, str]:
     """The headers of the object or of a part of it, with those that the query overrides."""
     headers = responses.object_headers(stat, call.dialect)
     for name, value in call.request.query:
@@ -162,7 +162,7 @@ def _headers(call: Call, stat: StoredObject, part: tuple[int, int] | None) -> di
     return headers
 
 
-def _blocks(stack: ExitStack, file: BinaryIO, length: int) -> Iterator[bytes]:
+def _iterate_blocks(stack: ExitStack, file: BinaryIO, length: int) -> Iterator[bytes]:
     with stack:
         while length > 0 and (block := file.read(min(_BLOCK, length))):
             length -= len(block)

@@ -29,11 +29,11 @@ _ESCAPED = re.compile(r"%(25|00|2E)")
 
 
 def is_folder(path: str) -> bool:
-    return _kind(path) == stat.S_IFDIR
+    return _read_kind(path) == stat.S_IFDIR
 
 
 def is_file(path: str) -> bool:
-    return _kind(path) == stat.S_IFREG
+    return _read_kind(path) == stat.S_IFREG
 
 
 def facts_of_file(path: str) -> os.stat_result | None:
@@ -48,14 +48,14 @@ def facts_of_file(path: str) -> os.stat_result | None:
 def locate(root: str, key: str) -> str:
     """The path that the object has, or would get. It is always below `root`, whatever the key is."""
     folder, _, name = key.rpartition("/")
-    return _child(locate_folder(root, folder + "/") if "/" in key else root, name, stat.S_IFREG)
+    return _find_child(locate_folder(root, folder + "/") if "/" in key else root, name, stat.S_IFREG)
 
 
 def locate_folder(root: str, prefix: str) -> str:
     """The folder that holds the keys beginning with `prefix`, which is empty or ends with a slash."""
     path = root
     for name in prefix.split("/")[:-1]:
-        path = _child(path, name, stat.S_IFDIR)
+        path = _find_child(path, name, stat.S_IFDIR)
     return path
 
 
@@ -86,21 +86,21 @@ def walk(root: str, prefix: str = "", after: str = "", *, first_of_folders: bool
     list directories, and does not read the millions that they may hold."""
     base = prefix[: prefix.rfind("/") + 1]
     folder = locate_folder(root, base)
-    return _first_keys(folder, base, prefix, after) if first_of_folders else _keys(folder, base, prefix, after)
+    return _first_keys(folder, base, prefix, after) if first_of_folders else _iterate_keys(folder, base, prefix, after)
 
 
 def _first_keys(folder: str, base: str, prefix: str, after: str) -> Iterator[tuple[str, str]]:
-    for key, below, path in _ordered(folder, base):
+    for key, below, path in _sort_children(folder, base):
         if key.startswith(prefix) and key > after:
             if below:  # a folder may be empty, or hold only files that are no objects
-                yield from islice(_keys(path, key, prefix, ""), 1)
+                yield from islice(_iterate_keys(path, key, prefix, ""), 1)
             else:
                 yield key, path
 
 
-def _keys(folder: str, base: str, prefix: str, after: str) -> Iterator[tuple[str, str]]:
+def _iterate_keys(folder: str, base: str, prefix: str, after: str) -> Iterator[tuple[str, str]]:
     # An explicit stack, because a key can be 1,000 folders deep.
-    stack = [_ordered(folder, base)]
+    stack = [_sort_children(folder, base)]
     while stack:
         for key, below, path in stack[-1]:
             if not key.startswith(prefix):
@@ -108,7 +108,7 @@ def _keys(folder: str, base: str, prefix: str, after: str) -> Iterator[tuple[str
             if below:
                 # A directory before the marker is passed over unopened, unless the marker lies inside it.
                 if key > after or after.startswith(key):
-                    stack.append(_ordered(path, key))
+                    stack.append(_sort_children(path, key))
                     break
             elif key > after:
                 yield key, path
@@ -122,27 +122,27 @@ def common_prefix(key: str, prefix: str, delimiter: str) -> str:
     return key if end < 0 else key[: end + len(delimiter)]
 
 
-def _kind(path: str) -> int:
+def _read_kind(path: str) -> int:
     try:
         return stat.S_IFMT(os.lstat(path).st_mode)
     except OSError:
         return 0
 
 
-def _child(parent: str, name: str, right_kind: int) -> str:
-    *heads, tail = _pieces(name)
+def _find_child(parent: str, name: str, right_kind: int) -> str:
+    *heads, tail = _split_name(name)
     plain = "/".join((parent, *(head + "%+" for head in heads), tail))
     # The plain name first: for nearly every key, one system call finds its file.
-    kind = _kind(plain)
+    kind = _read_kind(plain)
     if kind == right_kind:
         return plain
     marked = plain + "%"
     # An object that once got the mark keeps it when its neighbour goes; else a put would make a second file for its
     # key.
-    return marked if kind or _kind(marked) == right_kind else plain
+    return marked if kind or _read_kind(marked) == right_kind else plain
 
 
-def _pieces(name: str) -> list[str]:
+def _split_name(name: str) -> list[str]:
     """The name as one or more names that a file system accepts."""
     if _EVERYDAY.fullmatch(name):
         return [name]
@@ -154,28 +154,28 @@ def _pieces(name: str) -> list[str]:
             size = 0
         pieces[-1] += character
         size += width
-    return [_escape(piece) for piece in pieces]
+    return [_escape_piece(piece) for piece in pieces]
 
 
-def _escape(piece: str) -> str:
+def _escape_piece(piece: str) -> str:
     if piece in (".", ".."):
         return piece.replace(".", "%2E")
     return "".join(_ESCAPES.get(character, character) for character in piece) or "%"
 
 
-def _unescape(piece: str) -> str:
+def _unescape_piece(piece: str) -> str:
     return "" if piece == "%" else _ESCAPED.sub(lambda match: chr(int(match[1], 16)), piece)
 
 
-def _ordered(folder: str, base: str) -> Iterator[tuple[str, bool, str]]:
+def _sort_children(folder: str, base: str) -> Iterator[tuple[str, bool, str]]:
     """(key, is it a folder, path) of a folder's entries.
 
     The key of a folder ends with a slash, so that it sorts like its keys."""
     # OBS lists keys in byte order of UTF-8, which is the order of code points, in which Python sorts text.
-    return iter(sorted((base + name + "/" * below, below, path) for name, below, path in _children(folder, ())))
+    return iter(sorted((base + name + "/" * below, below, path) for name, below, path in _list_children(folder, ())))
 
 
-def _children(folder: str, heads: tuple[str, ...]) -> Iterator[tuple[str, bool, str]]:
+def _list_children(folder: str, heads: tuple[str, ...]) -> Iterator[tuple[str, bool, str]]:
     try:
         entries = list(os.scandir(folder))
     except (FileNotFoundError, NotADirectoryError):
@@ -183,22 +183,22 @@ def _children(folder: str, heads: tuple[str, ...]) -> Iterator[tuple[str, bool, 
     for entry in entries:
         below = entry.is_dir(follow_symlinks=False)
         if below and entry.name.endswith("%+"):
-            yield from _children(entry.path, (*heads, entry.name[:-2]))
+            yield from _list_children(entry.path, (*heads, entry.name[:-2]))
         elif below or entry.is_file(follow_symlinks=False):
-            name = _name((*heads, entry.name))
+            name = _decode_name((*heads, entry.name))
             if name is not None:
                 yield name, below, entry.path
 
 
-def _name(pieces: tuple[str, ...]) -> str | None:
+def _decode_name(pieces: tuple[str, ...]) -> str | None:
     """The name encoded in these pieces, or None if `_pieces` would never produce them."""
     *heads, tail = pieces
     tail = tail[:-1] if tail.endswith("%") and len(tail) > 1 else tail
     if not heads and _EVERYDAY.fullmatch(tail):
         return tail
-    name = "".join(_unescape(piece) for piece in (*heads, tail))
+    name = "".join(_unescape_piece(piece) for piece in (*heads, tail))
     try:
         # Only the canonical spelling counts, so that no key is listed twice.
-        return name if _pieces(name) == [*heads, tail] else None
+        return name if _split_name(name) == [*heads, tail] else None
     except UnicodeEncodeError:  # a name that is not UTF-8 cannot be a key
         return None

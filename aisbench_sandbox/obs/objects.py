@@ -127,7 +127,7 @@ class Objects:
     def buckets(self) -> tuple[BucketInfo, ...]:
         names = sorted(entry.name for entry in self.root.iterdir() if self.has_bucket(entry.name))
         born = (self._created / name if (self._created / name).exists() else self.root / name for name in names)
-        return tuple(BucketInfo(name, _utc(path.stat().st_mtime_ns)) for name, path in zip(names, born, strict=True))
+        return tuple(BucketInfo(name, _to_utc(path.stat().st_mtime_ns)) for name, path in zip(names, born, strict=True))
 
     def has_bucket(self, bucket: str) -> bool:
         return bool(_BUCKET.fullmatch(bucket)) and object_paths.is_folder(f"{self.root}/{bucket}")
@@ -140,7 +140,7 @@ class Objects:
 
     def require_storable(self, bucket: str, key: str) -> None:
         """NoSuchBucket, InvalidURI or KeyTooLongError if no object can be stored under this key."""
-        self._path(bucket, key)
+        self._find_path(bucket, key)
 
     def stage(self) -> StagedObject:
         """A file to receive an object's bytes; use it in a `with` statement and `commit` it inside."""
@@ -158,7 +158,7 @@ class Objects:
         """Make the staged bytes the object of this key; its ETag is their MD5 unless another one is given."""
         metadata = ObjectMetadata(etag or staged.md5, {name.lower(): value for name, value in (headers or {}).items()})
         with self._lock:
-            path = self._path(bucket, key)
+            path = self._find_path(bucket, key)
             object_paths.make_folders(f"{self.root}/{bucket}", path)
             # The time is set before the metadata is written: it is half of what ties the two together.
             staged.finish(self._next_instant())
@@ -167,7 +167,7 @@ class Objects:
             # object would lose its headers.
             self._metadata.add(bucket, key, facts, metadata)
             staged.move_to(path)  # the new object is visible from here on
-        return _stat(key, facts, metadata)
+        return _to_stored_object(key, facts, metadata)
 
     def append(
         self, bucket: str, key: str, position: int, data: Source, headers: Headers | None = None
@@ -184,7 +184,7 @@ class Objects:
             _check_position(position, there)
             if there:
                 # Copied without the lock, which readers need, however long it takes.
-                staged.fill(Path(self._path(bucket, key)))
+                staged.fill(Path(self._find_path(bucket, key)))
             staged.fill(data)
             with self._lock:
                 if self.head(bucket, key) != there:  # replaced meanwhile
@@ -204,17 +204,17 @@ class Objects:
 
     def head(self, bucket: str, key: str) -> StoredObject | None:
         """One object's metadata, or None if it is missing. NoSuchBucket."""
-        return self._lookup(key, bucket, self._path(bucket, key))
+        return self._find_stored(key, bucket, self._find_path(bucket, key))
 
     def has_metadata(self, bucket: str, key: str) -> bool:
         """Whether its metadata is stored; else all of its bytes have to be read for the ETag."""
-        facts = object_paths.facts_of_file(self._path(bucket, key))
+        facts = object_paths.facts_of_file(self._find_path(bucket, key))
         return facts is None or self._metadata.find(bucket, key, facts) is not None
 
     @contextmanager
     def open(self, bucket: str, key: str) -> Iterator[tuple[StoredObject, BinaryIO]]:
         """The object's metadata and an open file, which stays the same version while the object is replaced."""
-        opened = self._open(key, bucket, self._path(bucket, key))
+        opened = self._open_object(key, bucket, self._find_path(bucket, key))
         if opened is None:
             raise ObjectError("NoSuchKey", "The specified key does not exist.")
         with opened[1]:
@@ -243,13 +243,13 @@ class Objects:
                 continue
             # Only an entry beyond the page proves that there is another page.
             if len(entries) == limit:
-                return _listing(entries, truncated=True)
+                return _to_listing(entries, truncated=True)
             # Also the empty object `a/` of a directory is represented by the common prefix `a/`.
             if name != key or (delimiter and key.find(delimiter, len(prefix)) >= 0):
                 entries[name] = None
-            elif there := self._lookup(key, bucket, path):  # else it was deleted meanwhile
+            elif there := self._find_stored(key, bucket, path):  # else it was deleted meanwhile
                 entries[name] = there
-        return _listing(entries, truncated=False)
+        return _to_listing(entries, truncated=False)
 
     def all_below(self, bucket: str, prefix: str) -> Iterator[StoredObject]:
         """Every object whose key begins with `prefix`, in byte order; pages are read as they are needed."""
@@ -264,7 +264,7 @@ class Objects:
     def delete(self, bucket: str, key: str) -> None:
         """Delete one object; a missing one is fine. NoSuchBucket."""
         with self._lock:
-            path = self._path(bucket, key)
+            path = self._find_path(bucket, key)
             # S3 and OBS answer a delete with 204 whether or not the object exists.
             if object_paths.is_file(path):
                 Path(path).unlink()
@@ -277,7 +277,7 @@ class Objects:
         sizes = [facts.st_size for _, path in paths if (facts := object_paths.facts_of_file(path))]
         return sum(sizes), len(sizes)
 
-    def _path(self, bucket: str, key: str) -> str:
+    def _find_path(self, bucket: str, key: str) -> str:
         folder = self.require_bucket(bucket)
         if _HALF_CHARACTER.search(key):
             raise ObjectError("InvalidURI", "A key is text that UTF-8 can say.")
@@ -285,21 +285,21 @@ class Objects:
             raise ObjectError("KeyTooLongError", f"A key has 1 to {_KEY_BYTES} bytes.")
         return object_paths.locate(folder, key)
 
-    def _lookup(self, key: str, bucket: str, path: str) -> StoredObject | None:
+    def _find_stored(self, key: str, bucket: str, path: str) -> StoredObject | None:
         """The object's metadata, without opening the file if it is stored."""
         with self._lock:
             # File and entry are looked up under the lock that `commit` holds while it changes both.
             facts = object_paths.facts_of_file(path)
             metadata = facts and self._metadata.find(bucket, key, facts)
         if facts and metadata:
-            return _stat(key, facts, metadata)
-        opened = self._open(key, bucket, path)
+            return _to_stored_object(key, facts, metadata)
+        opened = self._open_object(key, bucket, path)
         if opened is None:
             return None
         opened[1].close()
         return opened[0]
 
-    def _open(self, key: str, bucket: str, path: str) -> tuple[StoredObject, BinaryIO] | None:
+    def _open_object(self, key: str, bucket: str, path: str) -> tuple[StoredObject, BinaryIO] | None:
         with self._lock:
             if not object_paths.is_file(path):
                 return None
@@ -313,7 +313,7 @@ class Objects:
             file.seek(0)
             with self._lock:
                 self._metadata.add(bucket, key, facts, metadata)
-        return _stat(key, facts, metadata), file
+        return _to_stored_object(key, facts, metadata), file
 
     def _next_instant(self) -> int:
         """Now in nanoseconds, and never the same twice: it identifies the version of an object."""
@@ -326,15 +326,15 @@ def _check_position(position: int, there: StoredObject | None) -> None:
         raise ObjectError("PositionNotEqualToLength", "The position is not the length of the object.")
 
 
-def _stat(key: str, facts: os.stat_result, metadata: ObjectMetadata) -> StoredObject:
-    return StoredObject(key, facts.st_size, metadata.etag, _utc(facts.st_mtime_ns), metadata.headers)
+def _to_stored_object(key: str, facts: os.stat_result, metadata: ObjectMetadata) -> StoredObject:
+    return StoredObject(key, facts.st_size, metadata.etag, _to_utc(facts.st_mtime_ns), metadata.headers)
 
 
-def _utc(nanoseconds: int) -> datetime:
+def _to_utc(nanoseconds: int) -> datetime:
     return datetime.fromtimestamp(nanoseconds / 1e9, UTC)
 
 
-def _listing(entries: dict[str, StoredObject | None], *, truncated: bool) -> Listing:
+def _to_listing(entries: dict[str, StoredObject | None], *, truncated: bool) -> Listing:
     objects = tuple(stat for stat in entries.values() if stat)
     prefixes = tuple(name for name, stat in entries.items() if not stat)
     return Listing(objects, prefixes, truncated, next(reversed(entries)) if truncated else "")

@@ -34,7 +34,7 @@ def range_still_holds(headers: Mapping[str, str], stat: StoredObject) -> bool:
         return True
     date = http_date(text)
     # If-Range has an ETag or a date (RFC 9110, 13.1.5); what is no date is an ETag.
-    return _names(text, stat.etag) if date is None else _second(stat) == date
+    return _has_etag(text, stat.etag) if date is None else _round_to_second(stat) == date
 
 
 def is_not_modified(headers: Mapping[str, str], stat: StoredObject, prefix: str = "") -> bool:
@@ -43,11 +43,11 @@ def is_not_modified(headers: Mapping[str, str], stat: StoredObject, prefix: str 
     `prefix` precedes the headers' names, for the conditions on a copy's source. An ETag precedes a date."""
     # The order of RFC 9110, 13.2.2: first what the client requires, then what it has already.
     wanted, since = headers.get(f"{prefix}if-match"), headers.get(f"{prefix}if-unmodified-since", "")
-    if not (_names(wanted, stat.etag) if wanted is not None else not _changed_after(since, stat)):
-        raise _failed()
+    if not (_has_etag(wanted, stat.etag) if wanted is not None else not _changed_after(since, stat)):
+        raise _make_failed_error()
     cached, since = headers.get(f"{prefix}if-none-match"), headers.get(f"{prefix}if-modified-since", "")
     if cached is not None:
-        return _names(cached, stat.etag)
+        return _has_etag(cached, stat.etag)
     return http_date(since) is not None and not _changed_after(since, stat)
 
 
@@ -56,23 +56,23 @@ def check_source(headers: Mapping[str, str], stat: StoredObject) -> None:
     for family in ("amz", "obs"):
         # There is no 304 for a copy: S3 answers 412 to whatever condition fails.
         if is_not_modified(headers, stat, f"x-{family}-copy-source-"):
-            raise _failed()
+            raise _make_failed_error()
 
 
 def _changed_after(text: str, stat: StoredObject) -> bool:
     date = http_date(text) if text else None
-    return date is not None and _second(stat) > date
+    return date is not None and _round_to_second(stat) > date
 
 
-def _second(stat: StoredObject) -> datetime:
+def _round_to_second(stat: StoredObject) -> datetime:
     # HTTP dates have whole seconds, and clients send back the Last-Modified that they got.
     return stat.modified.replace(microsecond=0)
 
 
-def _names(tags: str, etag: str) -> bool:
+def _has_etag(tags: str, etag: str) -> bool:
     # W/ is ignored: an ETag here is a hash of all bytes, so there are no weaker ones.
     return tags.strip() == "*" or etag in [tag.strip().removeprefix("W/").strip('"') for tag in tags.split(",")]
 
 
-def _failed() -> ObjectError:
+def _make_failed_error() -> ObjectError:
     return ObjectError("PreconditionFailed", "At least one of the conditions that were given does not hold.")

@@ -57,7 +57,7 @@ class ObsRequest:
 
     def bucket_and_key(self) -> tuple[str, str]:
         """Both decoded; empty if the request has none. InvalidURI."""
-        bucket, _, key = decoded(self.resource).removeprefix("/").partition("/")
+        bucket, _, key = decode_path(self.resource).removeprefix("/").partition("/")
         return bucket, key
 
 
@@ -76,11 +76,11 @@ def parse_request(request: Request) -> ObsRequest:
     path, host = request.scope["raw_path"].decode("latin-1"), headers.get("host", "")
     if match := _ABSOLUTE.fullmatch(path):
         host, path = match[1], match[2] or "/"
-    query = _query(request.scope["query_string"].decode("latin-1"))
+    query = _parse_query(request.scope["query_string"].decode("latin-1"))
     return ObsRequest(request.method, path, query, headers, _host_bucket(host))
 
 
-def decoded(text: str) -> str:
+def decode_path(text: str) -> str:
     """Percent-encoded UTF-8, decoded. InvalidURI."""
     try:
         return unquote_to_bytes(text).decode()
@@ -110,7 +110,7 @@ def _host_bucket(host: str) -> str:
     return match[1].lower() if match else ""
 
 
-def _query(text: str) -> tuple[tuple[str, str | None], ...]:
+def _parse_query(text: str) -> tuple[tuple[str, str | None], ...]:
     # Not parse_qsl: it cannot tell `?uploads` from `?uploads=`, which v2 signs differently.
     pairs = (pair.partition("=") for pair in text.split("&") if pair)
     return tuple((unquote_plus(name), unquote_plus(value) if equals else None) for name, equals, value in pairs)

@@ -41,7 +41,7 @@ _ESCAPES = {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
 _KEYS = frozenset({"Prefix", "Marker", "NextMarker", "StartAfter", "Delimiter", "Key", "KeyMarker", "NextKeyMarker"})
 
 
-def element(name: str, *content: object) -> str:
+def build_element(name: str, *content: object) -> str:
     """An XML element; its content is elements made by this function, or text, which is escaped."""
     # The type tells markup from text, so nothing is escaped twice or not at all.
     inside = "".join(part if isinstance(part, _Xml) else escape(str(part), _ESCAPES) for part in content)
@@ -54,19 +54,23 @@ class _Xml(str):
     __slots__ = ()
 
 
-_OWNER_ELEMENT = element("Owner", element("ID", _OWNER))
-_UPLOAD_OWNER = element("Initiator", element("ID", _OWNER)), _OWNER_ELEMENT, element("StorageClass", "STANDARD")
+_OWNER_ELEMENT = build_element("Owner", build_element("ID", _OWNER))
+_UPLOAD_OWNER = (
+    build_element("Initiator", build_element("ID", _OWNER)),
+    _OWNER_ELEMENT,
+    build_element("StorageClass", "STANDARD"),
+)
 
 
-def document(root: str, headers: Mapping[str, str] | None = None) -> Response:
+def build_document(root: str, headers: Mapping[str, str] | None = None) -> Response:
     return Response(f'<?xml version="1.0" encoding="UTF-8"?>{root}', 200, headers, "application/xml")
 
 
-def empty(status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def build_empty(status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     return Response(status_code=status, headers=headers)
 
 
-def error(refusal: ObjectError, resource: str, request_id: str) -> Response:
+def build_error(refusal: ObjectError, resource: str, request_id: str) -> Response:
     status = _STATUS.get(refusal.code, 400)
     facts = {
         "Code": refusal.code,
@@ -75,7 +79,7 @@ def error(refusal: ObjectError, resource: str, request_id: str) -> Response:
         "RequestId": request_id,
         "HostId": REGION,
     }
-    answer = document(element("Error", *(element(name, value) for name, value in facts.items())))
+    answer = build_document(build_element("Error", *(build_element(name, value) for name, value in facts.items())))
     answer.status_code = status
     return answer
 
@@ -110,12 +114,12 @@ def object_headers(stat: StoredObject, dialect: Dialect) -> dict[str, str]:
 
 
 def tags(pairs: Iterable[tuple[str, str]]) -> Response:
-    elements = (element("Tag", element("Key", key), element("Value", value)) for key, value in pairs)
-    return document(element("Tagging", element("TagSet", *elements)))
+    elements = (build_element("Tag", build_element("Key", key), build_element("Value", value)) for key, value in pairs)
+    return build_document(build_element("Tagging", build_element("TagSet", *elements)))
 
 
 def not_modified(stat: StoredObject) -> Response:
-    return empty(304, {"etag": f'"{stat.etag}"', "last-modified": _http_date(stat.modified)})
+    return build_empty(304, {"etag": f'"{stat.etag}"', "last-modified": _http_date(stat.modified)})
 
 
 def header_value(text: str) -> str:
@@ -138,130 +142,137 @@ def _http_date(instant: datetime) -> str:
 
 def bucket_list(buckets: Iterable[BucketInfo]) -> Response:
     rows = [
-        element(
+        build_element(
             "Bucket",
-            element("Name", bucket.name),
-            element("CreationDate", _iso(bucket.created)),
-            element("Location", REGION),
+            build_element("Name", bucket.name),
+            build_element("CreationDate", _format_time(bucket.created)),
+            build_element("Location", REGION),
         )
         for bucket in buckets
     ]
-    return document(element("ListAllMyBucketsResult", _OWNER_ELEMENT, element("Buckets", *rows)))
+    return build_document(build_element("ListAllMyBucketsResult", _OWNER_ELEMENT, build_element("Buckets", *rows)))
 
 
 def object_list(listing: Listing, about: Mapping[str, object], encoding: str) -> Response:
     """A page of objects; `about` has the elements in which the two list versions differ."""
-    encoded = _encoder(encoding)
-    rows = _about(about, encoding, truncated=listing.truncated)
-    rows += [_contents(stat, encoded(stat.key)) for stat in listing.objects]
-    rows += [element("CommonPrefixes", element("Prefix", encoded(prefix))) for prefix in listing.prefixes]
-    return document(element("ListBucketResult", *rows))
+    encoded = _choose_encoder(encoding)
+    rows = _build_about(about, encoding, truncated=listing.truncated)
+    rows += [_build_contents(stat, encoded(stat.key)) for stat in listing.objects]
+    rows += [build_element("CommonPrefixes", build_element("Prefix", encoded(prefix))) for prefix in listing.prefixes]
+    return build_document(build_element("ListBucketResult", *rows))
 
 
 def upload_list(page: UploadPage, about: Mapping[str, object], encoding: str) -> Response:
-    encoded = _encoder(encoding)
+    encoded = _choose_encoder(encoding)
     if page.truncated:
         about = {**about, "NextKeyMarker": page.next_key, "NextUploadIdMarker": page.next_id}
-    rows = _about(about, encoding, truncated=page.truncated)
+    rows = _build_about(about, encoding, truncated=page.truncated)
     rows += [
-        element(
+        build_element(
             "Upload",
-            element("Key", encoded(upload.key)),
-            element("UploadId", upload.upload_id),
+            build_element("Key", encoded(upload.key)),
+            build_element("UploadId", upload.upload_id),
             *_UPLOAD_OWNER,
-            element("Initiated", _iso(upload.started)),
+            build_element("Initiated", _format_time(upload.started)),
         )
         for upload in page.uploads
     ]
-    rows += [element("CommonPrefixes", element("Prefix", encoded(prefix))) for prefix in page.prefixes]
-    return document(element("ListMultipartUploadsResult", *rows))
+    rows += [build_element("CommonPrefixes", build_element("Prefix", encoded(prefix))) for prefix in page.prefixes]
+    return build_document(build_element("ListMultipartUploadsResult", *rows))
 
 
 def part_list(parts: Sequence[Part], about: Mapping[str, object], encoding: str, *, truncated: bool) -> Response:
     if truncated:
         about = {**about, "NextPartNumberMarker": parts[-1].number if parts else 0}
-    rows = [*_about(about, encoding, truncated=truncated), *_UPLOAD_OWNER]
+    rows = [*_build_about(about, encoding, truncated=truncated), *_UPLOAD_OWNER]
     rows += [
-        element(
+        build_element(
             "Part",
-            element("PartNumber", part.number),
-            element("LastModified", _iso(part.modified)),
-            _etag(part.etag),
-            element("Size", part.size),
+            build_element("PartNumber", part.number),
+            build_element("LastModified", _format_time(part.modified)),
+            _build_etag(part.etag),
+            build_element("Size", part.size),
         )
         for part in parts
     ]
-    return document(element("ListPartsResult", *rows))
+    return build_document(build_element("ListPartsResult", *rows))
 
 
 def upload_started(bucket: str, key: str, upload_id: str) -> Response:
-    facts = element("Bucket", bucket), element("Key", key), element("UploadId", upload_id)
-    return document(element("InitiateMultipartUploadResult", *facts))
+    facts = build_element("Bucket", bucket), build_element("Key", key), build_element("UploadId", upload_id)
+    return build_document(build_element("InitiateMultipartUploadResult", *facts))
 
 
 def upload_completed(bucket: str, stat: StoredObject) -> Response:
-    location = f"/{bucket}/{_url(stat.key)}"
-    facts = element("Location", location), element("Bucket", bucket), element("Key", stat.key)
-    return document(element("CompleteMultipartUploadResult", *facts, _etag(stat.etag)))
+    location = f"/{bucket}/{_encode_key(stat.key)}"
+    facts = build_element("Location", location), build_element("Bucket", bucket), build_element("Key", stat.key)
+    return build_document(build_element("CompleteMultipartUploadResult", *facts, _build_etag(stat.etag)))
 
 
-def copied(etag: str, modified: datetime, root: str) -> Response:
-    return document(element(root, element("LastModified", _iso(modified)), _etag(etag)))
+def build_copied(etag: str, modified: datetime, root: str) -> Response:
+    return build_document(build_element(root, build_element("LastModified", _format_time(modified)), _build_etag(etag)))
 
 
-def deleted(keys: Sequence[str], errors: Sequence[tuple[str, ObjectError]], encoding: str) -> Response:
-    encoded = _encoder(encoding)
-    rows = [element("EncodingType", encoding)] if encoding else []
-    rows += [element("Deleted", element("Key", encoded(key))) for key in keys]
+def build_deleted(keys: Sequence[str], errors: Sequence[tuple[str, ObjectError]], encoding: str) -> Response:
+    encoded = _choose_encoder(encoding)
+    rows = [build_element("EncodingType", encoding)] if encoding else []
+    rows += [build_element("Deleted", build_element("Key", encoded(key))) for key in keys]
     rows += [
-        element("Error", element("Key", encoded(key)), element("Code", why.code), element("Message", why.message))
+        build_element(
+            "Error",
+            build_element("Key", encoded(key)),
+            build_element("Code", why.code),
+            build_element("Message", why.message),
+        )
         for key, why in errors
     ]
-    return document(element("DeleteResult", *rows))
+    return build_document(build_element("DeleteResult", *rows))
 
 
 def location(dialect: Dialect) -> Response:
     if dialect == "obs":
         # esdk-obs-python reads the root's text where it signs as OBS, and LocationConstraint where it signs as v2.
-        return document(element("Location", REGION))
-    return document(element("CreateBucketConfiguration", element("LocationConstraint", REGION)))
+        return build_document(build_element("Location", REGION))
+    return build_document(build_element("CreateBucketConfiguration", build_element("LocationConstraint", REGION)))
 
 
 def storage_info(size: int, count: int) -> Response:
-    return document(element("GetBucketStorageInfoResult", element("Size", size), element("ObjectNumber", count)))
+    return build_document(
+        build_element("GetBucketStorageInfoResult", build_element("Size", size), build_element("ObjectNumber", count))
+    )
 
 
-def _about(about: Mapping[str, object], encoding: str, *, truncated: bool) -> list[str]:
+def _build_about(about: Mapping[str, object], encoding: str, *, truncated: bool) -> list[str]:
     """The elements about a listing; keys in it are URL-encoded on request."""
-    encoded = _encoder(encoding)
-    rows = [element(name, encoded(str(value)) if name in _KEYS else value) for name, value in about.items()]
+    encoded = _choose_encoder(encoding)
+    rows = [build_element(name, encoded(str(value)) if name in _KEYS else value) for name, value in about.items()]
     if encoding:
-        rows.append(element("EncodingType", encoding))
-    return [*rows, element("IsTruncated", "true" if truncated else "false")]
+        rows.append(build_element("EncodingType", encoding))
+    return [*rows, build_element("IsTruncated", "true" if truncated else "false")]
 
 
-def _contents(stat: StoredObject, key: str) -> str:
+def _build_contents(stat: StoredObject, key: str) -> str:
     """Formatted as one string for speed: a page has a thousand of them."""
     return _Xml(
-        f"<Contents><Key>{escape(key, _ESCAPES)}</Key><LastModified>{_iso(stat.modified)}</LastModified>"
+        f"<Contents><Key>{escape(key, _ESCAPES)}</Key><LastModified>{_format_time(stat.modified)}</LastModified>"
         f"<ETag>&quot;{stat.etag}&quot;</ETag><Size>{stat.size}</Size>{_OWNER_ELEMENT}"
         "<StorageClass>STANDARD</StorageClass></Contents>"
     )
 
 
-def _etag(etag: str) -> str:
-    return element("ETag", f'"{etag}"')
+def _build_etag(etag: str) -> str:
+    return build_element("ETag", f'"{etag}"')
 
 
-def _iso(instant: datetime) -> str:
+def _format_time(instant: datetime) -> str:
     # Always with a fraction and Z: esdk-obs-python parses `%Y-%m-%dT%H:%M:%S.%fZ` and nothing else.
     return instant.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
-def _encoder(encoding: str) -> Callable[[str], str]:
+def _choose_encoder(encoding: str) -> Callable[[str], str]:
     """How keys are written in a listing with this encoding-type."""
-    return _url if encoding == "url" else str
+    return _encode_key if encoding == "url" else str
 
 
-def _url(key: str) -> str:
+def _encode_key(key: str) -> str:
     return quote(key, safe="/")

@@ -68,13 +68,13 @@ _ANYWHERE = frozenset(  # signed URLs, and the operation's name that some client
 )
 
 
-def _needs(*names: str) -> frozenset[str]:
+def _require_names(*names: str) -> frozenset[str]:
     return frozenset(names)
 
 
 OPERATIONS = (
-    Operation("/", "HEAD", on_buckets.version, _needs("apiversion"), signed=False),
-    Operation("/{bucket}", "HEAD", on_buckets.version, _needs("apiversion"), signed=False),
+    Operation("/", "HEAD", on_buckets.show_api_version, _require_names("apiversion"), signed=False),
+    Operation("/{bucket}", "HEAD", on_buckets.show_api_version, _require_names("apiversion"), signed=False),
     Operation("/", "GET", on_buckets.list_buckets),
     Operation("/{bucket}", "PUT", on_buckets.create),
     Operation("/{bucket}", "HEAD", on_buckets.head),
@@ -84,26 +84,28 @@ OPERATIONS = (
         "/{bucket}",
         "GET",
         on_buckets.list_objects_v2,
-        _needs("list-type"),
+        _require_names("list-type"),
         _PAGING | {"continuation-token", "start-after", "fetch-owner"},
     ),
-    Operation("/{bucket}", "GET", on_buckets.location, _needs("location")),
-    Operation("/{bucket}", "GET", on_buckets.storage_info, _needs("storageinfo")),
-    Operation("/{bucket}", "GET", on_buckets.list_uploads, _needs("uploads"), _UPLOAD_PAGING),
-    Operation("/{bucket}", "POST", on_buckets.delete_objects, _needs("delete")),
+    Operation("/{bucket}", "GET", on_buckets.show_location, _require_names("location")),
+    Operation("/{bucket}", "GET", on_buckets.storage_info, _require_names("storageinfo")),
+    Operation("/{bucket}", "GET", on_buckets.list_uploads, _require_names("uploads"), _UPLOAD_PAGING),
+    Operation("/{bucket}", "POST", on_buckets.delete_objects, _require_names("delete")),
     Operation("/{bucket}/{key}", "PUT", on_objects.put, takes_object=True, quick=True),
     Operation("/{bucket}/{key}", "GET", on_objects.get, allows=_RESPONSE_HEADERS, quick=True),
     Operation("/{bucket}/{key}", "HEAD", on_objects.head, allows=_RESPONSE_HEADERS, quick=True),
     Operation("/{bucket}/{key}", "DELETE", on_objects.delete, quick=True),
-    Operation("/{bucket}/{key}", "GET", tagging.get, _needs("tagging")),
-    Operation("/{bucket}/{key}", "PUT", tagging.put, _needs("tagging")),
-    Operation("/{bucket}/{key}", "DELETE", tagging.delete, _needs("tagging")),
-    Operation("/{bucket}/{key}", "POST", on_objects.append, _needs("append", "position"), takes_object=True),
-    Operation("/{bucket}/{key}", "POST", on_objects.start_upload, _needs("uploads")),
-    Operation("/{bucket}/{key}", "PUT", on_objects.put_part, _needs("partNumber", "uploadId"), takes_object=True),
-    Operation("/{bucket}/{key}", "POST", on_objects.complete_upload, _needs("uploadId")),
-    Operation("/{bucket}/{key}", "GET", on_objects.list_parts, _needs("uploadId"), _PART_PAGING),
-    Operation("/{bucket}/{key}", "DELETE", on_objects.abort_upload, _needs("uploadId")),
+    Operation("/{bucket}/{key}", "GET", tagging.get, _require_names("tagging")),
+    Operation("/{bucket}/{key}", "PUT", tagging.put, _require_names("tagging")),
+    Operation("/{bucket}/{key}", "DELETE", tagging.delete, _require_names("tagging")),
+    Operation("/{bucket}/{key}", "POST", on_objects.append, _require_names("append", "position"), takes_object=True),
+    Operation("/{bucket}/{key}", "POST", on_objects.start_upload, _require_names("uploads")),
+    Operation(
+        "/{bucket}/{key}", "PUT", on_objects.put_part, _require_names("partNumber", "uploadId"), takes_object=True
+    ),
+    Operation("/{bucket}/{key}", "POST", on_objects.complete_upload, _require_names("uploadId")),
+    Operation("/{bucket}/{key}", "GET", on_objects.list_parts, _require_names("uploadId"), _PART_PAGING),
+    Operation("/{bucket}/{key}", "DELETE", on_objects.abort_upload, _require_names("uploadId")),
 )
 
 
@@ -128,31 +130,31 @@ class _ObsApp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         with suppress(ClientDisconnect):  # the client is gone, and nothing was stored
-            response = await self._answer(request)
+            response = await self._answer_request(request)
             await response(scope, receive, send)
 
-    async def _answer(self, request: Request) -> Response:
+    async def _answer_request(self, request: Request) -> Response:
         sent = parse_request(request)
         dialect = dialect_of(sent)
         request_id = responses.new_request_id()
-        blocks = _blocks(request)
+        blocks = _iterate_blocks(request)
         try:
-            response = await self._carry_out(sent, dialect, blocks, self._now(request))
+            response = await self._carry_out(sent, dialect, blocks, self._read_clock(request))
         except (ObjectError, OSError) as refusal:
             if "expect" not in sent.headers:  # else the client waits for 100 Continue and sends nothing
-                await _drain(blocks)
-            response = responses.error(_as_object_error(refusal), sent.resource, request_id)
+                await _drain_blocks(blocks)
+            response = responses.build_error(_as_object_error(refusal), sent.resource, request_id)
         responses.identify(response, dialect, request_id)
         return response
 
-    def _now(self, request: Request) -> datetime:
+    def _read_clock(self, request: Request) -> datetime:
         return self._clock() + timedelta(seconds=clock_offset_s(request.scope))
 
     async def _carry_out(
         self, sent: ObsRequest, dialect: Dialect, blocks: AsyncIterator[bytes], now: datetime
     ) -> Response:
         bucket, key = sent.bucket_and_key()
-        operation = _operation(sent, bucket, key)
+        operation = _find_operation(sent, bucket, key)
         # Before the body is read: nothing of it is stored for a sender who is unknown.
         sender = authenticate(sent, self._keys, now) if operation.signed else None
         if _is_signed_url(sent):
@@ -162,11 +164,11 @@ class _ObsApp:
         with self._objects.stage() as staged:
             call = Call(sent, bucket, key, dialect, self._objects, self._uploads, staged)
             if not operation.takes_object:
-                call = replace(call, body=await _document(blocks))
+                call = replace(call, body=await _read_document(blocks))
                 # Without metadata an object's MD5 has to be computed, which would hold up all other requests.
                 if operation.quick and self._objects.has_metadata(bucket, key):
-                    return _finish(operation, call, verifier, call.body)
-                return await asyncio.to_thread(_finish, operation, call, verifier, call.body)
+                    return _finish_request(operation, call, verifier, call.body)
+                return await asyncio.to_thread(_finish_request, operation, call, verifier, call.body)
             if "expect" in sent.headers:  # check the key before 100 Continue is sent
                 await asyncio.to_thread(self._objects.require_storable, bucket, key)
             # The last block is kept back and handled by `_finish` with the operation: one change of threads less, and
@@ -174,11 +176,11 @@ class _ObsApp:
             waiting = b""
             async for block in blocks:
                 if waiting:
-                    await asyncio.to_thread(_receive, waiting, staged, verifier)
+                    await asyncio.to_thread(_receive_block, waiting, staged, verifier)
                 waiting = block
             if operation.quick and staged.size == 0 and len(waiting) <= _SMALL and not call.copy_source():
-                return _finish(operation, call, verifier, waiting)
-            return await asyncio.to_thread(_finish, operation, call, verifier, waiting)
+                return _finish_request(operation, call, verifier, waiting)
+            return await asyncio.to_thread(_finish_request, operation, call, verifier, waiting)
 
 
 def _is_signed_url(sent: ObsRequest) -> bool:
@@ -193,7 +195,7 @@ def _as_object_error(refusal: ObjectError | OSError) -> ObjectError:
     return ObjectError("InternalError", f"The sandbox's machine fails: {refusal.strerror or refusal}")
 
 
-def _operation(sent: ObsRequest, bucket: str, key: str) -> Operation:
+def _find_operation(sent: ObsRequest, bucket: str, key: str) -> Operation:
     where = "/{bucket}/{key}" if key else "/{bucket}" if bucket else "/"
     moved = is_header if _is_signed_url(sent) else lambda _: False
     query = frozenset(name for name, _ in sent.query if not moved(name)) - _ANYWHERE
@@ -204,10 +206,10 @@ def _operation(sent: ObsRequest, bucket: str, key: str) -> Operation:
     raise ObjectError("NotImplemented", f"This sandbox does not answer that. It answers: {supported}.")
 
 
-def _finish(operation: Operation, call: Call, verifier: BodyVerifier, last: bytes) -> Response:
+def _finish_request(operation: Operation, call: Call, verifier: BodyVerifier, last: bytes) -> Response:
     """Take the last block of the body and run the operation, in one step: most bodies have only one block."""
     if operation.takes_object:
-        _receive(last, call.staged, verifier)
+        _receive_block(last, call.staged, verifier)
     else:
         for _ in verifier.take(last):
             pass
@@ -215,12 +217,12 @@ def _finish(operation: Operation, call: Call, verifier: BodyVerifier, last: byte
     return operation.act(call)
 
 
-def _receive(block: bytes, staged: StagedObject, verifier: BodyVerifier) -> None:
+def _receive_block(block: bytes, staged: StagedObject, verifier: BodyVerifier) -> None:
     for piece in verifier.take(block):
         staged.write(piece)
 
 
-async def _blocks(request: Request) -> AsyncIterator[bytes]:
+async def _iterate_blocks(request: Request) -> AsyncIterator[bytes]:
     """The body in blocks that are large enough to switch threads for."""
     waiting = bytearray()
     async for piece in request.stream():
@@ -233,7 +235,7 @@ async def _blocks(request: Request) -> AsyncIterator[bytes]:
         yield bytes(waiting)
 
 
-async def _document(blocks: AsyncIterator[bytes]) -> bytes:
+async def _read_document(blocks: AsyncIterator[bytes]) -> bytes:
     document = b""
     async for block in blocks:
         document += block
@@ -242,7 +244,7 @@ async def _document(blocks: AsyncIterator[bytes]) -> bytes:
     return document
 
 
-async def _drain(blocks: AsyncIterator[bytes]) -> None:
+async def _drain_blocks(blocks: AsyncIterator[bytes]) -> None:
     """Read the rest of the body, so that the client reads the answer instead of seeing a broken connection."""
     async for _ in blocks:
         pass

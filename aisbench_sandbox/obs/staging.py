@@ -42,7 +42,7 @@ class StagedObject:
         return self._md5.hexdigest()
 
     def write(self, data: bytes) -> None:
-        self._out().write(data)
+        self._open_output().write(data)
         self._md5.update(data)
         self.size += len(data)
 
@@ -54,7 +54,7 @@ class StagedObject:
             with source.open("rb") as file:
                 self.fill(file)
         else:
-            for block in blocks(source):
+            for block in iterate_blocks(source):
                 self.write(block)
 
     def join(self, files: Iterable[Path]) -> None:
@@ -62,17 +62,17 @@ class StagedObject:
         # The ETag of a multipart upload is not the MD5 of its bytes, so hashing them again would be for nothing.
         for path in files:
             with path.open("rb") as file:
-                shutil.copyfileobj(file, self._out(), _BLOCK)
+                shutil.copyfileobj(file, self._open_output(), _BLOCK)
 
     def opened(self) -> BinaryIO:
         """What was written so far, for reading."""
         # Reading goes through another file handle, which does not see what is buffered here.
-        self._out().flush()
+        self._open_output().flush()
         return self.path.open("rb")
 
     def finish(self, instant: int) -> None:
         """Close the file and set its modification time, in nanoseconds since 1970."""
-        self._out().close()
+        self._open_output().close()
         # After the last write, which would set the time again.
         os.utime(self.path, ns=(instant, instant))
 
@@ -81,13 +81,13 @@ class StagedObject:
         self.path.replace(path)
         self._moved = True
 
-    def _out(self) -> BinaryIO:
+    def _open_output(self) -> BinaryIO:
         if self._file is None:
             self._file = self.path.open("wb")
         return self._file
 
 
-def blocks(file: BinaryIO) -> Iterator[bytes]:
+def iterate_blocks(file: BinaryIO) -> Iterator[bytes]:
     while block := file.read(_BLOCK):
         yield block
 
@@ -95,6 +95,6 @@ def blocks(file: BinaryIO) -> Iterator[bytes]:
 def md5_of(file: BinaryIO) -> str:
     """The MD5 of the rest of the file."""
     digest = md5(usedforsecurity=False)
-    for block in blocks(file):
+    for block in iterate_blocks(file):
         digest.update(block)
     return digest.hexdigest()

@@ -15,23 +15,23 @@ _MAX_TAGS, _MAX_KEY, _MAX_VALUE = 10, 128, 256
 
 def get(call: Call) -> Response:
     with call.objects.open(call.bucket, call.key) as (stat, _):
-        return responses.tags(_pairs(stat.headers.get(TAGGING, "")))
+        return responses.tags(_parse_pairs(stat.headers.get(TAGGING, "")))
 
 
 def put(call: Call) -> Response:
     tags = [(tag.findtext("Key", ""), tag.findtext("Value", "")) for tag in call.xml().iter("Tag")]
-    return _store(call, urlencode(_checked(tags)))
+    return _store_tags(call, urlencode(_check_tags(tags)))
 
 
 def delete(call: Call) -> Response:
-    _store(call, "")
-    return responses.empty(204)
+    _store_tags(call, "")
+    return responses.build_empty(204)
 
 
 def of_request(call: Call) -> dict[str, str]:
     """The tags in a request that creates an object, in their stored form. InvalidTag."""
     sent = call.header("tagging")
-    return {TAGGING: urlencode(_checked(_pairs(sent)))} if sent else {}
+    return {TAGGING: urlencode(_check_tags(_parse_pairs(sent)))} if sent else {}
 
 
 def of_copy(call: Call, source: Mapping[str, str]) -> dict[str, str]:
@@ -44,19 +44,19 @@ def of_copy(call: Call, source: Mapping[str, str]) -> dict[str, str]:
     return {TAGGING: source[TAGGING]} if TAGGING in source else {}
 
 
-def _store(call: Call, tags: str) -> Response:
+def _store_tags(call: Call, tags: str) -> Response:
     with call.objects.open(call.bucket, call.key) as (stat, _):
         headers = {name: value for name, value in stat.headers.items() if name != TAGGING}
     # Tags can change without the object: neither its bytes nor its ETag nor its time do.
     call.objects.set_headers(call.bucket, call.key, headers | ({TAGGING: tags} if tags else {}))
-    return responses.empty()
+    return responses.build_empty()
 
 
-def _pairs(text: str) -> list[tuple[str, str]]:
+def _parse_pairs(text: str) -> list[tuple[str, str]]:
     return parse_qsl(text, keep_blank_values=True)
 
 
-def _checked(tags: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _check_tags(tags: list[tuple[str, str]]) -> list[tuple[str, str]]:
     if len(tags) > _MAX_TAGS:
         # S3 answers too many tags with this code, and everything else that is wrong with tags with InvalidTag.
         raise ObjectError("BadRequest", f"An object has at most {_MAX_TAGS} tags.")

@@ -70,7 +70,7 @@ class Uploads:
             # `start` makes the folder before the file, so one without the other is an upload whose client got no id.
             if not (folder / _ABOUT).is_file():  # left by a crash
                 shutil.rmtree(folder)
-        objects.on_deleted(self._forget)
+        objects.on_deleted(self._forget_bucket)
 
     def start(self, bucket: str, key: str, headers: Mapping[str, str]) -> str:
         """Start an upload and return its id. NoSuchBucket."""
@@ -85,13 +85,13 @@ class Uploads:
     def pending(self, bucket: str, prefix: str = "") -> tuple[Upload, ...]:
         """The bucket's unfinished uploads, ordered by key and start."""
         self._objects.require_bucket(bucket)
-        mine = (upload for upload in self._all(bucket) if upload.key.startswith(prefix))
-        return tuple(sorted(mine, key=_order))
+        mine = (upload for upload in self._list_uploads(bucket) if upload.key.startswith(prefix))
+        return tuple(sorted(mine, key=_get_sort_key))
 
     def require(self, bucket: str, key: str, upload_id: str) -> Upload:
         """The upload. NoSuchBucket, NoSuchUpload."""
         self._objects.require_bucket(bucket)
-        upload = None if upload_id in self._joining else self._read(upload_id)
+        upload = None if upload_id in self._joining else self._read_upload(upload_id)
         if upload is None or (upload.bucket, upload.key) != (bucket, key):
             raise ObjectError("NoSuchUpload", "The upload id is wrong, or the upload was completed or aborted.")
         return upload
@@ -100,7 +100,7 @@ class Uploads:
         """The parts received so far, ordered by number. NoSuchUpload."""
         with self._lock:
             self.require(bucket, key, upload_id)
-            return tuple(_part(number, file) for number, file in sorted(self._parts(upload_id).items()))
+            return tuple(_to_part(number, file) for number, file in sorted(self._find_parts(upload_id).items()))
 
     def part(self, bucket: str, key: str, upload_id: str, number: int, staged: StagedObject) -> str:
         """Store one part, replacing one with the same number; returns its ETag. NoSuchUpload."""
@@ -126,14 +126,14 @@ class Uploads:
         NoSuchUpload, InvalidPart, InvalidPartOrder, EntityTooSmall."""
         with self._lock:
             upload = self.require(bucket, key, upload_id)
-            parts = self._chosen(upload_id, wanted)
+            parts = self._choose_parts(upload_id, wanted)
             # Joined without the lock, since it takes long for large objects. Meanwhile the upload is as good as gone
             # for others.
             self._joining.add(upload_id)
         try:
             with self._objects.stage() as staged:
                 staged.join(parts)
-                stat = self._objects.commit(bucket, key, staged, upload.headers, _etag(parts))
+                stat = self._objects.commit(bucket, key, staged, upload.headers, _compute_etag(parts))
             shutil.rmtree(self._folder / upload_id)
         finally:
             with self._lock:
@@ -146,17 +146,17 @@ class Uploads:
             # After the object is in place: a crash in between leaves an upload to abort, not a lost object.
             shutil.rmtree(self._folder / upload_id)
 
-    def _forget(self, bucket: str) -> None:
+    def _forget_bucket(self, bucket: str) -> None:
         with self._lock:
-            for upload in self._all(bucket):
+            for upload in self._list_uploads(bucket):
                 shutil.rmtree(self._folder / upload.upload_id)
 
-    def _all(self, bucket: str) -> list[Upload]:
+    def _list_uploads(self, bucket: str) -> list[Upload]:
         with self._lock:
-            uploads = [upload for path in self._folder.iterdir() if (upload := self._read(path.name))]
+            uploads = [upload for path in self._folder.iterdir() if (upload := self._read_upload(path.name))]
         return [upload for upload in uploads if upload.bucket == bucket]
 
-    def _read(self, upload_id: str) -> Upload | None:
+    def _read_upload(self, upload_id: str) -> Upload | None:
         about = self._folder / upload_id / _ABOUT
         # Checked before it becomes a path: an id comes from the request.
         if not _ID.fullmatch(upload_id) or not about.is_file():
@@ -165,17 +165,17 @@ class Uploads:
         started = datetime.fromtimestamp(stored["started"], UTC)
         return Upload(upload_id, stored["bucket"], stored["key"], started, stored["headers"])
 
-    def _parts(self, upload_id: str) -> dict[int, Path]:
+    def _find_parts(self, upload_id: str) -> dict[int, Path]:
         files = (self._folder / upload_id).glob("[0-9]*-*")
         return {int(file.name[:5]): file for file in files}
 
-    def _chosen(self, upload_id: str, wanted: Sequence[tuple[int, str]]) -> list[Path]:
+    def _choose_parts(self, upload_id: str, wanted: Sequence[tuple[int, str]]) -> list[Path]:
         numbers = [number for number, _ in wanted]
         if not numbers:
             raise ObjectError("MalformedXML", "Name at least one part.")
         if numbers != sorted(set(numbers)):
             raise ObjectError("InvalidPartOrder", "The parts are not in ascending order of their numbers.")
-        there = self._parts(upload_id)
+        there = self._find_parts(upload_id)
         for number, etag in wanted:
             if number not in there or there[number].name[6:] != etag:
                 raise ObjectError("InvalidPart", f"Part {number} was not uploaded, or its ETag is another one.")
@@ -201,26 +201,26 @@ def upload_page(
         if not behind or position in entries:
             continue
         if len(entries) == limit:
-            return UploadPage(*_split(entries), True, *(next(reversed(entries)) if entries else after))
+            return UploadPage(*_split_entries(entries), True, *(next(reversed(entries)) if entries else after))
         entries[position] = upload if position[1] else None
-    return UploadPage(*_split(entries))
+    return UploadPage(*_split_entries(entries))
 
 
-def _split(entries: Mapping[tuple[str, str], Upload | None]) -> tuple[tuple[Upload, ...], tuple[str, ...]]:
+def _split_entries(entries: Mapping[tuple[str, str], Upload | None]) -> tuple[tuple[Upload, ...], tuple[str, ...]]:
     uploads = tuple(upload for upload in entries.values() if upload)
     return uploads, tuple(name for (name, _), upload in entries.items() if not upload)
 
 
-def _order(upload: Upload) -> tuple[bytes, str]:
+def _get_sort_key(upload: Upload) -> tuple[bytes, str]:
     return upload.key.encode(), upload.upload_id
 
 
-def _part(number: int, file: Path) -> Part:
+def _to_part(number: int, file: Path) -> Part:
     facts = file.stat()
     return Part(number, file.name[6:], facts.st_size, datetime.fromtimestamp(facts.st_mtime, UTC))
 
 
-def _etag(parts: Sequence[Path]) -> str:
+def _compute_etag(parts: Sequence[Path]) -> str:
     # Of the binary digests, not of their hex, as in S3.
     digests = b"".join(bytes.fromhex(part.name[6:]) for part in parts)
     return f"{md5(digests, usedforsecurity=False).hexdigest()}-{len(parts)}"

@@ -50,9 +50,10 @@ def verify(
     # A header that is named as signed and was removed on the way must not count as an empty one.
     if missing := sorted(_MUST_SIGN - set(signed)) + [name for name in signed if name not in headers]:
         raise NotSigned(f"Incorrect IAM authentication information: header {missing[0]} is not signed")
-    canonical = _canonical(method, target, headers, signed)
+    canonical = _build_canonical_request(method, target, headers, signed)
     expected = [
-        _signature(f"{canonical}\n{stated}", headers["x-sdk-date"], secret) for stated in _hashes(headers, body)
+        _compute_signature(f"{canonical}\n{stated}", headers["x-sdk-date"], secret)
+        for stated in _list_hashes(headers, body)
     ]
     if not any(hmac.compare_digest(signature, parts["signature"]) for signature in expected):
         raise WrongSignature("Incorrect IAM authentication information: verify aksk signature fail")
@@ -70,23 +71,23 @@ def _check_date(text: str, now: datetime) -> None:
         raise NotSigned(f"Incorrect IAM authentication information: {message}")
 
 
-def _canonical(method: str, target: str, headers: Mapping[str, str], signed: list[str]) -> str:
+def _build_canonical_request(method: str, target: str, headers: Mapping[str, str], signed: list[str]) -> str:
     path, _, query = target.partition("?")
     # The signed path ends with a slash, whether or not the request's does, and each segment is encoded anew.
-    uri = "/".join(_encode(unquote(segment)) for segment in path.split("/"))
+    uri = "/".join(_encode_segment(unquote(segment)) for segment in path.split("/"))
     pairs = sorted(parse_qsl(query, keep_blank_values=True))
     return "\n".join(
         [
             method,
             uri if uri.endswith("/") else f"{uri}/",
-            "&".join(f"{_encode(name)}={_encode(value)}" for name, value in pairs),
+            "&".join(f"{_encode_segment(name)}={_encode_segment(value)}" for name, value in pairs),
             "".join(f"{name}:{headers[name].strip()}\n" for name in signed),
             ";".join(signed),
         ]
     )
 
 
-def _hashes(headers: Mapping[str, str], body: bytes) -> list[str]:
+def _list_hashes(headers: Mapping[str, str], body: bytes) -> list[str]:
     # A client may send UNSIGNED-PAYLOAD; without a body the official SDK does, but signs the hash of the empty body.
     actual = hashlib.sha256(body).hexdigest()
     if headers.get("x-sdk-content-sha256", "") != _UNSIGNED:
@@ -94,11 +95,11 @@ def _hashes(headers: Mapping[str, str], body: bytes) -> list[str]:
     return [_UNSIGNED] if body else [_UNSIGNED, actual]
 
 
-def _signature(canonical: str, date: str, secret: str) -> str:
+def _compute_signature(canonical: str, date: str, secret: str) -> str:
     to_sign = "\n".join(["SDK-HMAC-SHA256", date, hashlib.sha256(canonical.encode()).hexdigest()])
     # Unlike in AWS's v4, the key is the secret itself: nothing is derived from date or region.
     return hmac.new(secret.encode(), to_sign.encode(), hashlib.sha256).hexdigest()
 
 
-def _encode(text: str) -> str:
+def _encode_segment(text: str) -> str:
     return quote(text, safe="~")

@@ -36,18 +36,18 @@ class Gateway:
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > MAX_BYTES:
-                    return await refusal(413, "APIGW.0201", "Request entity too large")(scope, receive, send)
+                    return await build_refusal(413, "APIGW.0201", "Request entity too large")(scope, receive, send)
         except ClientDisconnect:  # the client is gone
             return None
         try:
-            self._check(request, bytes(body))
+            self._check_signature(request, bytes(body))
         except NotSigned as error:
             # Some documents spell it APIG.0301; clients should look at the status.
-            return await refusal(401, "APIGW.0301", str(error))(scope, receive, send)
+            return await build_refusal(401, "APIGW.0301", str(error))(scope, receive, send)
         scope.setdefault("state", {})["body"] = bytes(body)
         return await self._app(scope, receive, send)
 
-    def _check(self, request: Request, body: bytes) -> None:
+    def _check_signature(self, request: Request, body: bytes) -> None:
         """Raises NotSigned."""
         claimed = access_key_of(request.headers)
         # Before the signature is looked at: a locked key is refused even when it signs correctly.
@@ -55,7 +55,7 @@ class Gateway:
             raise NotSigned(f"AK access failed to reach the limit, forbidden: access={claimed}; locked for 5 minutes")
         now = datetime.fromtimestamp(self._clock() + clock_offset_s(request.scope), UTC)
         try:
-            verify(request.method, target(request.scope), request.headers, body, self._keys, now)
+            verify(request.method, get_target(request.scope), request.headers, body, self._keys, now)
         # Only a key that exists counts up: an unknown one cannot be locked, and neither can a clock that is off.
         except WrongSignature:
             self._lockout.failed(claimed)
@@ -63,7 +63,7 @@ class Gateway:
         self._lockout.succeeded(claimed)
 
 
-def target(scope: Scope) -> str:
+def get_target(scope: Scope) -> str:
     """The raw path with its query, as in the request line."""
     # The signature covers the path as it was encoded by the client.
     path: str = scope["raw_path"].decode("latin-1")
@@ -80,7 +80,7 @@ def answer(status: int, content: object, request_id: str = "") -> Response:
     return JSONResponse(content, status, headers)
 
 
-def refusal(status: int, code: str, message: str) -> Response:
+def build_refusal(status: int, code: str, message: str) -> Response:
     """An error in the gateway's format; the service's own (ModelArts.…) have the request id in a header only."""
     request_id = uuid.uuid4().hex
     body = {"error_msg": message, "error_code": code}

@@ -63,18 +63,23 @@ def modelarts_app(services: Services, project_id: str, keys: Mapping[str, str], 
                 for method, path, call in (*_OF_REGISTRY, *_OF_GALLERY)
             ),
             *(
-                Route(path, _guarded(partial(call, services), project_id), methods=[method])
+                Route(path, _guard_project(partial(call, services), project_id), methods=[method])
                 for method, path, call in _OF_PROJECTS
             ),
         ],
-        exception_handlers={Refused: _refuse, NothingRecorded: _nothing_yet, HTTPException: _unknown, OSError: _broken},
+        exception_handlers={
+            Refused: _answer_refusal,
+            NothingRecorded: _nothing_yet,
+            HTTPException: _answer_unknown,
+            OSError: _answer_fault,
+        },
     )
     # A redirect would break the signature, which covers the path.
     app.router.redirect_slashes = False
     return Gateway(app, keys, services.clock, lockout)
 
 
-def _guarded(call: Callable[[Request], Response], project_id: str) -> Callable[[Request], Response]:
+def _guard_project(call: Callable[[Request], Response], project_id: str) -> Callable[[Request], Response]:
     def handle(request: Request) -> Response:
         project = request.path_params["project_id"]
         if project != project_id:
@@ -86,12 +91,12 @@ def _guarded(call: Callable[[Request], Response], project_id: str) -> Callable[[
     return handle
 
 
-def _refuse(_: Request, error: Exception) -> Response:
+def _answer_refusal(_: Request, error: Exception) -> Response:
     assert isinstance(error, Refused)  # noqa: S101 - what the handler is registered for
     return answer(error.status, responses.refusal_json(error))
 
 
-def _broken(_: Request, error: Exception) -> Response:
+def _answer_fault(_: Request, error: Exception) -> Response:
     assert isinstance(error, OSError)  # noqa: S101 - what the handler is registered for
     why = f"Internal error: the sandbox's machine fails: {error.strerror or type(error).__name__}."
     return answer(500, responses.refusal_json(Refused(500, "ModelArts.2950", why, "Make room on its disk.")))
@@ -102,7 +107,7 @@ def _nothing_yet(_: Request, __: Exception) -> Response:
     return answer(204, None)
 
 
-def _unknown(request: Request, _: Exception) -> Response:
+def _answer_unknown(request: Request, _: Exception) -> Response:
     supported = "; ".join(f"{method} {path}" for method, path, _ in (*_OF_PROJECTS, *_OF_REGISTRY))
     body = {
         "error_msg": f"The AISBench sandbox does not imitate {request.method} {request.url.path}.",

@@ -6,7 +6,7 @@ from starlette.responses import Response
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service.gateway import answer
 from aisbench_sandbox.service.services import Routes, Services
-from aisbench_sandbox.service.state.parameters import json_object, number, word
+from aisbench_sandbox.service.state.parameters import json_object, read_number, word
 
 _SORTS = ("create_time", "update_time", "name")
 
@@ -20,7 +20,7 @@ def show_all(services: Services, request: Request) -> Response:
     sort_by = word(query.get("sort_by") or "create_time", "sort_by", _SORTS)
     order = word(query.get("order") or "desc", "order", ("asc", "desc"))
     # The SDK counts entries here: "the offset of the list, from 0".
-    offset, limit = number(request, "offset", 0, 0), number(request, "limit", 50, 1, 50)
+    offset, limit = read_number(request, "offset", 0, 0), read_number(request, "limit", 50, 1, 50)
     algorithms = services.algorithms.all(query.get("workspace_id", ""))
     algorithms.sort(key=lambda algorithm: algorithm["metadata"][sort_by], reverse=order == "desc")
     page = algorithms[offset : offset + limit]
@@ -29,23 +29,23 @@ def show_all(services: Services, request: Request) -> Response:
 
 
 def show(services: Services, request: Request) -> Response:
-    return answer(200, services.algorithms.show(_id(request)))
+    return answer(200, services.algorithms.show(_read_id(request)))
 
 
 def change(services: Services, request: Request) -> Response:
-    return answer(200, services.algorithms.change(_id(request), json_object(request)))
+    return answer(200, services.algorithms.change(_read_id(request), json_object(request)))
 
 
 def delete(services: Services, request: Request) -> Response:
-    services.algorithms.delete(_id(request))
+    services.algorithms.delete(_read_id(request))
     return answer(202, None)
 
 
-def subscriptions(services: Services, request: Request) -> Response:
+def list_subscriptions(services: Services, request: Request) -> Response:
     # FAQ modelarts_05_0297: of the reply only subscription_id is documented; the rest is the sandbox's.
     word(request.query_params.get("content_types") or "algo", "content_types", ("algo",))
     order = word(request.query_params.get("sort_dir") or "desc", "sort_dir", ("asc", "desc"))
-    offset, limit = number(request, "offset", 0, 0), number(request, "limit", 50, 1, 50)
+    offset, limit = read_number(request, "offset", 0, 0), read_number(request, "limit", 50, 1, 50)
     entries = services.algorithms.subscriptions()
     entries = entries if order == "desc" else entries[::-1]
     page = [
@@ -65,7 +65,7 @@ def subscribed_versions(services: Services, request: Request) -> Response:
     return answer(200, {"total": 1, "count": 1, "versions": versions})
 
 
-def _id(request: Request) -> str:
+def _read_id(request: Request) -> str:
     return str(request.path_params["algorithm_id"])
 
 
@@ -80,6 +80,6 @@ ROUTES: Routes = (
 )
 
 GALLERY_ROUTES: Routes = (
-    ("GET", "subscriptions", subscriptions),
+    ("GET", "subscriptions", list_subscriptions),
     ("GET", "subscriptions/{subscription_id}/versions", subscribed_versions),
 )

@@ -8,7 +8,7 @@ import streamlit as st
 from aisbench_core.base.errors import DamagedLedger
 from aisbench_core.model import TERMINAL
 from aisbench_core.warehouse.values.runs import RegionFacts
-from pages._ui.shell.core import cached, core
+from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.errors import end_page
 from pages._ui.shell.navigation import CONFIGURE, IMPORT, link
 from pages._ui.shell.words import t
@@ -16,7 +16,7 @@ from pages._ui.shell.words import t
 
 def recorded_regions() -> Sequence[RegionFacts]:
     """The regions with results. Without any, the page ends with a hint at importing or restoring them."""
-    regions = cached(core().warehouse.regions)
+    regions = run_cached(core().warehouse.regions)
     if not regions:
         _show_empty()
     return regions

@@ -6,14 +6,14 @@ from pathlib import Path
 import streamlit as st
 
 from aisbench_core.base.private_files import require_writable
-from pages._ui.layout import install_layout, scripts
+from pages._ui.layout import create_script_container, install_layout
 from pages._ui.search import show_search, show_search_button
 from pages._ui.session.ended import install_way_back, show_end
 from pages._ui.session.open_sessions import show_sessions, show_sessions_button
 from pages._ui.shell.core import core, default_language, ended_session
 from pages._ui.shell.errors import PageEnd, errors_shown
 from pages._ui.shell.navigation import HOME, ICONS, SECTIONS, STORING, go, link
-from pages._ui.shell.preloading import loaded
+from pages._ui.shell.preloading import freeze_after_run
 from pages._ui.shell.row_keys import install_row_keys
 from pages._ui.shell.status import show_processes, show_read_only, title_tab
 from pages._ui.shell.tables import install_table_keys
@@ -65,12 +65,12 @@ def show_page() -> None:
         show_sessions_button()
         with errors_shown():
             show_processes()
-    with scripts():
+    with create_script_container():
         install_row_keys()
         install_table_keys()
         install_named_zones()
         install_way_back()
-    with loaded(page.url_path), errors_shown(), suppress(PageEnd):
+    with freeze_after_run(page.url_path), errors_shown(), suppress(PageEnd):
         # Before the page runs: the first thing that it stores would fail with an error that explains nothing.
         if page.url_path in STORING:
             require_writable(core().settings.data_dir)

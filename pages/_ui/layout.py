@@ -23,12 +23,12 @@ def install_layout() -> None:
     st.html(_STYLE)
 
 
-def scripts() -> DeltaGenerator:
+def create_script_container() -> DeltaGenerator:
     """A container for what the browser runs: it takes no room."""
     return st.container(key=SCRIPTS)
 
 
-def tiles(names: Sequence[str]) -> dict[str, DeltaGenerator]:
+def create_tiles(names: Sequence[str]) -> dict[str, DeltaGenerator]:
     """A column for each number at the top of a page, by its name; once on a page."""
     with st.container(key=TILES):
         return dict(zip(names, st.columns(len(names)), strict=True))

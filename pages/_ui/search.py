@@ -10,11 +10,11 @@ import streamlit as st
 from aisbench_core.warehouse.values.runs import BoardQuery
 from pages._ui.cards.run_cards import run_facts, run_titles
 from pages._ui.shell import navigation, url
-from pages._ui.shell.callbacks import whole
+from pages._ui.shell.callbacks import repeat_if_aborted
 from pages._ui.shell.charts import row_name
-from pages._ui.shell.core import cached, core
+from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.dialogs import Dialog
-from pages._ui.shell.errors import errors_shown, plain
+from pages._ui.shell.errors import errors_shown, escape_markdown
 from pages._ui.shell.focus import focus
 from pages._ui.shell.navigation import Selection
 from pages._ui.shell.words import t
@@ -48,29 +48,29 @@ def show_search_button(page: str) -> None:
         shortcut="Mod+K",
         width="stretch",
         help=help_text,
-        on_click=_open,
+        on_click=_open_search,
         args=args,
     )
 
 
 def show_search(page: str) -> None:
     """The dialog, while it is open; the entry calls it once, after the page."""
-    if SEARCH.subject not in (None, _address(page)):
+    if SEARCH.subject not in (None, _build_address(page)):
         SEARCH.close()
-    SEARCH.show(t("search.open"), _search)
+    SEARCH.show(t("search.open"), _show_search)
 
 
-@whole
-def _open(page: str) -> None:
+@repeat_if_aborted
+def _open_search(page: str) -> None:
     st.session_state[OPENED] = st.session_state.get(OPENED, 0) + 1
-    SEARCH.open(_address(page))
+    SEARCH.open(_build_address(page))
 
 
-def _address(page: str) -> tuple[object, ...]:
-    return (page, *sorted(url.parameters().items()))
+def _build_address(page: str) -> tuple[object, ...]:
+    return (page, *sorted(url.read_parameters().items()))
 
 
-def _search() -> None:
+def _show_search() -> None:
     text = st.text_input(t("search.label"), key=TEXT, type="search", placeholder=t("search.placeholder"), live=True)
     wanted = text.strip().casefold()
     count = 0
@@ -83,17 +83,17 @@ def _search() -> None:
                 with st.container(gap="xxsmall"):
                     for result in results:
                         label = (
-                            f"{plain(result.label)} :small[{plain(result.facts)}]"
+                            f"{escape_markdown(result.label)} :small[{escape_markdown(result.facts)}]"
                             if result.facts
-                            else plain(result.label)
+                            else escape_markdown(result.label)
                         )
                         navigation.link(result.page, label, result.selection)
     if not count:
-        st.caption(t("search.nothing", text=plain(text)))
+        st.caption(t("search.nothing", text=escape_markdown(text)))
     focus((TEXT,), st.session_state.get(OPENED, 0))
 
 
-def _pages(wanted: str) -> Iterator[_Result]:
+def _find_pages(wanted: str) -> Iterator[_Result]:
     for pages in navigation.SECTIONS.values():
         for page in pages:
             title = t(f"menu.{page.stem}")
@@ -101,7 +101,7 @@ def _pages(wanted: str) -> Iterator[_Result]:
                 yield _Result(page, title, {})
 
 
-def _runs(wanted: str) -> Iterator[_Result]:
+def _find_runs(wanted: str) -> Iterator[_Result]:
     """Runs of the ledger, the newest first; then those that only the warehouse has."""
     shown = set()
     runs = core().ledger.page(None, wanted, EACH)
@@ -112,40 +112,40 @@ def _runs(wanted: str) -> Iterator[_Result]:
         yield _Result(navigation.LIVE, titles[run.run_id], {"run": run.run_id}, facts)
     if not wanted:
         return
-    for region in cached(core().warehouse.regions):
+    for region in run_cached(core().warehouse.regions):
         query = BoardQuery(
             region.region, rehearsal=region.rehearsal, text=wanted, include_invalid=True, sort="created_at", limit=EACH
         )
-        for row in cached(core().warehouse.runs, query).rows:
+        for row in run_cached(core().warehouse.runs, query).rows:
             if row.run_id not in shown:
                 yield _Result(navigation.LIVE, f"{row.title} · {row.run_id}", {"run": row.run_id}, region.region)
 
 
-def _configurations(wanted: str) -> Iterator[_Result]:
+def _find_configurations(wanted: str) -> Iterator[_Result]:
     """Rows of the leaderboard whose runs, model, versions or hardware have the text."""
-    for region in cached(core().warehouse.regions) if wanted else ():
+    for region in run_cached(core().warehouse.regions) if wanted else ():
         query = BoardQuery(region.region, rehearsal=region.rehearsal, text=wanted, limit=EACH)
-        for row in cached(core().warehouse.leaderboard, query).rows:
+        for row in run_cached(core().warehouse.leaderboard, query).rows:
             selection = {"run": row.median_run_id or row.latest_run_id}
             facts = " · ".join(filter(None, (row.system, region.region)))
             yield _Result(navigation.CONFIGURATION, row_name(row, ""), selection, facts)
 
 
-def _series(wanted: str) -> Iterator[_Result]:
+def _find_series(wanted: str) -> Iterator[_Result]:
     for series in core().series.newest(SERIES_READ if wanted else EACH):
         if wanted in f"{series.title} {series.series_id} {series.plan.spec.workload}".casefold():
             label = f"{series.title} · {series.series_id}"
             yield _Result(navigation.SERIES, label, {"series": series.series_id}, series.plan.spec.workload)
 
 
-def _views(wanted: str) -> Iterator[_Result]:
+def _find_views(wanted: str) -> Iterator[_Result]:
     pages = {page.stem: page for page in navigation.ICONS}
-    for view in cached(core().warehouse.saved_views.on):
+    for view in run_cached(core().warehouse.saved_views.on):
         if wanted in view.name.casefold() and view.page in pages:
             yield _Result(pages[view.page], view.name, {url.VIEW: view.name}, t(f"menu.{view.page}"))
 
 
-def _workloads(wanted: str) -> Iterator[_Result]:
+def _find_workloads(wanted: str) -> Iterator[_Result]:
     for workload in core().workloads.all() if wanted else ():
         title = t.pick(workload.title, workload.title_zh)
         if wanted in f"{workload.name} {workload.title} {workload.title_zh}".casefold():
@@ -153,10 +153,10 @@ def _workloads(wanted: str) -> Iterator[_Result]:
 
 
 SOURCES: dict[str, Callable[[str], Iterator[_Result]]] = {
-    "pages": _pages,
-    "runs": _runs,
-    "configurations": _configurations,
-    "series": _series,
-    "views": _views,
-    "workloads": _workloads,
+    "pages": _find_pages,
+    "runs": _find_runs,
+    "configurations": _find_configurations,
+    "series": _find_series,
+    "views": _find_views,
+    "workloads": _find_workloads,
 }

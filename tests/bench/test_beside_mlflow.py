@@ -32,7 +32,7 @@ def test_questions_take_a_fraction_of_what_mlflow_takes(count: int, tmp_path: Pa
 
     opened = median_ms(lambda: warehouse.runs(ASKED))
     with warehouse.cursor() as cur:
-        found = median_ms(lambda: runs.page(cur, ASKED), 15)
+        found = median_ms(lambda: runs.fetch_page(cur, ASKED), 15)
     board = median_ms(lambda: warehouse.leaderboard(FILTERED))
     export = median_ms(lambda: exported(warehouse), 3)
 

@@ -128,5 +128,5 @@ def test_the_last_lines_of_all_nodes_take_no_longer_for_longer_logs(logs: Logs) 
 
 
 def _assert_last(logs: Logs) -> None:
-    view = views.last(logs, 300, LineFilter())
+    view = views.view_last(logs, 300, LineFilter())
     assert (len(view.lines), view.by_time) == (300, True)

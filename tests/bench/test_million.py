@@ -8,10 +8,10 @@ from typing import TypeVar
 
 import pytest
 
-from aisbench_core.domain.rulesets.ruleset import shipped
+from aisbench_core.domain.rulesets.ruleset import get_shipped
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.queries.filters import CHOSEN, parameters
-from aisbench_core.warehouse.queries.group_statistics import statistics
+from aisbench_core.warehouse.queries.group_statistics import build_statistics_sql
 from aisbench_core.warehouse.records.rows import rows_of
 from aisbench_core.warehouse.tables.schema import insert
 from aisbench_core.warehouse.validity.evaluation import Evaluator
@@ -43,7 +43,7 @@ def warehouse(folder: Path) -> Warehouse:
 def counted_anew(warehouse: Warehouse) -> int:
     """The naive board: group the runs that are chosen."""
     with warehouse.cursor() as cur:
-        return len(cur.execute(statistics(CHOSEN), parameters(cur, BOARD)).fetchall())
+        return len(cur.execute(build_statistics_sql(CHOSEN), parameters(cur, BOARD)).fetchall())
 
 
 def joined(warehouse: Warehouse) -> int:
@@ -99,7 +99,7 @@ def test_many_runs_are_imported_quickly(folder: Path, warehouse: Warehouse, tmp_
     )
     for each in (ours, target, other):
         each.record(replace(records[0], run=replace(records[0].run, run_id="here before", job_id="another")))
-    judge = Evaluator(shipped())
+    judge = Evaluator(get_shipped())
 
     taken, bulk = timed(lambda: target.merging.merge(folder / FILE, tmp_path / "taken", (), silent, a.T0))
     moved, copying = timed(lambda: warehouse.move_to(other, silent))

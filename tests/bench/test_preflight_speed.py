@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.domain.preflight.offline import preflight
+from aisbench_core.domain.preflight.offline import check_offline
 from tests.bench.test_transfers import seconds
 from tests.unit.good_specs import FLAVORS, WORKLOADS, code_folder, good_spec, profile
 
@@ -32,10 +32,10 @@ def test_preflight_of_a_spec_costs_less_than_reading_its_code(
         file.parent.mkdir(exist_ok=True)
         file.write_bytes(b"x" * FILE_BYTES)
     spec, place = good_spec(code), profile()
-    assert preflight(spec, place, WORKLOADS, FLAVORS) == []
+    assert check_offline(spec, place, WORKLOADS, FLAVORS) == []
 
     naive = statistics.median(seconds(lambda: hash_all(code)) for _ in range(ROUNDS))
-    ours = statistics.median(seconds(lambda: preflight(spec, place, WORKLOADS, FLAVORS)) for _ in range(ROUNDS))
+    ours = statistics.median(seconds(lambda: check_offline(spec, place, WORKLOADS, FLAVORS)) for _ in range(ROUNDS))
 
     with capsys.disabled():
         print(f"\npreflight of a spec with {FILES:,} files of code: {ours * 1000:.1f} ms (goal 50); ", end="")

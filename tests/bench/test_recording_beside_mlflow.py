@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from aisbench_core.exchange.mlflow.exporting import tracked_run
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.open.reading import reader
+from aisbench_core.warehouse.open.reading import make_reader
 from aisbench_core.warehouse.records.full_runs import iter_full_runs
 from tests.bench.figures import put
 from tests.bench.test_beside_mlflow import PYTHON
@@ -91,7 +91,7 @@ def told(folder: Path) -> dict[str, Any]:
     """One such run as MLflow would have it: params and tags by name, metrics as (name, value, time, step)."""
     warehouse = Warehouse(folder / "one.duckdb")
     warehouse.record(finished("one"))
-    with reader(warehouse.location).cursor() as cur:
+    with make_reader(warehouse.location).cursor() as cur:
         [run] = iter_full_runs(cur, BoardQuery("cn-north-9"))
     sent = tracked_run(run)
     points = [(key, value, at, step) for key, step, at, value in sent.points]

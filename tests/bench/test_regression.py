@@ -17,7 +17,7 @@ import pytest
 from asv.step_detect import detect_steps
 
 from aisbench_core.domain.statistics.difference import Reporting, detection_rate
-from aisbench_core.domain.statistics.steps import steps
+from aisbench_core.domain.statistics.steps import find_steps
 from aisbench_core.warehouse.measures.regression import ALPHA, EFFECT, regression_verdict, with_outcomes
 from aisbench_core.warehouse.values.histories import BaselineReason, HistoryRun, Outcome, VersionField
 from aisbench_core.warehouse.values.runs import Validity
@@ -121,7 +121,7 @@ def test_steps_are_found_faster_than_by_asv(capsys: pytest.CaptureFixture[str]) 
     for count in (50, 200, 500, 1000):
         values = made.normal(LEVEL, 10, count)
         values[count // 2 :] *= 0.95
-        ours, theirs = _median_ms(partial(steps, list(values))), _median_ms(partial(detect_steps, list(values)))
+        ours, theirs = _median_ms(partial(find_steps, list(values))), _median_ms(partial(detect_steps, list(values)))
         ratios.append(theirs / ours)
         said.append(f"n={count}: {ours:.1f} ms, asv {theirs:.1f} ms, {theirs / ours:.1f} x")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from aisbench_core.domain.rulesets.ruleset import shipped
+from aisbench_core.domain.rulesets.ruleset import get_shipped
 from aisbench_core.model import MetricSample, RunRecord
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.records.rows import rows_of
@@ -42,7 +42,7 @@ def finished(run_id: str) -> RunRecord:
 
 def record_row_by_row(file: Path, record: RunRecord) -> None:
     """The naive way: a connection for each statement, a statement for each row, each its own transaction."""
-    for table, rows in rows_of(record, Evaluator(shipped())).items():
+    for table, rows in rows_of(record, Evaluator(get_shipped())).items():
         for row in rows:
             with duckdb.connect(file) as con:
                 con.execute(f"insert into {table} values ({', '.join('?' for _ in row)})", list(row))

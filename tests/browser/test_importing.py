@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from aisbench_core.domain.authoring.config_file import ConfigFile
-from aisbench_core.exchange.upstream.configs.reading import read
+from aisbench_core.exchange.upstream.configs.reading import read_document
 from aisbench_core.store.ledger.ledger import Ledger
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.test_looks import PEOPLE, assert_looks_right, in_turns
@@ -86,7 +86,7 @@ def take_out(visit: Visit, ledger: Ledger) -> None:
     assert text is not None
     ledger.save_draft(key, text.replace("aisbench-debug", "changed-since"), datetime.now(UTC))
     download = visit.download(button)
-    written = read([ConfigFile("modelarts_config.py", download.path().read_bytes())])
+    written = read_document([ConfigFile("modelarts_config.py", download.path().read_bytes())])
     assert download.suggested_filename == "modelarts_config.py"
     assert written.dicts["session_config_v2"].entries["job_name"].value == "changed-since"
     assert written.findings == ()

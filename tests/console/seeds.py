@@ -16,7 +16,7 @@ from aisbench_core.model import (
     RunRecord,
     RunState,
 )
-from aisbench_core.people.budgets.holds import admitted
+from aisbench_core.people.budgets.holds import admit_run
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.wiring import open_core
@@ -63,7 +63,7 @@ def spend(data_dir: Path) -> None:
         nothing_done: dict[str, Any] = {"code_sha256": "", "submitted_at": None, "job_id": "", "started_at": None}
         asked = _run(run_id, RunState.PREPARING, 0, created_at=now, version=0, **nothing_done, **PRICE)
         expected = ExpectedCost(cost, "CNY", "")
-        core.ledger.add(asked, check=lambda con, one: admitted(con, one, expected, now + timedelta(days=7)))
+        core.ledger.add(asked, check=lambda con, one: admit_run(con, one, expected, now + timedelta(days=7)))
 
     launch(PAID_RUN, 450.0)
     launch(HELD_RUN, 160.0)

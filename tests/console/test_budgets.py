@@ -8,7 +8,7 @@ import pytest
 
 from aisbench_core.base.messages import Message
 from aisbench_core.model import Budget, BudgetScope, ExpectedCost, Run, RunState, StoredBudget
-from aisbench_core.people.budgets.holds import admitted
+from aisbench_core.people.budgets.holds import admit_run
 from aisbench_core.people.budgets.ledger import BudgetLedger
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.ledger.series import hold_series
@@ -26,7 +26,7 @@ def launched(ledger: Ledger, run_id: str, amount: float) -> Run:
         ended_at=None, duration_s=None, price_per_node_hour=10.0, currency="CNY", job_id="",
     )  # fmt: skip
     cost = ExpectedCost(amount, "CNY")
-    return ledger.add(run, check=lambda con, one: admitted(con, one, cost, now))
+    return ledger.add(run, check=lambda con, one: admit_run(con, one, cost, now))
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery
-from pages._ui.shell.core import cached, ledger_answer
+from pages._ui.shell.core import ledger_answer, run_cached
 from tests import records as a
 from tests.console.conftest import OpenPage
 from tests.console.test_results import table
@@ -29,11 +29,11 @@ def test_the_warehouse_is_asked_again_only_when_it_has_changed(used: Path) -> No
     queries: list[BoardQuery] = []
     query = BoardQuery("cn-north-9")
 
-    cached(queries.append, query)
-    cached(queries.append, query)
+    run_cached(queries.append, query)
+    run_cached(queries.append, query)
     assert len(queries) == 1
     warehouse.record(a.record("fresh"))
-    cached(queries.append, query)
+    run_cached(queries.append, query)
 
     assert len(queries) == 2
 
@@ -45,10 +45,10 @@ def test_a_ruleset_that_was_changed_decides_anew(used: Path) -> None:
     file.parent.mkdir()
     file.write_text(LAB.format(share=0.9), "utf-8")
 
-    cached(queries.append, query)
+    run_cached(queries.append, query)
     file.write_text(LAB.format(share=0.8), "utf-8")
-    cached(queries.append, query)
-    cached(queries.append, query)
+    run_cached(queries.append, query)
+    run_cached(queries.append, query)
 
     assert len(queries) == 2
 

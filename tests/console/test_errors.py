@@ -7,17 +7,17 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from aisbench_core.base.errors import disk_error
-from pages._ui.shell.errors import plain
+from pages._ui.shell.errors import escape_markdown
 
 
 def our_error() -> None:
     """A page that meets an error of ours."""
     from aisbench_core.base.errors import ConfigError
-    from aisbench_core.base.messages import verbatim
+    from aisbench_core.base.messages import make_verbatim
     from pages._ui.shell.errors import errors_shown
 
     with errors_shown():
-        raise ConfigError(verbatim("there is no profile *named* `x`"), verbatim("write data/profiles/x.yaml"))
+        raise ConfigError(make_verbatim("there is no profile *named* `x`"), make_verbatim("write data/profiles/x.yaml"))
 
 
 def a_bug() -> None:
@@ -89,24 +89,24 @@ def test_a_page_that_ends_itself_has_met_no_error() -> None:
 
 
 def test_text_of_others_is_shown_as_it_is() -> None:
-    assert plain("![x](/evil) :red[a] $b$ <i>") == "\\!\\[x\\](/evil) \\:red\\[a\\] \\$b\\$ \\<i\\>"
+    assert escape_markdown("![x](/evil) :red[a] $b$ <i>") == "\\!\\[x\\](/evil) \\:red\\[a\\] \\$b\\$ \\<i\\>"
 
 
 def test_text_of_others_that_never_ends_is_cut() -> None:
-    assert plain("x" * 10_000) == "x" * 1_999 + "…"
+    assert escape_markdown("x" * 10_000) == "x" * 1_999 + "…"
 
 
 def test_addresses_and_commands_are_shown_as_code_and_never_as_links() -> None:
-    assert plain("no answer from http://127.0.0.1:8611/a_b: refused") == (
+    assert escape_markdown("no answer from http://127.0.0.1:8611/a_b: refused") == (
         "no answer from `http://127.0.0.1:8611/a_b`\\: refused"
     )
-    assert plain("ask ops@example.com (www.example.com).") == "ask `ops@example.com` (`www.example.com`)."
-    assert plain("run `aisbench collect 7` again; a lone ` stays") == (
+    assert escape_markdown("ask ops@example.com (www.example.com).") == "ask `ops@example.com` (`www.example.com`)."
+    assert escape_markdown("run `aisbench collect 7` again; a lone ` stays") == (
         "run `aisbench collect 7` again; a lone \\` stays"
     )
 
 
 def test_text_of_others_begins_no_list_and_no_heading() -> None:
-    assert plain("- a\n2. b\n===\n --- \n3) c &amp;") == "\\- a\n2\\. b\n\\===\n \\--- \n3\\) c \\&amp;"
-    assert plain("=") == "="
-    assert plain("-5 % or 1.5") == "-5 % or 1.5"
+    assert escape_markdown("- a\n2. b\n===\n --- \n3) c &amp;") == "\\- a\n2\\. b\n\\===\n \\--- \n3\\) c \\&amp;"
+    assert escape_markdown("=") == "="
+    assert escape_markdown("-5 % or 1.5") == "-5 % or 1.5"

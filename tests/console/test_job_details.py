@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.base.messages import Message
-from aisbench_core.domain.liveness.stalls import Observation, begun
+from aisbench_core.domain.liveness.stalls import Observation, begin_watch
 from aisbench_core.model import (
     Event,
     JobDetails,
@@ -150,7 +150,7 @@ def test_elapsed_time_never_runs_backwards(open_page: OpenPage, used: Path) -> N
 
 def test_a_stall_is_a_banner_and_a_mark_until_there_is_a_sign_of_life(open_page: OpenPage, used: Path) -> None:
     watches = WatchLedger(Ledger(used / "ledger.sqlite3"))
-    quiet = begun(Observation(AT, 1, 100), AT)
+    quiet = begin_watch(Observation(AT, 1, 100), AT)
     watches.save(RETRYING_RUN, "resnet 8x8", replace(quiet, stalled_at=AT))
 
     page, runs, chinese = open_page("live", run=RETRYING_RUN), open_page("runs"), open_page("live", lang="zh")

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from aisbench_core.model import RunRecord
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from pages._ui.leaderboard.block_columns import BANDS, DEFAULT_COLUMNS, NO_BAND, band_of
-from pages._ui.leaderboard.tv import sparkline
+from pages._ui.leaderboard.tv import format_sparkline
 from pages._ui.shell.tables import NARROW
 from tests import records as a
 from tests.console.conftest import OpenPage, drawn, texts
@@ -180,7 +180,7 @@ def test_a_wall_screen_has_interval_newest_runs_and_what_changed(open_page: Open
     ("values", "line"), [([], "–"), ([5.0], "–"), ([5.0, 5.0], "▁▁"), ([1.0, 2.0, 3.0], "▁▅█"), ([3.0, 1.0], "█▁")]
 )
 def test_a_line_of_letters_begins_at_the_least_value(values: list[float], line: str) -> None:
-    assert sparkline(values) == line
+    assert format_sparkline(values) == line
 
 
 def test_a_link_with_an_order_still_opens_the_list(open_page: OpenPage, used: Path) -> None:

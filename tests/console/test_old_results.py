@@ -10,7 +10,7 @@ from aisbench_core.exchange.readers.results import ColumnMeaning, Table
 from aisbench_core.model import Mode, Origin
 from aisbench_core.warehouse import BoardQuery, RunRow, Validity, Warehouse
 from pages._ui.imports.import_results import READ, REFUSED, answers_in, refused_in
-from pages._ui.imports.table_columns import corrected
+from pages._ui.imports.table_columns import apply_corrections
 from pages._ui.shell.words import Language, Words, set_language
 from tests.console.conftest import OpenPage, texts
 from tests.unit.old_logs import BERT, RESNET
@@ -147,7 +147,7 @@ def test_a_table_s_columns_are_shown_with_their_meanings(open_page: OpenPage, da
 def test_a_correction_of_columns_is_carried_out_and_the_rest_stays() -> None:
     table = Table("old.csv", ("a", "b"), {"a": ColumnMeaning.MODEL})
 
-    (after,) = corrected([table], {"b": "throughput_ratio"})
+    (after,) = apply_corrections([table], {"b": "throughput_ratio"})
 
     assert after.mapping == {"a": ColumnMeaning.MODEL, "b": ColumnMeaning.THROUGHPUT_RATIO}
 

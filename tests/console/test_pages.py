@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pages._ui.shell import navigation
-from pages._ui.shell.words import Language, catalogue
+from pages._ui.shell.words import Language, load_catalogue
 from tests.console.conftest import OpenPage, texts
 from tests.console.seeds import ACTIVE_RUN, DONE_RUN, FAILED_RUN
 
@@ -19,7 +19,7 @@ def test_an_empty_console_says_what_to_do_next(open_page: OpenPage, name: str, l
     app = open_page(name, lang=language.value)
 
     assert not app.exception
-    assert app.title[0].value == catalogue(language)[f"menu.{name}"]
+    assert app.title[0].value == load_catalogue(language)[f"menu.{name}"]
     assert texts(app)
 
 
@@ -31,7 +31,7 @@ def test_a_used_console_shows_its_runs(open_page: OpenPage, used: Path, name: st
     app = open_page(name, lang=language.value)
 
     assert not app.exception
-    assert catalogue(language)["errors.incident"].split("{")[0] not in texts(app)
+    assert load_catalogue(language)["errors.incident"].split("{")[0] not in texts(app)
 
 
 @pytest.mark.parametrize("run_id", [ACTIVE_RUN, FAILED_RUN, DONE_RUN])

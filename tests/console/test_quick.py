@@ -10,18 +10,18 @@ import pytest
 from streamlit.runtime.scriptrunner import StopException
 
 from aisbench_core.config.settings import HOME
-from pages._ui.shell.preloading import collect, loaded
+from pages._ui.shell.preloading import collect, freeze_after_run
 from tests.source_tree import files_of
 
 
 def test_what_a_page_has_loaded_is_not_looked_through_for_garbage_after_its_next_reruns() -> None:
     before = gc.get_freeze_count()
-    with pytest.raises(StopException), loaded("a page that ends early"):
+    with pytest.raises(StopException), freeze_after_run("a page that ends early"):
         raise StopException
 
     first = gc.get_freeze_count()
     later = [[each] for each in range(1000)]
-    with loaded("a page that ends early"):
+    with freeze_after_run("a page that ends early"):
         pass
 
     assert first > before
@@ -37,12 +37,12 @@ def test_garbage_of_all_sessions_is_not_looked_for_after_each_redraw() -> None:
         if phase == "start":
             seen.append(facts["generation"])
 
-    with loaded("a page with many viewers"):
+    with freeze_after_run("a page with many viewers"):
         pass
     gc.callbacks.append(count)
 
     for _ in range(100):
-        with loaded("a page with many viewers"):
+        with freeze_after_run("a page with many viewers"):
             pass
     gc.callbacks.remove(count)
 

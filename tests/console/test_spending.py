@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.model import RunRecord
-from pages._ui.shell.words import Language, catalogue
+from pages._ui.shell.words import Language, load_catalogue
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
 from tests.console.test_home import recorded
@@ -90,4 +90,4 @@ def test_filters_without_a_run_say_so(open_page: OpenPage) -> None:
 def test_without_a_paid_run_it_says_what_is_not_counted(open_page: OpenPage, language: Language) -> None:
     app = open_page("spending", lang=language.value)
 
-    assert app.info[0].value == catalogue(language)["spending.empty"]
+    assert app.info[0].value == load_catalogue(language)["spending.empty"]

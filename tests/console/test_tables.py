@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from aisbench_core.base.formats import MISSING
-from pages._ui.shell.tables import columns
+from pages._ui.shell.tables import configure_columns
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from pages._ui.shell.tables import columns
     ],
 )
 def test_a_column_of_numbers_has_the_decimals_of_its_longest(values: Sequence[float | None], shown_as: str) -> None:
-    [column] = columns([{"value": value} for value in values], {}).values()
+    [column] = configure_columns([{"value": value} for value in values], {}).values()
 
     assert column["type_config"]["format"] == shown_as
 

@@ -12,9 +12,9 @@ def _widgets() -> None:
 
     hours = url.number("hours", "Hours", 1.0, NumberRange(0, 24), resets=["page"]).value
     budget = url.number("budget", "Budget", None, NumberRange(0, 1e7)).value
-    sizes = url.choices("size", "Sizes", [1, 2, 4], default=[1], most=2)
-    kind = url.choice(st.radio, "kind", "Kind", [None, "cpu", "npu"])
-    st.text(repr((hours, budget, sizes, kind, url.Pages("page", 45, 20).offset, url.missing())))
+    sizes = url.choose_options("size", "Sizes", [1, 2, 4], default=[1], most=2)
+    kind = url.choose_option(st.radio, "kind", "Kind", [None, "cpu", "npu"])
+    st.text(repr((hours, budget, sizes, kind, url.Pages("page", 45, 20).offset, url.read_missing())))
 
 
 def _opened(**query: str | list[str]) -> AppTest:

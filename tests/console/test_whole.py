@@ -15,7 +15,7 @@ def interrupted() -> None:
     import streamlit as st
     from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 
-    from pages._ui.shell.callbacks import whole
+    from pages._ui.shell.callbacks import repeat_if_aborted
 
     stored = st.session_state.setdefault("stored", [])
     cut = st.session_state.setdefault("cut", [])
@@ -26,7 +26,7 @@ def interrupted() -> None:
         assert ctx.script_requests
         ctx.script_requests.request_rerun(RerunData())
 
-    @whole
+    @repeat_if_aborted
     def store() -> None:
         if not cut:
             cut.append("once")
@@ -52,7 +52,7 @@ def test_every_callback_of_a_page_is_whole() -> None:
 
     called = {name for tree in trees for name in callbacks(tree)}
 
-    assert {"_changed", "_save", "fix", "open"} <= called
+    assert {"_store_change", "_save_view", "fix", "open"} <= called
     assert called - {name for tree in trees for name in whole_functions(tree)} == set()
 
 
@@ -70,5 +70,5 @@ def whole_functions(tree: ast.Module) -> Iterator[str]:
     """The functions of a module that are carried out whole."""
     for node in ast.walk(tree):
         decorators = map(ast.unparse, node.decorator_list) if isinstance(node, ast.FunctionDef) else ()
-        if isinstance(node, ast.FunctionDef) and {"whole", "reported(OUTCOME)"} & set(decorators):
+        if isinstance(node, ast.FunctionDef) and {"repeat_if_aborted", "report_outcome(OUTCOME)"} & set(decorators):
             yield node.name

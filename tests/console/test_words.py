@@ -35,7 +35,7 @@ from aisbench_core.model import (
     SystemStatus,
     WayIn,
 )
-from aisbench_core.model.columns import medians
+from aisbench_core.model.columns import list_medians
 from aisbench_core.model.spec_fields import PLAIN_FIELDS, list_form_fields
 from aisbench_core.model.spec_roles import FormGroup
 from aisbench_core.running.diagnosing.cause import Confidence
@@ -55,7 +55,7 @@ from pages._ui.home.overview import TILES
 from pages._ui.run.log import LEVELS
 from pages._ui.search import SOURCES
 from pages._ui.shell import navigation
-from pages._ui.shell.words import Language, Words, catalogue, first_language
+from pages._ui.shell.words import Language, Words, first_language, load_catalogue
 from pages._ui.spending.choice import FILTERS as SPENDING_FILTERS
 
 PAGES = Path(__file__).parents[2] / "pages"
@@ -70,7 +70,7 @@ def _family(section: str, values: Iterable[str]) -> set[str]:
     return {f"{section}.{value}" for value in values}
 
 
-MEDIANS = [column.name for column in medians()]
+MEDIANS = [column.name for column in list_medians()]
 """They have a label of their own."""
 
 NOT_EXPLAINED = ("workload", "framework_version", *list_form_fields(FormGroup.YAML))
@@ -154,11 +154,11 @@ def _placeholders(text: str) -> set[str]:
 def test_both_languages_have_the_same_keys() -> None:
     chinese = {label.removeprefix("pages.") for label in labels_in_chinese() if label.startswith("pages.")}
 
-    assert catalogue(Language.EN).keys() == chinese == catalogue(Language.ZH).keys()
+    assert load_catalogue(Language.EN).keys() == chinese == load_catalogue(Language.ZH).keys()
 
 
 def test_a_text_has_the_same_placeholders_in_both_languages() -> None:
-    english, chinese = catalogue(Language.EN), catalogue(Language.ZH)
+    english, chinese = load_catalogue(Language.EN), load_catalogue(Language.ZH)
 
     different = [key for key in english if _placeholders(english[key]) != _placeholders(chinese[key])]
 
@@ -166,22 +166,22 @@ def test_a_text_has_the_same_placeholders_in_both_languages() -> None:
 
 
 def test_every_text_that_a_page_asks_for_exists() -> None:
-    sections = {key.split(".")[0] for key in catalogue(Language.EN)}
+    sections = {key.split(".")[0] for key in load_catalogue(Language.EN)}
     asked = {key for key in _literals() if key.split(".")[0] in sections}
 
-    assert asked | NAMED_BY_VALUES <= catalogue(Language.EN).keys()
+    assert asked | NAMED_BY_VALUES <= load_catalogue(Language.EN).keys()
 
 
 def test_no_text_is_left_over() -> None:
     used = _literals() | NAMED_BY_VALUES
 
-    left_over = [key for key in catalogue(Language.EN) if key not in used and not key.startswith(FROM_DATA)]
+    left_over = [key for key in load_catalogue(Language.EN) if key not in used and not key.startswith(FROM_DATA)]
 
     assert left_over == []
 
 
 def test_no_chinese_text_was_left_in_english() -> None:
-    plain_ascii = [key for key, text in catalogue(Language.ZH).items() if text.isascii()]
+    plain_ascii = [key for key, text in load_catalogue(Language.ZH).items() if text.isascii()]
 
     assert plain_ascii == ["by.api", "configure.view_yaml"]
 
@@ -189,7 +189,9 @@ def test_no_chinese_text_was_left_in_english() -> None:
 @pytest.mark.parametrize("language", Language)
 def test_bold_words_do_not_end_with_punctuation_before_a_word(language: Language) -> None:
     """Markdown ends bold there at a space only: else a page shows the asterisks, as in Chinese, which has no spaces."""
-    shown = [key for key, text in catalogue(language).items() for ending in BOLD.findall(text) if _is_open(*ending)]
+    shown = [
+        key for key, text in load_catalogue(language).items() for ending in BOLD.findall(text) if _is_open(*ending)
+    ]
 
     assert shown == []
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from aisbench_core.interfaces.api.document.openapi import document
+from aisbench_core.interfaces.api.document.openapi import build_document
 from aisbench_core.interfaces.api.endpoints import ENDPOINTS
 from aisbench_core.model import Role
 from tests import records as a
@@ -20,7 +20,7 @@ from tests.flow.api_process import SPEC, ApiProcess, Program, Reply, token_of
 from tests.flow.following import SPEC as RUN_SPEC
 from tests.flow.following import Bench
 
-DOCUMENT = document(ENDPOINTS)
+DOCUMENT = build_document(ENDPOINTS)
 OPERATIONS = [(method, path) for path, operations in DOCUMENT["paths"].items() for method in operations]
 IDS = ["run-0", "run-1", "run-", "r", "s", "..", "%2e%2e", "run-0\n", "中文", "' or 1=1 --"]
 EXTRAS = ("profile", "name", "note", "since", "add", "remove", "budget", "cron", "time_zone", "weekly_hours", "hours")

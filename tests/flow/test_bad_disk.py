@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.base.errors import ReadOnlyFolder
-from aisbench_core.base.messages import verbatim
+from aisbench_core.base.messages import make_verbatim
 from aisbench_core.cloud.clouds import Clouds
 from aisbench_core.model import RunRecord, RunState
 from aisbench_core.store.ledger.ledger import Ledger
@@ -53,7 +53,7 @@ TROUBLES = (
         "warehouse.duckdb.tmp cannot be written: No space left on device (free space",
     ),
     (
-        ReadOnlyFolder(verbatim("the folder /results is read-only"), verbatim("make it writable")),
+        ReadOnlyFolder(make_verbatim("the folder /results is read-only"), make_verbatim("make it writable")),
         "the folder /results is read-only",
     ),
 )

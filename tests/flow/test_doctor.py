@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.base.errors import ConfigError
-from aisbench_core.base.messages import verbatim
+from aisbench_core.base.messages import make_verbatim
 from aisbench_core.cloud.ports import Cloud
 from aisbench_core.maintenance.doctor.diagnosis import CHECKS, State
 from aisbench_core.maintenance.doctor.examination import Doctor
@@ -150,7 +150,7 @@ def test_what_does_not_answer_in_time_is_told_and_the_rest_too(shell: CommandLin
 
     def connect(*_: object) -> Cloud:
         never.wait()
-        raise ConfigError(verbatim("the test has ended"))
+        raise ConfigError(make_verbatim("the test has ended"))
 
     found = Doctor(settings_of(shell), connect, utc_now, seconds=3).examine()
     never.set()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.base.errors import ResultError
-from aisbench_core.base.messages import verbatim
+from aisbench_core.base.messages import make_verbatim
 from aisbench_core.model import RunState
 from aisbench_core.running.follower import Following
 from aisbench_core.wiring import Core
@@ -40,7 +40,7 @@ class Interruption:
                 file.unlink(missing_ok=True)
             else:
                 file.write_bytes(content)
-        raise ResultError(verbatim("given up"))
+        raise ResultError(make_verbatim("given up"))
 
     @property
     def following(self) -> Following:

@@ -19,7 +19,7 @@ from aisbench_core.base.messages import Message
 from aisbench_core.interfaces.cli.following import KINDS
 from aisbench_core.model import DeliveryState, NewsKind, Notice, RunState
 from aisbench_core.people.notifications.channels import NotificationChannel, channel_of
-from aisbench_core.people.notifications.sending import signature
+from aisbench_core.people.notifications.sending import sign_body
 from aisbench_core.store.ledger.outbox import DIGEST_FROM, MOST_ATTEMPTS
 from aisbench_core.wiring import Core, open_core
 from tests import records as a
@@ -82,7 +82,7 @@ def test_a_completed_run_is_told_to_a_webhook_with_a_signature(bench: Bench, hoo
     assert "200 samples/s" in event["text"]
     assert event["rehearsal"] is True
     [headers], [body] = hook.headers, hook.bodies
-    assert headers["X-AISBench-Signature"] == signature(SECRET, headers["X-AISBench-Timestamp"], body)
+    assert headers["X-AISBench-Signature"] == sign_body(SECRET, headers["X-AISBench-Timestamp"], body)
     assert json.loads(body)["title"] == f"AISBench: Rehearsal: Completed: {run.run_id}"
     [delivery], total = bench.core.notifications.outbox.page(10)
     assert (delivery.state, total) == (DeliveryState.SENT, 1)

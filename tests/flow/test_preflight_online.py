@@ -14,7 +14,7 @@ from aisbench_core.config.credentials import find_credentials
 from aisbench_core.config.settings import HOME, Profile, Settings
 from aisbench_core.domain.authoring.workloads import Workloads
 from aisbench_core.domain.preflight.fixes import fixed
-from aisbench_core.domain.preflight.online import online
+from aisbench_core.domain.preflight.online import check_online
 from aisbench_core.model import Channel, Finding, Level, RunSpec
 from tests.sandbox_process import SandboxProcess
 from tests.training_client import TrainingClient, job_body
@@ -39,7 +39,7 @@ class Region:
     def asked(self, spec: RunSpec, profile: Profile | None = None) -> list[Finding]:
         """What the region says against the spec."""
         cloud = Cloud(profile or self.profile, self.objects, self.training, self.images)
-        return online(spec, cloud, WORKLOADS, SECONDS)
+        return check_online(spec, cloud, WORKLOADS, SECONDS)
 
     def path(self, name: str) -> str:
         """A directory in the region's bucket."""
@@ -207,7 +207,7 @@ def test_what_is_not_answered_in_time_is_a_warning_and_the_rest_is_said(
     missing = changed(spec, flavor="modelarts.kat9.xlarge")
 
     cloud = Cloud(region.profile, region.objects, region.training, region.images)
-    findings = online(missing, cloud, WORKLOADS, 3, lambda answered, asked: told.append((answered, asked)))
+    findings = check_online(missing, cloud, WORKLOADS, 3, lambda answered, asked: told.append((answered, asked)))
 
     assert [finding.rule for finding in findings] == ["online.flavor", "online.engine"]
     assert "did not answer within 3 s" in findings[1].message

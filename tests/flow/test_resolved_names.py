@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from aisbench_core.base.errors import LedgerUnavailable
-from aisbench_core.base.messages import verbatim
+from aisbench_core.base.messages import make_verbatim
 from aisbench_core.config.settings import HOME
 from aisbench_core.model import Level, Run, RunSpec, RunState
 from aisbench_core.warehouse import BoardQuery, RunRow
@@ -150,7 +150,7 @@ def test_a_tag_that_moves_before_a_failed_attempt_is_repeated_counts_as_it_is_th
     def fails(run_id: str, content: bytes | None) -> Iterator[None]:
         with following.resolving(run_id, content):
             yield
-        raise LedgerUnavailable(verbatim("the ledger does not answer"))
+        raise LedgerUnavailable(make_verbatim("the ledger does not answer"))
 
     run = bench.launch(of_image(IMAGE))
     failing = replace(bench, follower=replace(following, resolving=fails).follower())

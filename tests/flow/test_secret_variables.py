@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from aisbench_core.base.errors import CloudRejected, CloudUnavailable, SpecError
-from aisbench_core.base.messages import verbatim
+from aisbench_core.base.messages import make_verbatim
 from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
 from aisbench_core.cloud.ports import Cloud
 from aisbench_core.config.credentials import find_credentials
@@ -86,7 +86,7 @@ class Echoing(ModelArtsV2):
     """A training service that refuses jobs, and repeats what it was asked for."""
 
     def create(self, job: JobRequest) -> JobStatus:
-        raise CloudRejected(verbatim(f"refused: {dict(job.environments)}"), operation="create", status=400)
+        raise CloudRejected(make_verbatim(f"refused: {dict(job.environments)}"), operation="create", status=400)
 
 
 class Stumbling(ModelArtsV2):
@@ -148,10 +148,10 @@ class Unreachable(ModelArtsV2):
     """A training service that takes a job, and then fails with what it was asked for in its words."""
 
     def detail(self, job_id: str) -> JobStatus:
-        raise CloudUnavailable(verbatim(f"lost the job {job_id} of {NAME}={VALUE}"), operation="show job")
+        raise CloudUnavailable(make_verbatim(f"lost the job {job_id} of {NAME}={VALUE}"), operation="show job")
 
     def status(self, job_ids: Iterable[str], since: datetime) -> Mapping[str, JobStatus]:
-        raise CloudUnavailable(verbatim(f"lost {job_ids} of {NAME}={VALUE} since {since}"), operation="list jobs")
+        raise CloudUnavailable(make_verbatim(f"lost {job_ids} of {NAME}={VALUE} since {since}"), operation="list jobs")
 
 
 @pytest.mark.parametrize("kind", [Talkative, Unreachable])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.interfaces.api.health import WarehouseProbe, readiness
+from aisbench_core.interfaces.api.health import WarehouseProbe, check_readiness
 from aisbench_core.model import RunState
 from aisbench_core.wiring import open_core
 from tests.flow.command_line import CommandLine
@@ -140,7 +140,7 @@ def test_health_and_readiness_say_that_the_warehouse_is_away(bench: Bench, postg
     probe = WarehouseProbe()
     postgres.kill()
     try:
-        away = readiness(bench.core, probe)
+        away = check_readiness(bench.core, probe)
         (service,) = [one for one in bench.core.health.check().services if one.name == "warehouse"]
     finally:
         postgres.resume()
@@ -148,4 +148,4 @@ def test_health_and_readiness_say_that_the_warehouse_is_away(bench: Bench, postg
     assert away == {"status": "ready", "warehouse": "unavailable"}
     assert not service.ok
     assert "check that PostgreSQL runs" in str(service.sentence)
-    assert readiness(bench.core, probe) == {"status": "ready", "warehouse": "available"}
+    assert check_readiness(bench.core, probe) == {"status": "ready", "warehouse": "available"}

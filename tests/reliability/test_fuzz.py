@@ -18,7 +18,7 @@ from openpyxl import Workbook
 
 from aisbench_core.base.documents import parse, parse_yaml
 from aisbench_core.base.errors import AisbenchError
-from aisbench_core.base.messages import verbatim
+from aisbench_core.base.messages import make_verbatim
 from aisbench_core.config.settings import HOME, Profile
 from aisbench_core.domain.authoring.config_file import ConfigFile
 from aisbench_core.domain.authoring.specfile import from_yaml, to_yaml
@@ -26,9 +26,9 @@ from aisbench_core.domain.results.record import read_record, write_record
 from aisbench_core.domain.results.train_result_info import read as read_block
 from aisbench_core.domain.rulesets.ruleset import Ruleset
 from aisbench_core.exchange.readers.reading import columns_of_stream, read_stream
-from aisbench_core.exchange.upstream.configs.reading import read as read_config
+from aisbench_core.exchange.upstream.configs.reading import read_document as read_config
 from aisbench_core.exchange.upstream.configs.reading import read_pre_start, read_shell
-from aisbench_core.running.systems.reading import read as read_system
+from aisbench_core.running.systems.reading import read_fields as read_system
 from tests import records as a
 from tests.foreign_files import KINDS, Kind, failure
 from tests.reliability.outcomes import campaign
@@ -102,12 +102,14 @@ TARGETS = {
     "specs": Target(of_text(from_yaml), (to_yaml(a.spec()).encode(),)),
     "profiles": Target(
         of_text(
-            lambda text: parse(Profile, {"name": "lab", **parse_yaml(text, "the profile")}, verbatim("the profile"))
+            lambda text: parse(
+                Profile, {"name": "lab", **parse_yaml(text, "the profile")}, make_verbatim("the profile")
+            )
         ),
         (PROFILE.encode(),),
     ),
     "rulesets": Target(
-        of_text(lambda text: parse(Ruleset, parse_yaml(text, "the ruleset"), verbatim("the ruleset"))),
+        of_text(lambda text: parse(Ruleset, parse_yaml(text, "the ruleset"), make_verbatim("the ruleset"))),
         (RULES.read_bytes(),),
     ),
     "system descriptions": Target(

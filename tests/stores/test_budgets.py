@@ -15,7 +15,7 @@ from aisbench_core.base.errors import ConfigError
 from aisbench_core.config.settings import HOME
 from aisbench_core.maintenance.upgrading.ledger_tables import upgrade_ledger
 from aisbench_core.model import Budget, BudgetScope, ExpectedCost, Run, RunState, StoredBudget
-from aisbench_core.people.budgets.holds import admitted
+from aisbench_core.people.budgets.holds import admit_run
 from aisbench_core.people.budgets.ledger import BudgetLedger
 from aisbench_core.store.ledger.database.address import LedgerAddress
 from aisbench_core.store.ledger.database.ledger_schema import SQLITE
@@ -37,7 +37,7 @@ def new(run_id: str, by: str = "ann", **changes: object) -> Run:
 def costing(amount: float | None, currency: str = "CNY", unknown: str = "") -> Check:
     """What the ledger checks for a launch of this cost."""
     cost = ExpectedCost(amount, currency, unknown)
-    return lambda con, run: admitted(con, run, cost, run.created_at + timedelta(days=7))
+    return lambda con, run: admit_run(con, run, cost, run.created_at + timedelta(days=7))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import yaml
 from aisbench_core.domain.results.record import read_record, write_record
 from aisbench_core.model import Run, RunRecord, RunSpec, RunState
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.records.rows import hashed
+from aisbench_core.warehouse.records.rows import select_hashed
 from tests import records as a
 from tests.actors import named
 from tests.series_bench import PROFILE, SPEC, SeriesBench
@@ -172,5 +172,5 @@ def test_a_run_without_a_price_keeps_the_hash_of_a_version_without_prices() -> N
     before = {"run_id": "one"}
     priced_now = {"price_per_node_hour": 2.5, "currency": "CNY"}
 
-    assert hashed(before | {"price_per_node_hour": None, "currency": ""}) == before
-    assert hashed(before | priced_now) == before | priced_now
+    assert select_hashed(before | {"price_per_node_hour": None, "currency": ""}) == before
+    assert select_hashed(before | priced_now) == before | priced_now

@@ -7,7 +7,7 @@ from typing import NoReturn
 import pytest
 
 from aisbench_core.base.errors import CloudUnavailable, ConfigError, ResultError
-from aisbench_core.base.messages import verbatim
+from aisbench_core.base.messages import make_verbatim
 from aisbench_core.store.ledger.database.address import LedgerAddress
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.run_folders.cache import CacheLocks
@@ -335,7 +335,7 @@ def test_a_console_without_keys_says_what_is_needed(tmp_path: Path, ledger: Ledg
     ann.publish()
 
     def no_keys() -> NoReturn:
-        raise ConfigError(verbatim("no keys were found for profile lab"), verbatim("set AISBENCH_AK"))
+        raise ConfigError(make_verbatim("no keys were found for profile lab"), make_verbatim("set AISBENCH_AK"))
 
     folder = tmp_path / "without"
     published = PublishedFiles(folder / "runs", DIRECTORY, FileLedger(ledger), no_keys, CacheLocks(folder / "locks"))

@@ -20,7 +20,7 @@ from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.open.memory import MEMORY_BYTES, memory_limited
 from aisbench_core.warehouse.open.process import PID, QueryProcess, QueryProcesses, data_of, error_of
 from aisbench_core.warehouse.open.queries import Query
-from aisbench_core.warehouse.open.reading import MOST_THREADS, Reader, query_threads, reader, usable_cores
+from aisbench_core.warehouse.open.reading import MOST_THREADS, Reader, make_reader, query_threads, usable_cores
 from tests import records as a
 from tests.postgres_server import PASSWORD
 
@@ -46,7 +46,7 @@ def file(tmp_path: Path) -> Warehouse:
 
 @pytest.fixture
 def reading(file: Warehouse) -> Iterator[Reader]:
-    found = reader(file.location, 60.0)
+    found = make_reader(file.location, 60.0)
     yield found
     found.close()
 
@@ -58,7 +58,7 @@ def ask(queries: QueryProcesses, reading: Reader, query: Query) -> list[dict[str
 
 @pytest.mark.every_store
 def test_a_query_reads_the_newest_runs(warehouse: Warehouse, queries: QueryProcesses) -> None:
-    reading = reader(warehouse.location, 60.0)
+    reading = make_reader(warehouse.location, 60.0)
     warehouse.record(a.record("run-1"))
     assert ask(queries, reading, Query("select run_id from v_runs")) == [{"run_id": "run-1"}]
 
@@ -158,7 +158,7 @@ def test_a_broken_warehouse_is_said_in_a_sentence(tmp_path: Path, queries: Query
     file.write_bytes(b"not a database")
 
     with pytest.raises(WarehouseError, match="cannot be used"):
-        ask(queries, reader(file), Query("select 1"))
+        ask(queries, make_reader(file), Query("select 1"))
 
 
 def test_an_error_arrives_as_it_was_in_both_languages() -> None:

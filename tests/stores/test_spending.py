@@ -171,7 +171,7 @@ def test_the_table_is_what_adding_up_all_runs_gives(warehouse: Warehouse) -> Non
 
 def stored_differences(warehouse: Warehouse) -> list[tuple[str, str]]:
     with warehouse.cursor() as cur:
-        return stored.differences(cur)
+        return stored.find_differences(cur)
 
 
 def close(some: Sequence[Spent], others: Sequence[Spent]) -> bool:

@@ -10,8 +10,8 @@ from aisbench_core.base.errors import QueryError
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.answers.views import VIEWS
 from aisbench_core.warehouse.open.checks import check
-from aisbench_core.warehouse.open.queries import Query, executed
-from aisbench_core.warehouse.open.reading import FileReader, Reader, reader
+from aisbench_core.warehouse.open.queries import Query, execute_query
+from aisbench_core.warehouse.open.reading import FileReader, Reader, make_reader
 from tests import records as a
 
 SETTINGS = (
@@ -216,7 +216,7 @@ def reading(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FileReader]:
 
 
 def require_refused(reading: Reader, sql: str) -> QueryError:
-    with pytest.raises(QueryError) as refused, executed(reading, Query(sql)) as cur:
+    with pytest.raises(QueryError) as refused, execute_query(reading, Query(sql)) as cur:
         pytest.fail(f"answered: {cur.fetchall()}")
     return refused.value
 
@@ -228,7 +228,7 @@ def test_what_leads_out_of_the_warehouse_is_refused(sql: str, reading: FileReade
 
 @pytest.mark.parametrize("sql", HARMLESS)
 def test_what_asks_for_results_is_answered(sql: str, reading: FileReader) -> None:
-    with executed(reading, Query(sql)) as cur:
+    with execute_query(reading, Query(sql)) as cur:
         cur.fetchall()
 
 
@@ -289,7 +289,7 @@ def answer(engine: duckdb.DuckDBPyConnection, sql: str, value: str) -> str:
 def test_a_query_that_python_cannot_check_for_its_depth_is_refused_in_a_sentence(sql: str, reading: FileReader) -> None:
     reason = ""
     try:
-        with executed(reading, Query(sql)) as cur:
+        with execute_query(reading, Query(sql)) as cur:
             cur.fetchall()  # Python 3.12 and later can check what is nested deeper
     except QueryError as refused:
         reason = str(refused)
@@ -301,7 +301,7 @@ def test_a_query_that_python_cannot_check_for_its_depth_is_refused_in_a_sentence
 @pytest.mark.every_store
 def test_nothing_of_it_is_possible_in_a_team_warehouse(warehouse: Warehouse) -> None:
     warehouse.record(a.record("run-1"))
-    found = reader(warehouse.location, 60.0)
+    found = make_reader(warehouse.location, 60.0)
 
     for sql in ATTACKS:
         require_refused(found, sql)

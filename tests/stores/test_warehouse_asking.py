@@ -14,8 +14,8 @@ import pytest
 
 from aisbench_core.base.errors import QueryError, WarehouseError
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.open.queries import Query, executed, iter_rows, write_parquet
-from aisbench_core.warehouse.open.reading import FileReader, Reader, reader
+from aisbench_core.warehouse.open.queries import Query, execute_query, iter_rows, write_parquet
+from aisbench_core.warehouse.open.reading import FileReader, Reader, make_reader
 from tests import records as a
 
 FOREVER = "select count(*) from range(100000000) a, range(100000000) b where (a.range * b.range) % 7 = 3"
@@ -30,7 +30,7 @@ def file(tmp_path: Path) -> Warehouse:
 
 @pytest.fixture
 def reading(file: Warehouse) -> Iterator[Reader]:
-    found = reader(file.location, 60.0)
+    found = make_reader(file.location, 60.0)
     yield found
     found.close()
 
@@ -39,13 +39,13 @@ def reading(file: Warehouse) -> Iterator[Reader]:
 def either(warehouse: Warehouse) -> Iterator[Reader]:
     """A file's reader, and a team's."""
     warehouse.record(a.record("run-1"))
-    found = reader(warehouse.location, 60.0)
+    found = make_reader(warehouse.location, 60.0)
     yield found
     found.close()
 
 
 def ask(reading: Reader, sql: str, **values: object) -> list[tuple[object, ...]]:
-    with executed(reading, Query(sql, values)) as cur:
+    with execute_query(reading, Query(sql, values)) as cur:
         return cur.fetchall()
 
 
@@ -88,7 +88,7 @@ def test_a_mistake_is_shown_where_it_is(reading: Reader) -> None:
 
 
 def test_a_question_ends_when_its_time_is_over_and_the_next_one_is_answered(reading: Reader) -> None:
-    with pytest.raises(QueryError, match="longer than 1 s"), executed(reading, Query(FOREVER, seconds=1)):
+    with pytest.raises(QueryError, match="longer than 1 s"), execute_query(reading, Query(FOREVER, seconds=1)):
         pass
 
     assert ask(reading, "select count(*) from v_runs") == [(1,)]
@@ -137,7 +137,7 @@ def test_fetching_is_part_of_the_time(either: Reader) -> None:
 
     with (
         pytest.raises(QueryError, match=r"the query took longer than 1 s"),
-        executed(either, Query("from range(10_000_000_000)", seconds=1.0)) as cur,
+        execute_query(either, Query("from range(10_000_000_000)", seconds=1.0)) as cur,
     ):
         all(iter_rows(cur))
 
@@ -149,7 +149,7 @@ def test_writing_parquet_is_part_of_the_time(reading: Reader) -> None:
 
     with (
         pytest.raises(QueryError, match=r"the query took longer than 1 s"),
-        executed(reading, Query("from range(10_000_000_000)", seconds=1.0)) as cur,
+        execute_query(reading, Query("from range(10_000_000_000)", seconds=1.0)) as cur,
     ):
         write_parquet(cur, None, BytesIO())
 

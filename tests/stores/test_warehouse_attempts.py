@@ -11,7 +11,7 @@ import pytest
 from aisbench_core.domain.results.record import read_record, write_record
 from aisbench_core.model import JobFault, JobTask, RunAttempt, RunRecord
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.open.reading import reader
+from aisbench_core.warehouse.open.reading import make_reader
 from tests import records as a
 
 BROKEN = RunAttempt(
@@ -33,7 +33,7 @@ def test_attempts_are_rows_in_sql_and_recorded_once(record: RunRecord, tmp_path:
     warehouse.record(record)
     warehouse.record(record)
 
-    with closing(reader(warehouse.location)) as opened, opened.cursor() as cur:
+    with closing(make_reader(warehouse.location)) as opened, opened.cursor() as cur:
         found = cur.execute(
             """select attempt, fault, reason, task, host, exit_code, recovery, last_event, last_words,
             ended_at_utc is null from v_attempts order by attempt"""

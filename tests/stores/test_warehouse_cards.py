@@ -8,7 +8,7 @@ import pytest
 
 from aisbench_core.model import CardSample, RunRecord
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.open.reading import reader
+from aisbench_core.warehouse.open.reading import make_reader
 from tests import records as a
 
 SAMPLES = (CardSample(a.T0, 1, 7, "power", 93.6), CardSample(a.T0, 1, 7, "temperature", 40.0))
@@ -24,7 +24,7 @@ def test_samples_of_cards_are_rows_in_sql_and_recorded_once(record: RunRecord, t
     warehouse.record(record)
     warehouse.record(record)
 
-    with closing(reader(warehouse.location)) as opened, opened.cursor() as cur:
+    with closing(make_reader(warehouse.location)) as opened, opened.cursor() as cur:
         found = cur.execute("select run_id, node, card, name, value from v_card_metrics order by name").fetchall()
 
     assert found == [("r-1", 1, 7, "power", 93.6), ("r-1", 1, 7, "temperature", 40.0)]

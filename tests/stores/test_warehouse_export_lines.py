@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aisbench_core.exchange.readers.rows import unguarded
+from aisbench_core.exchange.readers.rows import unguard_cell
 from aisbench_core.model.columns import Wording
 from aisbench_core.warehouse.exporting import csv_file
 from aisbench_core.warehouse.exporting.columns import Sheet, SheetColumn, number, prose, text, word
@@ -47,7 +47,7 @@ def test_a_line_is_what_python_would_write_and_starts_no_formula(said: str, valu
     assert line == oracle.getvalue()
     (cell, _) = next(csv.reader(io.StringIO(line, newline="")))
     assert not re.match(RUN, cell)
-    assert unguarded(cell) == said
+    assert unguard_cell(cell) == said
 
 
 @pytest.mark.parametrize(

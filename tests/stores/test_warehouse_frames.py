@@ -15,7 +15,7 @@ from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.answers.views import VIEWS
 from aisbench_core.warehouse.measures.sorts import RUN_SORTS
 from aisbench_core.warehouse.open.frames import OpenWarehouse
-from aisbench_core.warehouse.open.reading import reader
+from aisbench_core.warehouse.open.reading import make_reader
 from aisbench_core.warehouse.open.tables import LocalTables
 from aisbench_core.warehouse.store.team import TeamLocation
 from tests import records as a
@@ -26,7 +26,7 @@ def columns(view: str) -> list[str]:
 
 
 def opened_at(location: Path | TeamLocation) -> OpenWarehouse:
-    return OpenWarehouse(LocalTables(reader(location)))
+    return OpenWarehouse(LocalTables(make_reader(location)))
 
 
 @pytest.fixture

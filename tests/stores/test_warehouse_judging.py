@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aisbench_core.domain.rulesets.ruleset import Rulesets, shipped
+from aisbench_core.domain.rulesets.ruleset import Rulesets, get_shipped
 from aisbench_core.model import (
     CollectedResult,
     Imported,
@@ -102,7 +102,7 @@ def test_judging_stored_runs_gives_the_verdicts_of_their_recording(
     warehouse = Warehouse(file)
     warehouse.record_many(records)
     for ruleset_id in RULESETS:
-        judge = Evaluator(shipped(ruleset_id))
+        judge = Evaluator(get_shipped(ruleset_id))
         at_recording = {one.run.run_id: verdict_of(one, judge) for one in records}
 
         with warehouse.cursor() as cur:
@@ -119,7 +119,7 @@ def test_evaluating_a_whole_file_anew_stores_what_evaluating_each_run_stores(
     folder = tmp_path_factory.mktemp("anew")
     records = [replace(one, run=replace(one.run, run_id=f"r{number}")) for number, one in enumerate(records)]
     run_ids = [one.run.run_id for one in records]
-    strict = Evaluator(shipped(IEEE))
+    strict = Evaluator(get_shipped(IEEE))
     whole, single = Warehouse(folder / "whole.duckdb"), Warehouse(folder / "single.duckdb")
     for each in (whole, single):
         each.record_many(records)
@@ -146,7 +146,7 @@ def stored(warehouse: Warehouse) -> Sequence[object]:
 @given(records=st.lists(results(), min_size=5, max_size=20))
 def test_a_stored_check_is_canonical_json_whatever_was_evaluated_before(records: list[RunRecord]) -> None:
     """Texts of usual checks are kept; equal texts can have other templates."""
-    judge = Evaluator(shipped())
+    judge = Evaluator(get_shipped())
 
     first = [verdict_of(record, judge) for record in records]
     _written.clear()
@@ -174,7 +174,7 @@ def test_every_verdict_says_which_ruleset_decided_it(warehouse: Warehouse) -> No
     assert row is not None
     assert (row.ruleset_id, row.division) == ("aisbench/1", "")
     with warehouse.cursor() as cur:
-        assert cur.execute("select ruleset_sha256 from results").fetchall() == [(shipped().sha256,)]
+        assert cur.execute("select ruleset_sha256 from results").fetchall() == [(get_shipped().sha256,)]
 
 
 @pytest.mark.every_store

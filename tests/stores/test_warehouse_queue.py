@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 from aisbench_core.base.errors import WarehouseBusy
-from aisbench_core.base.messages import verbatim
+from aisbench_core.base.messages import make_verbatim
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.store.file_queue import queue_of, try_in_turn
 from aisbench_core.warehouse.store.file_store import FileStore
@@ -46,7 +46,7 @@ def stay_in_front(file: Path, tried: "multiprocessing.synchronize.Event") -> Non
 
     def attempt() -> None:
         tried.set()
-        raise WarehouseBusy(verbatim("held"), "")
+        raise WarehouseBusy(make_verbatim("held"), "")
 
     try_in_turn(file, in_an_hour(), attempt)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from aisbench_core.model import Event, Level, MetricSample, Mode, RankResult, RunRecord, RunState, TrainResultInfo
 from aisbench_core.warehouse import BoardQuery, CheckLevel, RunRow, Validity, Warehouse
-from aisbench_core.warehouse.open.reading import reader
+from aisbench_core.warehouse.open.reading import make_reader
 from aisbench_core.warehouse.values.runs import TargetOutcome
 from tests import records as a
 from tests.stored_cards import rank_results_of
@@ -256,7 +256,7 @@ def test_a_period_that_only_a_wrong_clock_can_explain_is_not_measured_and_named(
     (check,) = [each for each in row.checks if each.id == "V02"]
     assert check.level is CheckLevel.WARN
     assert check.found.startswith("prepare")
-    with closing(reader(warehouse.location)) as opened, opened.cursor() as cur:
+    with closing(make_reader(warehouse.location)) as opened, opened.cursor() as cur:
         [(prepare_s, total_s)] = cur.execute("select prepare_s, total_s from v_runs").fetchall()
     assert prepare_s is None
     assert total_s == (3600 if total < timedelta(days=1) else None)

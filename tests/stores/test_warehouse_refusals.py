@@ -11,12 +11,12 @@ from aisbench_core.base.errors import AisbenchError
 from aisbench_core.base.messages import in_chinese
 from aisbench_core.config.settings import Settings
 from aisbench_core.domain.rulesets.ruleset import Rulesets
-from aisbench_core.exchange.mlflow.store import opened
+from aisbench_core.exchange.mlflow.store import open_store
 from aisbench_core.exchange.report.reports import Reports
 from aisbench_core.exchange.report.words import ReportLanguage
 from aisbench_core.maintenance.storage import warehouse_location
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.store.warehouse_file import busy, refusal
+from aisbench_core.warehouse.store.warehouse_file import make_busy_error, translate_error
 from tests import records as a
 
 NOW = datetime(2026, 3, 9, tzinfo=UTC)
@@ -43,7 +43,7 @@ def of_somebody_else(folder: Path) -> None:
 
 def no_store(folder: Path) -> None:
     (folder / "all").write_bytes(b"SQLite format 3\0")
-    with opened(folder / "all"):
+    with open_store(folder / "all"):
         pass
 
 
@@ -74,10 +74,10 @@ def test_a_refusal_is_said_in_chinese(refuse: Callable[[Path], object], expected
 
 
 def test_what_duckdb_says_stays_as_it_is_beside_our_advice() -> None:
-    told = refusal(Path("all"), duckdb.IOException("running: No space left on device"))
+    told = translate_error(Path("all"), duckdb.IOException("running: No space left on device"))
 
     assert in_chinese(told.sentence) == (
         "数据仓库 all 无法使用：running: No space left on device（请释放空间后重试；未保存任何内容）"
     )
-    assert in_chinese(busy(Path("all"), "4711").sentence) == "数据仓库 all 正被 进程 4711 使用（请稍后重试）"
-    assert in_chinese(busy(Path("none")).sentence) == "数据仓库 none 正被 其他人 使用（请稍后重试）"
+    assert in_chinese(make_busy_error(Path("all"), "4711").sentence) == "数据仓库 all 正被 进程 4711 使用（请稍后重试）"
+    assert in_chinese(make_busy_error(Path("none")).sentence) == "数据仓库 none 正被 其他人 使用（请稍后重试）"

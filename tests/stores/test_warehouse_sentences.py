@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from aisbench_core.base.messages import Message, in_chinese, verbatim
+from aisbench_core.base.messages import Message, in_chinese, make_verbatim
 from aisbench_core.domain.results.record import read_record, write_record
 from aisbench_core.exchange.report.reports import Reports
 from aisbench_core.exchange.report.words import ReportLanguage
@@ -73,7 +73,7 @@ def test_how_a_run_ended_is_said_in_chinese_with_what_the_job_said_as_it_is(ware
 @pytest.mark.parametrize("theirs", ["ValueError: all", "RuntimeError: none", "running", "throughput is missing"])
 def test_what_a_job_said_stays_as_it_is(warehouse: Warehouse, theirs: str) -> None:
     warehouse.record(ended("run-1", theirs))
-    warehouse.record(objected("run-2", verbatim(theirs), MISSING))
+    warehouse.record(objected("run-2", make_verbatim(theirs), MISSING))
 
     assert in_chinese(check(warehouse, "run-1", "V01").evidence) == theirs
     assert in_chinese(check(warehouse, "run-2", "V01").found) == f"{theirs}；{IN_CHINESE}"
@@ -125,7 +125,7 @@ def test_the_values_of_sentences_are_no_part_of_the_hash(warehouse: Warehouse) -
 
 def test_sentences_come_back_with_their_values_from_a_folder(warehouse: Warehouse, tmp_path: Path) -> None:
     files = (tmp_path / "record.json", tmp_path / "metrics.jsonl", tmp_path / "events.jsonl")
-    record = objected("run-1", MISSING, verbatim("all"))
+    record = objected("run-1", MISSING, make_verbatim("all"))
     write_record(replace(record, run=replace(record.run, detail=MISSING)), *files)
 
     warehouse.rebuild([read_record(*files)])

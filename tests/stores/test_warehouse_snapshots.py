@@ -13,7 +13,7 @@ from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.private_files import draft_of
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.answers.views import VIEWS
-from aisbench_core.warehouse.open.queries import Query, executed
+from aisbench_core.warehouse.open.queries import Query, execute_query
 from aisbench_core.warehouse.open.reading import FileReader
 from aisbench_core.warehouse.store.team import TeamLocation
 from aisbench_core.warehouse.tables.schema import TABLES
@@ -58,7 +58,7 @@ def test_a_snapshot_can_be_attached_under_any_name_and_asked_like_the_warehouse(
         for view in VIEWS:
             con.execute(f"from theirs.{view.name}").fetchall()
     reading = FileReader(file)
-    with executed(reading, Query("select run_id from v_runs")) as cur:
+    with execute_query(reading, Query("select run_id from v_runs")) as cur:
         assert cur.fetchall() == [("run-1",)]
     reading.close()
 

@@ -9,7 +9,14 @@ import pytest
 
 from aisbench_core.model import RunRecord, RunState
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.queries.group_statistics import COLUMNS, MAX_DUE, TURNS, current, is_turn, statistics
+from aisbench_core.warehouse.queries.group_statistics import (
+    COLUMNS,
+    MAX_DUE,
+    TURNS,
+    build_current_sql,
+    build_statistics_sql,
+    is_turn,
+)
 from aisbench_core.warehouse.store import file_store
 from tests import records as a
 
@@ -19,13 +26,13 @@ BOARD = BoardQuery("cn-north-9", include_invalid=True)
 def kept(warehouse: Warehouse) -> list[tuple[object, ...]]:
     """The standings as they are read."""
     with warehouse.cursor() as cur:
-        return cur.execute(f"select {', '.join(COLUMNS)} from {current(cur)} order by group_id").fetchall()
+        return cur.execute(f"select {', '.join(COLUMNS)} from {build_current_sql(cur)} order by group_id").fetchall()
 
 
 def counted_anew(warehouse: Warehouse) -> list[tuple[object, ...]]:
     """The standings as all runs give them."""
     with warehouse.cursor() as cur:
-        return cur.execute(f"from ({statistics('true')}) order by group_id").fetchall()
+        return cur.execute(f"from ({build_statistics_sql('true')}) order by group_id").fetchall()
 
 
 def due(warehouse: Warehouse) -> int:

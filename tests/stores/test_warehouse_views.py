@@ -12,8 +12,8 @@ import pytest
 from aisbench_core.domain.statistics.summary import summary
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.answers.views import VIEWS
-from aisbench_core.warehouse.open.queries import Query, executed
-from aisbench_core.warehouse.open.reading import Reader, reader
+from aisbench_core.warehouse.open.queries import Query, execute_query
+from aisbench_core.warehouse.open.reading import Reader, make_reader
 from tests import records as a
 from tests.team_warehouse import TeamWarehouse
 
@@ -30,13 +30,13 @@ def warehouse(tmp_path: Path) -> Warehouse:
 
 @pytest.fixture
 def reading(warehouse: Warehouse) -> Iterator[Reader]:
-    found = reader(warehouse.location, 60.0)
+    found = make_reader(warehouse.location, 60.0)
     yield found
     found.close()
 
 
 def rows(reading: Reader, sql: str, **values: object) -> list[dict[str, Any]]:
-    with executed(reading, Query(sql, values)) as cur:
+    with execute_query(reading, Query(sql, values)) as cur:
         names = [column[0] for column in cur.description or ()]
         return [dict(zip(names, row, strict=True)) for row in cur.fetchall()]
 
@@ -163,14 +163,14 @@ def test_series_are_told_by_node_count(warehouse: Warehouse, reading: Reader) ->
 
 def test_every_view_has_the_columns_that_its_document_names(reading: Reader) -> None:
     for view in VIEWS:
-        with executed(reading, Query(f"from {view.name} limit 0")) as cur:
+        with execute_query(reading, Query(f"from {view.name} limit 0")) as cur:
             assert [column[0] for column in cur.description or ()] == [column.name for column in view.columns]
 
 
 @pytest.mark.postgres
 def test_a_teams_warehouse_tells_the_same(team: TeamWarehouse, reading: Reader) -> None:
     team.open().record_many(a.every_sort())
-    theirs = reader(team.location, 60.0)
+    theirs = make_reader(team.location, 60.0)
 
     for view in VIEWS:
         own = rows(reading, f"from {view.name} order by all")

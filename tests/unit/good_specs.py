@@ -5,7 +5,7 @@ from typing import Any
 
 from aisbench_core.config.settings import HOME, Profile
 from aisbench_core.domain.authoring.workloads import Workloads
-from aisbench_core.domain.preflight.offline import preflight
+from aisbench_core.domain.preflight.offline import check_offline
 from aisbench_core.model import Channel, Finding, Flavor, RunSpec
 
 WORKLOADS = Workloads(HOME / "workloads")
@@ -51,7 +51,7 @@ def changed(spec: RunSpec, **changes: Any) -> RunSpec:
 
 def found(spec: RunSpec, where: Profile | None = None) -> list[Finding]:
     """What preflight finds in a region whose flavors are known."""
-    return preflight(spec, where or profile(), WORKLOADS, FLAVORS)
+    return check_offline(spec, where or profile(), WORKLOADS, FLAVORS)
 
 
 def only(findings: list[Finding], rule_id: str) -> Finding:

@@ -13,8 +13,8 @@ from streamlit.testing.v1.app_test import TMP_DIR
 
 from aisbench_core.config.settings import load_settings
 from aisbench_core.domain.authoring.specfile import from_yaml
-from aisbench_core.exchange.upstream.configs.writing import unsupported
-from aisbench_core.interfaces.api.document.openapi import document
+from aisbench_core.exchange.upstream.configs.writing import find_unsupported
+from aisbench_core.interfaces.api.document.openapi import build_document
 from aisbench_core.interfaces.api.endpoints import ENDPOINTS
 from aisbench_core.interfaces.cli.entry import main as aisbench
 from aisbench_core.model import Event, Level, RunSpec, WayIn
@@ -23,7 +23,7 @@ from aisbench_core.warehouse import Warehouse
 from aisbench_core.wiring import open_core
 from pages._ui.configure.drafts import OWN
 from pages._ui.shell.browser import SESSION
-from pages._ui.shell.words import Language, catalogue
+from pages._ui.shell.words import Language, load_catalogue
 from tests import records as a
 from tests.actors import TESTER
 from tests.console.test_words import NAMED_BY_VALUES
@@ -34,7 +34,7 @@ SET: dict[str, Any] = {FIELD: 300}
 
 def main(copy: Path) -> None:
     """Print what everything says that treats fields of a spec."""
-    languages = [catalogue(language) for language in Language]
+    languages = [load_catalogue(language) for language in Language]
     found: dict[str, Any] = {"without a text": sorted(NAMED_BY_VALUES - languages[0].keys())}
     if not found["without a text"]:
         found |= {
@@ -42,8 +42,8 @@ def main(copy: Path) -> None:
             "hashes": {"plain": a.spec().sha256, "with it": a.spec(**SET).sha256},
             "command line": _from_command_line(),
             "drafts": _from_form(copy),
-            "documents": json.dumps(document(ENDPOINTS)).count("watts that a card may draw"),
-            "left out of modelarts_config.py": [each.field for each in unsupported(a.spec(**SET))],
+            "documents": json.dumps(build_document(ENDPOINTS)).count("watts that a card may draw"),
+            "left out of modelarts_config.py": [each.field for each in find_unsupported(a.spec(**SET))],
             "reproduce": _reproduced(),
             **_stored(copy),
         }

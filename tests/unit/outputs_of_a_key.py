@@ -15,11 +15,11 @@ import duckdb
 
 from aisbench_core.exchange.mlflow.exporting import MlflowExport
 from aisbench_core.exchange.mlflow.tracking import TrackingServer
-from aisbench_core.exchange.readers.tables import guessed
+from aisbench_core.exchange.readers.tables import guess_meanings
 from aisbench_core.model import RunRecord, TrainResultInfo
 from aisbench_core.warehouse import BoardQuery, Export, ExportTable, Warehouse
 from aisbench_core.warehouse.measures.sorts import BOARD_SORTS
-from aisbench_core.warehouse.open.reading import reader
+from aisbench_core.warehouse.open.reading import make_reader
 from aisbench_core.warehouse.store.migrations import RELEASED, migrate
 from aisbench_core.warehouse.values.boards import BoardRow
 from pages._ui.leaderboard.rows import median_cells
@@ -47,7 +47,7 @@ def main(copy: Path) -> None:
         "series csv": float(_export(warehouse, ExportTable.SERIES)[0]["cpu_power_w"]),
         "leaderboard": row.cpu_power_w if "cpu_power_w" in BOARD_SORTS else None,  # type: ignore[attr-defined]  # there
         "compare": metrics["cpu_power_w"].values[1].value,
-        "import": VALUE if guessed(["CPU watt"]) == {"CPU watt": "cpu_power"} else None,
+        "import": VALUE if guess_meanings(["CPU watt"]) == {"CPU watt": "cpu_power"} else None,
         "mlflow": _mlflow(warehouse, copy / "mlflow.db"),
         "heads": [_head(row, language) for language in Language],
         "run page": "cpu_power" in {field.name for field in fields(TrainResultInfo)},
@@ -55,7 +55,7 @@ def main(copy: Path) -> None:
         "migrated": _migrated(copy / "before.duckdb"),
         "hashes": _hashes(warehouse),
     }
-    with reader(warehouse.location).cursor() as cur:
+    with make_reader(warehouse.location).cursor() as cur:
         for name, asked in {
             "table": "select cpu_power from results where run_id = 'new'",
             "v_runs": "select cpu_power_w from v_runs where run_id = 'new'",
@@ -90,7 +90,9 @@ def _head(row: BoardRow, language: Language) -> str:
 
 def _mlflow(warehouse: Warehouse, file: Path) -> float:
     with tracking_server(file) as server:
-        MlflowExport(reader(warehouse.location)).export(BoardQuery("cn-north-9"), TrackingServer(server.address, {}))
+        MlflowExport(make_reader(warehouse.location)).export(
+            BoardQuery("cn-north-9"), TrackingServer(server.address, {})
+        )
     with sqlite3.connect(file) as con:
         [(value,)] = con.execute("select distinct value from latest_metrics where key = 'cpu_power_w'").fetchall()
     return float(value)

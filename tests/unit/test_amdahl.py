@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aisbench_core.domain.statistics.amdahl import AmdahlFit, FitProblem, SizeRuns, amdahl
+from aisbench_core.domain.statistics.amdahl import AmdahlFit, FitProblem, SizeRuns, fit_amdahl
 
 ONE_NODE = 8000.0
 SIZES = (1, 2, 4, 8)
@@ -26,7 +26,7 @@ def simulated(serial: float, runs: int, seed: int, cv: float = 0.01, sizes: Sequ
 
 def exactly(**throughputs: float) -> AmdahlFit:
     """One run on each node count, named n1, n2, …"""
-    return amdahl([SizeRuns.of(int(name[1:]), [value]) for name, value in throughputs.items()])
+    return fit_amdahl([SizeRuns.of(int(name[1:]), [value]) for name, value in throughputs.items()])
 
 
 @settings(deadline=None, max_examples=60)
@@ -34,7 +34,7 @@ def exactly(**throughputs: float) -> AmdahlFit:
 def test_runs_that_follow_the_law_give_their_serial_share_back(serial: float, base: int) -> None:
     sizes = [base * n for n in SIZES]
 
-    fit = amdahl([SizeRuns.of(n, [lawful(serial, n)] * 2) for n in sizes])
+    fit = fit_amdahl([SizeRuns.of(n, [lawful(serial, n)] * 2) for n in sizes])
 
     assert fit.problem is None
     assert fit.serial
@@ -49,7 +49,7 @@ def test_runs_that_follow_the_law_give_their_serial_share_back(serial: float, ba
 @pytest.mark.parametrize("runs", [1, 3])
 @pytest.mark.parametrize("serial", [0.005, 0.05])
 def test_the_interval_holds_the_true_share_in_95_of_100_cases(serial: float, runs: int) -> None:
-    fits = [amdahl(simulated(serial, runs, seed)) for seed in range(200)]
+    fits = [fit_amdahl(simulated(serial, runs, seed)) for seed in range(200)]
 
     found = [fit.serial for fit in fits if fit.serial]
     held = sum(share.low <= serial <= (share.high or 0) for share in found)
@@ -58,7 +58,7 @@ def test_the_interval_holds_the_true_share_in_95_of_100_cases(serial: float, run
 
 
 def test_more_runs_make_it_surer() -> None:
-    few, many = (amdahl(simulated(0.02, runs, 7)).speed_up(16, 1) for runs in (2, 20))
+    few, many = (fit_amdahl(simulated(0.02, runs, 7)).speed_up(16, 1) for runs in (2, 20))
 
     assert few
     assert many
@@ -66,7 +66,7 @@ def test_more_runs_make_it_surer() -> None:
 
 
 def test_two_node_counts_can_contradict_nothing() -> None:
-    fit = amdahl([SizeRuns.of(1, [100.0] * 5), SizeRuns.of(2, [190.0] * 5)])
+    fit = fit_amdahl([SizeRuns.of(1, [100.0] * 5), SizeRuns.of(2, [190.0] * 5)])
 
     assert (fit.problem, fit.serial, fit.residuals) == (FitProblem.TOO_FEW, None, ())
     assert fit.speed_up(16, 1) is None
@@ -85,13 +85,13 @@ def test_what_repeated_runs_cannot_explain_is_a_misfit_and_what_they_can_is_not(
     quiet = [SizeRuns.of(n, [value * (1 + 0.001 * step) for step in (-1, 0, 1)]) for n, value in kink.items()]
     loud = [SizeRuns.of(n, [value * (1 + 0.08 * step) for step in (-1, 0, 1)]) for n, value in kink.items()]
 
-    assert amdahl(quiet).problem is FitProblem.NOT_AMDAHL
-    assert amdahl(loud).problem is None
+    assert fit_amdahl(quiet).problem is FitProblem.NOT_AMDAHL
+    assert fit_amdahl(loud).problem is None
 
 
 def test_growth_beyond_ideal_and_shrinking_are_not_called_a_share() -> None:
-    assert amdahl(simulated(-0.02, 3, 1, cv=0.001)).problem is FitProblem.FASTER_THAN_IDEAL
-    assert amdahl(simulated(1.5, 3, 1, cv=0.001)).problem is FitProblem.SLOWER_WITH_NODES
+    assert fit_amdahl(simulated(-0.02, 3, 1, cv=0.001)).problem is FitProblem.FASTER_THAN_IDEAL
+    assert fit_amdahl(simulated(1.5, 3, 1, cv=0.001)).problem is FitProblem.SLOWER_WITH_NODES
 
 
 def test_ideal_growth_has_no_limit_and_never_exceeds_ideal() -> None:
@@ -105,7 +105,7 @@ def test_ideal_growth_has_no_limit_and_never_exceeds_ideal() -> None:
 
 
 def test_the_limit_is_what_endless_nodes_would_bring() -> None:
-    fit = amdahl(simulated(0.05, 3, 1, cv=1e-6))
+    fit = fit_amdahl(simulated(0.05, 3, 1, cv=1e-6))
 
     limit = fit.limit(1)
     assert limit

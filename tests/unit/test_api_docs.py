@@ -16,7 +16,7 @@ from aisbench_core.config.settings import HOME
 from aisbench_core.interfaces.api import problems
 from aisbench_core.interfaces.api.app import ApiServer
 from aisbench_core.interfaces.api.document.examples import EXAMPLES
-from aisbench_core.interfaces.api.document.openapi import document as openapi
+from aisbench_core.interfaces.api.document.openapi import build_document as openapi
 from aisbench_core.interfaces.api.endpoint import PREFIX
 from aisbench_core.interfaces.api.endpoints import ENDPOINTS
 from aisbench_core.interfaces.api.problems import code_of, status_of

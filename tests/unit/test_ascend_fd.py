@@ -12,7 +12,7 @@ from aisbench_core.base.errors import AisbenchError
 from aisbench_core.model import JobDetails, RunState
 from aisbench_core.running.diagnosing.ascend_fd import AscendFault, AscendFd, read_faults
 from aisbench_core.running.diagnosing.cause import Cause, CauseSource, Confidence
-from aisbench_core.running.diagnosing.explaining import RunFacts, explanation, find_cause
+from aisbench_core.running.diagnosing.explaining import RunFacts, build_explanation, find_cause
 from aisbench_core.running.diagnosing.log_clues import LEAST_BYTES, TOTAL_BYTES, find_clues
 from aisbench_core.running.diagnosing.rules import shipped_rules
 from aisbench_core.store.run_folders.run_paths import RunFolder
@@ -45,7 +45,7 @@ def cause_of(folder: RunFolder) -> Cause:
     failed = a.run(state=RunState.FAILED, verdict=RunState.FAILED)
     logs = {int(log.stem.partition("-")[2]): log for log in folder.logs.glob("*.log")}
     facts = RunFacts(failed, JobDetails(), find_clues(logs, shipped_rules(), 2026), {}, None, read_faults(folder))
-    found = explanation(facts, find_cause(facts, shipped_rules()))
+    found = build_explanation(facts, find_cause(facts, shipped_rules()))
     assert found.cause is not None
     return found.cause
 
@@ -125,7 +125,7 @@ def test_the_fault_of_the_node_that_failed_first_counts(folder: RunFolder, venv:
     failed = a.run(state=RunState.FAILED, verdict=RunState.FAILED)
     hits = find_clues({node: folder.log(node) for node in (0, 1)}, shipped_rules(), 2026)
     facts = RunFacts(failed, JobDetails(), hits, {}, None, read_faults(folder))
-    error = explanation(facts, find_cause(facts, shipped_rules())).error
+    error = build_explanation(facts, find_cause(facts, shipped_rules())).error
     assert error is not None
     assert error.node == 1
 

@@ -10,12 +10,12 @@ import pytest
 
 from aisbench_core.base.documents import parse
 from aisbench_core.base.errors import SpecError
-from aisbench_core.base.messages import in_chinese, verbatim
-from aisbench_core.domain.liveness.stalls import Observation, begun
+from aisbench_core.base.messages import in_chinese, make_verbatim
+from aisbench_core.domain.liveness.stalls import Observation, begin_watch
 from aisbench_core.model import Channel, JobDetails, JobTask, RunAttempt, RunSpec, RunState, Scalar
 from aisbench_core.running.diagnosing.cause import CauseSource, Confidence, Situation
 from aisbench_core.running.diagnosing.corrections import Known, fixes_of
-from aisbench_core.running.diagnosing.explaining import RunFacts, explanation, find_cause
+from aisbench_core.running.diagnosing.explaining import RunFacts, build_explanation, find_cause
 from aisbench_core.running.diagnosing.log_clues import find_clues
 from aisbench_core.running.diagnosing.rules import CauseRule, Correction, CorrectionKind, shipped_rules
 from tests import records as a
@@ -99,14 +99,14 @@ def test_a_rule_that_cannot_be_used_is_refused(wrong: dict[str, object], problem
     rule = {"cause": "c", "cause_zh": "因", "advice": "a", "advice_zh": "办", "confidence": "likely"}
 
     with pytest.raises(SpecError, match=problem):
-        parse(CauseRule, rule | wrong, verbatim("rule"))
+        parse(CauseRule, rule | wrong, make_verbatim("rule"))
 
 
 def test_a_run_that_a_person_stopped_has_no_cause() -> None:
     stopped = a.run(state=RunState.STOPPED, verdict=RunState.STOPPED, detail="stopped by ann")
     facts = RunFacts(stopped, JobDetails(), (), {})
 
-    found = explanation(facts, find_cause(facts, shipped_rules()))
+    found = build_explanation(facts, find_cause(facts, shipped_rules()))
 
     assert (found.situation, found.cause, found.error) == (Situation.STOPPED, None, None)
     assert not found.is_unknown
@@ -117,7 +117,7 @@ def test_a_task_that_was_killed_because_another_failed_is_no_cause() -> None:
     failed = a.run(state=RunState.FAILED, verdict=RunState.FAILED)
     facts = RunFacts(failed, JobDetails(attempts=(RunAttempt(1, a.T0, tasks=tasks),)), (), {1: ("torchrun?",)})
 
-    found = explanation(facts, find_cause(facts, shipped_rules()))
+    found = build_explanation(facts, find_cause(facts, shipped_rules()))
 
     assert found.cause is not None
     assert (found.cause.rule, found.cause.source) == ("command-missing", CauseSource.EXIT_CODE)
@@ -198,11 +198,11 @@ def test_a_correction_asks_only_api_v2_to_restart_jobs() -> None:
 def test_the_error_of_a_job_that_is_stalled_is_its_cause_and_a_person_who_stops_it_is_none(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("[rank3]: OSError: [Errno 28] No space left on device\n")
     hits = find_clues({0: tmp_path / "log"}, shipped_rules(), 2026)
-    watch = replace(begun(Observation(a.T0, 1, 0, "", None, None), a.T0), stalled_at=a.T0)
+    watch = replace(begin_watch(Observation(a.T0, 1, 0, "", None, None), a.T0), stalled_at=a.T0)
     runs = a.run(state=RunState.RUNNING, verdict=None), a.run(state=RunState.STOPPED, detail="stopped by ann")
 
     running, stopped = (
-        explanation(facts, find_cause(facts, shipped_rules()))
+        build_explanation(facts, find_cause(facts, shipped_rules()))
         for facts in (RunFacts(run, JobDetails(), hits, {}, watch) for run in runs)
     )
 

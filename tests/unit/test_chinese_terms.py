@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from aisbench_core.base.messages.message import entries
+from aisbench_core.base.messages.message import load_entries
 
 HOME = Path(__file__).parents[2]
 GLOSSARY = HOME / "docs" / "glossary.md"
@@ -65,7 +65,7 @@ TRANSLATED = (
 
 def chinese_texts() -> Iterator[str]:
     """The catalogue's texts, and those of rulesets, rules of diagnosis and workloads; titles are others'."""
-    yield from entries().values()
+    yield from load_entries().values()
     for file in (file for pattern in TRANSLATED for file in HOME.glob(pattern)):
         yield from re.findall(r"^ *(?!title)\w+_zh: (.*)$", file.read_text("utf-8"), re.M)
 
@@ -83,7 +83,7 @@ def test_a_noun_has_one_chinese_word() -> None:
 
 def test_the_glossary_has_the_words_of_the_catalogue() -> None:
     rows = re.findall(r"^\| [^|]+ \| ([^|]+) \|", GLOSSARY.read_text("utf-8"), re.M)
-    everything = "\n".join(entries().values())
+    everything = "\n".join(load_entries().values())
 
     assert [word for row in rows[1:] for word in row.split("、") if word not in everything] == []
 
@@ -103,6 +103,8 @@ def test_punctuation_beside_chinese_is_full_width() -> None:
 def test_bold_text_that_ends_in_punctuation_is_followed_by_a_space() -> None:
     """Without it Markdown shows the asterisks: https://github.com/commonmark/commonmark-spec/issues/650."""
     bold = re.compile(r"\*\*(.+?)\*\*(\w?)")
-    closed = [(match[1][-1:], match[2], chinese) for chinese in entries().values() for match in bold.finditer(chinese)]
+    closed = [
+        (match[1][-1:], match[2], chinese) for chinese in load_entries().values() for match in bold.finditer(chinese)
+    ]
 
     assert [chinese for last, then, chinese in closed if last in "。，；：）" and then] == []

@@ -20,7 +20,7 @@ from aisbench_core.base.errors import (
     StaleRun,
     WarehouseBusy,
 )
-from aisbench_core.base.messages import verbatim
+from aisbench_core.base.messages import make_verbatim
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.exit_codes import exit_code
 from aisbench_core.model import RunSpec, RunState
@@ -51,7 +51,7 @@ def test_a_number_has_its_unit_and_a_missing_one_has_none() -> None:
 
 
 def test_columns_are_aligned_also_with_wide_letters_and_line_breaks() -> None:
-    text = display.table(("name", ">value"), [("模型", "1"), ("two\nlines", "22")])
+    text = display.format_table(("name", ">value"), [("模型", "1"), ("two\nlines", "22")])
 
     assert text == "name       value\n模型           1\ntwo lines     22"
 
@@ -78,15 +78,15 @@ def test_json_tells_times_in_utc_and_missing_values_as_null() -> None:
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (CloudUnavailable(verbatim("x"), operation="create"), 3),
-        (AuthFailed(verbatim("x"), operation="create"), 2),
-        (CloudNotFound(verbatim("x"), operation="create"), 2),
-        (SpecError(verbatim("x"), []), 2),
-        (ConfigError(verbatim("x")), 2),
-        (RunNotFound(verbatim("x")), 2),
-        (StaleRun(verbatim("x")), 1),
-        (ResultError(verbatim("x")), 1),
-        (WarehouseBusy(verbatim("x")), 1),
+        (CloudUnavailable(make_verbatim("x"), operation="create"), 3),
+        (AuthFailed(make_verbatim("x"), operation="create"), 2),
+        (CloudNotFound(make_verbatim("x"), operation="create"), 2),
+        (SpecError(make_verbatim("x"), []), 2),
+        (ConfigError(make_verbatim("x")), 2),
+        (RunNotFound(make_verbatim("x")), 2),
+        (StaleRun(make_verbatim("x")), 1),
+        (ResultError(make_verbatim("x")), 1),
+        (WarehouseBusy(make_verbatim("x")), 1),
     ],
 )
 def test_each_kind_of_error_has_its_exit_code(error: AisbenchError, code: int) -> None:
@@ -96,24 +96,24 @@ def test_each_kind_of_error_has_its_exit_code(error: AisbenchError, code: int) -
 def test_names_from_files_cannot_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     hostile = "A\x1b]0;title\x07B\x9b2J"
 
-    display.message(f"columns:\n{hostile}")
+    display.print_message(f"columns:\n{hostile}")
 
     said = capsys.readouterr().err
     assert said.startswith("columns:\nA")
-    for text in (display.table(["model"], [[hostile]]), said):
+    for text in (display.format_table(["model"], [[hostile]]), said):
         assert not {"\x1b", "\x07", "\x9b"} & set(text)
 
 
 def test_a_long_name_does_not_widen_a_table() -> None:
-    assert display.clipped("resnet50") == "resnet50"
-    assert display.clipped("m" * 41) == "m" * 39 + "…"
-    assert display.clipped("two\nlines") == "two lines"
+    assert display.clip_text("resnet50") == "resnet50"
+    assert display.clip_text("m" * 41) == "m" * 39 + "…"
+    assert display.clip_text("two\nlines") == "two lines"
     assert display.hardware("f" * 90, 2, 8) == "f" * 39 + "… · 2 × 8"
-    wide = display.table(["model", "why"], [["m" * 9_999, "w" * 999], ["n", "because"]]).splitlines()
+    wide = display.format_table(["model", "why"], [["m" * 9_999, "w" * 999], ["n", "because"]]).splitlines()
     assert [len(line) for line in wide] == [245, 1241, 249]
 
 
 def test_an_answer_cannot_command_the_terminal_and_keeps_blanks_and_emoji(capsys: pytest.CaptureFixture[str]) -> None:
-    display.result({}, False, lambda: "模型\u3000👩\u200d🔬\x1b[2J\u202eolleh")
+    display.print_result({}, False, lambda: "模型\u3000👩\u200d🔬\x1b[2J\u202eolleh")
 
     assert capsys.readouterr().out == "模型\u3000👩\u200d🔬\ufffd[2J\ufffdolleh\n"

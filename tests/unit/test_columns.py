@@ -7,7 +7,7 @@ import pytest
 from aisbench_core.base.messages import labels_in_chinese
 from aisbench_core.exchange.readers.results import ColumnMeaning as TableColumn
 from aisbench_core.model import TrainResultInfo
-from aisbench_core.model.columns import COLUMNS, KEYS, Compared, by_field, compared, medians, stored_in
+from aisbench_core.model.columns import COLUMNS, KEYS, Compared, by_field, list_compared, list_medians, stored_in
 from aisbench_core.warehouse.validity.facts import Facts
 from aisbench_core.warehouse.values.boards import BoardRow
 from aisbench_core.warehouse.values.runs import RunRow
@@ -43,12 +43,12 @@ def test_every_field_of_a_run_is_a_column() -> None:
     rows = {field.name for field in fields(RunRow)}
 
     assert rows <= by_field().keys()
-    assert {column.field for column in compared(Compared.HIGHER_IS_BETTER, Compared.LOWER_IS_BETTER)} <= rows
+    assert {column.field for column in list_compared(Compared.HIGHER_IS_BETTER, Compared.LOWER_IS_BETTER)} <= rows
     assert {key.field for key in KEYS if not key.stored_name.endswith("_time")} <= rows
 
 
 def test_rows_of_the_leaderboard_have_every_median() -> None:
-    assert {column.name for column in medians()} <= {field.name for field in fields(BoardRow)}
+    assert {column.name for column in list_medians()} <= {field.name for field in fields(BoardRow)}
 
 
 def test_what_rules_look_at_is_stored() -> None:

@@ -12,8 +12,8 @@ from aisbench_core.model import (
     RunSpec,
     Update,
     Volume,
-    differences,
-    flat,
+    find_differences,
+    flatten_spec,
     unknown_fields,
 )
 from aisbench_core.model.spec_fields import fields_where
@@ -21,7 +21,7 @@ from tests.records import spec
 
 
 def test_equal_specs_do_not_differ() -> None:
-    assert differences(spec(), spec()) == ()
+    assert find_differences(spec(), spec()) == ()
 
 
 def test_each_field_that_differs_is_named_as_people_name_it() -> None:
@@ -33,7 +33,7 @@ def test_each_field_that_differs_is_named_as_people_name_it() -> None:
         log_levels={"cann": "error"},
     )
 
-    assert differences(original, now) == (
+    assert find_differences(original, now) == (
         FieldDifference("parameters.batch_size", 256, 128),
         FieldDifference("inputs.data_url", "/b/data/", "/b/other/"),
         FieldDifference("node_count", 1, 2),
@@ -46,25 +46,25 @@ def test_each_field_that_differs_is_named_as_people_name_it() -> None:
 def test_an_output_that_is_downloaded_first_is_a_difference() -> None:
     before, after = (spec(outputs=[{"name": "train_url", "prefetch": prefetch}]) for prefetch in (False, True))
 
-    assert differences(before, after) == (FieldDifference("outputs.train_url.prefetch", None, True),)
+    assert find_differences(before, after) == (FieldDifference("outputs.train_url.prefetch", None, True),)
 
 
 def test_a_number_and_its_text_are_different_answers_and_so_is_true() -> None:
     before = spec(parameters={"a": 90, "b": 1, "c": ""})
     after = spec(parameters={"a": "90", "b": True})
 
-    assert [each.field for each in differences(before, after)] == ["parameters.a", "parameters.b", "parameters.c"]
+    assert [each.field for each in find_differences(before, after)] == ["parameters.a", "parameters.b", "parameters.c"]
 
 
 def test_what_is_left_empty_is_not_set() -> None:
-    assert differences(spec(), spec(pool_id="", update={"cann": ""}, volumes=[])) == ()
-    assert "pool_id" not in flat(RunSpec(workload="w"))
+    assert find_differences(spec(), spec(pool_id="", update={"cann": ""}, volumes=[])) == ()
+    assert "pool_id" not in flatten_spec(RunSpec(workload="w"))
 
 
 def test_only_what_is_known_of_an_original_is_compared() -> None:
     known = {"workload", "node_count"}
 
-    found = differences(spec(flavor="a"), spec(flavor="b", node_count=4), known)
+    found = find_differences(spec(flavor="a"), spec(flavor="b", node_count=4), known)
 
     assert [each.field for each in found] == ["node_count"]
     assert "flavor" in unknown_fields(known)
@@ -93,7 +93,7 @@ def with_part(kind: type[Frozen], **changes: object) -> RunSpec:
 
 @pytest.mark.parametrize(("kind", "field"), CASES, ids=[f"{kind.__name__}.{field}" for kind, field in CASES])
 def test_a_difference_in_one_part_of_a_field_alone_is_named(kind: type[Frozen], field: str) -> None:
-    (found,) = differences(with_part(kind), with_part(kind, **{field: SAMPLES[kind][field]}))
+    (found,) = find_differences(with_part(kind), with_part(kind, **{field: SAMPLES[kind][field]}))
 
     assert found.now not in (None, "")
 
@@ -101,7 +101,7 @@ def test_a_difference_in_one_part_of_a_field_alone_is_named(kind: type[Frozen], 
 def test_the_inputs_differ_like_the_outputs() -> None:
     before, now = spec(inputs=[{"name": "data_url"}]), spec(inputs=[{"name": "data_url", "local_dir": "/home/x"}])
 
-    assert differences(before, now) == (FieldDifference("inputs.data_url.local_dir", None, "/home/x"),)
+    assert find_differences(before, now) == (FieldDifference("inputs.data_url.local_dir", None, "/home/x"),)
 
 
 # What cannot change a result, and what is compared as something else: the code's hash, and how outputs are handled.

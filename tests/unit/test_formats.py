@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from aisbench_core.base import formats
-from aisbench_core.exchange.report.reports import environment
-from pages._ui.shell.formats import local
+from aisbench_core.exchange.report.reports import make_environment
+from pages._ui.shell.formats import to_local_time
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from pages._ui.shell.formats import local
 )
 def test_a_number_has_five_digits_and_nothing_measured_is_a_dash(value: float | None, text: str) -> None:
     assert formats.number(value) == text
-    template = environment().from_string("{% from 'macros.html.jinja' import numeral %}{{ numeral(value) }}")
+    template = make_environment().from_string("{% from 'macros.html.jinja' import numeral %}{{ numeral(value) }}")
     assert template.render(value=value) == f'<td class="number">{text}</td>'
 
 
@@ -47,7 +47,7 @@ def test_a_number_can_have_its_unit() -> None:
     ],
 )
 def test_a_duration_is_read_in_hours_minutes_and_seconds(seconds: float | None, text: str) -> None:
-    assert formats.duration(seconds) == text
+    assert formats.format_duration(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -63,12 +63,12 @@ def test_a_duration_is_read_in_hours_minutes_and_seconds(seconds: float | None, 
     ],
 )
 def test_sizes_are_read_in_binary_units(count: int | None, text: str) -> None:
-    assert formats.size(count) == text
+    assert formats.format_size(count) == text
 
 
 def test_an_amount_has_two_decimals_and_its_currency() -> None:
-    assert formats.money(1234.5, "CNY") == "1,234.50 CNY"
-    assert formats.money(None, "CNY") == "–"
+    assert formats.format_money(1234.5, "CNY") == "1,234.50 CNY"
+    assert formats.format_money(None, "CNY") == "–"
 
 
 def test_a_share_is_read_in_percent() -> None:
@@ -80,6 +80,6 @@ def test_a_share_is_read_in_percent() -> None:
 def test_times_are_shown_on_the_clock_of_the_browser() -> None:
     noon = datetime(2026, 7, 1, 12, tzinfo=UTC)
 
-    assert local(noon, "Asia/Shanghai").hour == 20
-    assert local(noon, "No/Where").hour == 12
-    assert local(noon, None).hour == 12
+    assert to_local_time(noon, "Asia/Shanghai").hour == 20
+    assert to_local_time(noon, "No/Where").hour == 12
+    assert to_local_time(noon, None).hour == 12

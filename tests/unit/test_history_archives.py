@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.base.messages import verbatim
-from aisbench_core.exchange.readers.archives import Opened, TooMuchError, UnpackingBudget, opened
+from aisbench_core.base.messages import make_verbatim
+from aisbench_core.exchange.readers.archives import Opened, TooMuchError, UnpackingBudget, unpack_open_file
 from aisbench_core.exchange.readers.names import is_wanted
 from aisbench_core.exchange.readers.reading import read_files, read_path, read_stream
 from aisbench_core.exchange.readers.results import InputFile, ParsedResult, Unread
@@ -147,7 +147,7 @@ def test_nothing_of_an_archive_lands_on_the_disk(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_read_says_what_to_do(name: str, content: bytes, reason: str) -> None:
-    assert found_in(content, name) == [Unread(name, verbatim(reason))]
+    assert found_in(content, name) == [Unread(name, make_verbatim(reason))]
 
 
 def test_what_comes_before_the_damage_is_kept() -> None:
@@ -178,7 +178,7 @@ def test_an_encrypted_file_is_told() -> None:
     (unread,) = found_in(bytes(content), "a.zip")
 
     assert unread == Unread(
-        "a.zip!a.log", verbatim("it is encrypted, or compressed in an uncommon way: pack it without")
+        "a.zip!a.log", make_verbatim("it is encrypted, or compressed in an uncommon way: pack it without")
     )
 
 
@@ -187,7 +187,7 @@ def test_a_bomb_ends_at_the_limit_and_in_little_memory() -> None:
     tracemalloc.start()
 
     found = []
-    for file in opened(io.BytesIO(content), "bomb.zip", is_wanted, UnpackingBudget(bytes_left=9 * 1024**2)):
+    for file in unpack_open_file(io.BytesIO(content), "bomb.zip", is_wanted, UnpackingBudget(bytes_left=9 * 1024**2)):
         found.append(file)
         with pytest.raises(TooMuchError) if len(found) == 2 else nullcontext():
             while isinstance(file, Opened) and file.read(1024**2):
@@ -203,10 +203,10 @@ def test_a_bomb_ends_at_the_limit_and_in_little_memory() -> None:
 def test_so_many_files_that_nobody_has_are_not_looked_through() -> None:
     content = zipped({f"{number}.py": b"" for number in range(30)})
 
-    found = list(opened(io.BytesIO(content), "many.zip", is_wanted, UnpackingBudget(files_left=20)))
+    found = list(unpack_open_file(io.BytesIO(content), "many.zip", is_wanted, UnpackingBudget(files_left=20)))
 
     assert len(found) == 21
-    assert found[-1] == Unread("many.zip", verbatim("it contains more than 200,000 files"))
+    assert found[-1] == Unread("many.zip", make_verbatim("it contains more than 200,000 files"))
 
 
 def test_a_note_in_a_tar_that_is_a_bomb_is_not_read() -> None:
@@ -215,7 +215,7 @@ def test_a_note_in_a_tar_that_is_a_bomb_is_not_read() -> None:
 
     (unread,) = found_in(entry.tobuf(tarfile.USTAR_FORMAT) + b"\0" * 4096, "a.tar")
 
-    assert unread == Unread("a.tar", verbatim("it contains a name or comment that is too long"))
+    assert unread == Unread("a.tar", make_verbatim("it contains a name or comment that is too long"))
 
 
 def test_a_stream_that_cannot_seek_is_enough() -> None:
@@ -263,7 +263,7 @@ def test_links_in_a_tar_are_named_and_not_followed(kind: bytes, reason: str) -> 
     found, unread = found_in(file.getvalue(), "a.tar")
 
     assert found.source == "a.tar!run.log"
-    assert unread == Unread("a.tar!other.log", verbatim(reason))
+    assert unread == Unread("a.tar!other.log", make_verbatim(reason))
 
 
 def test_links_in_a_zip_are_named_and_not_taken_for_files() -> None:
@@ -276,4 +276,4 @@ def test_links_in_a_zip_are_named_and_not_taken_for_files() -> None:
     found, unread = found_in(file.getvalue(), "a.zip")
 
     assert found.source == "a.zip!run.log"
-    assert unread == Unread("a.zip!other.log", verbatim("it is a symbolic link, which is not followed"))
+    assert unread == Unread("a.zip!other.log", make_verbatim("it is a symbolic link, which is not followed"))

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aisbench_core.base.errors import ResultError
-from aisbench_core.base.messages import verbatim
+from aisbench_core.base.messages import make_verbatim
 from aisbench_core.domain.results.train_result_info import KEYS, read
 from aisbench_core.exchange.readers.archives import MOST_DIRECTORY, Opened
 from aisbench_core.exchange.readers.reading import read_stream
 from aisbench_core.exchange.readers.results import UPSTREAM_ZONE, ParsedResult, Unread
-from aisbench_core.exchange.readers.rows import MOST_ELEMENTS, MOST_ROW, sheets
+from aisbench_core.exchange.readers.rows import MOST_ELEMENTS, MOST_ROW, read_sheets
 from tests.pattern_attacks import grows_too_fast
 from tests.unit.test_history_tables import saved, workbook
 
@@ -103,7 +103,7 @@ def test_a_row_that_never_ends_is_refused() -> None:
 
     (unread,) = (each for each in read_stream(io.BytesIO(endless), "a.csv") if isinstance(each, Unread))
 
-    assert unread == Unread("a.csv", verbatim("a row is longer than 4 MB: a quotation mark is not closed"))
+    assert unread == Unread("a.csv", make_verbatim("a row is longer than 4 MB: a quotation mark is not closed"))
 
 
 def workbook_of(*rows: tuple[str, int]) -> bytes:
@@ -131,7 +131,7 @@ def test_millions_of_empty_cells_in_a_small_workbook_are_refused_within_a_moment
     assert len(content) < 150_000
     assert unread == Unread(
         "full.xlsx",
-        verbatim(f"it contains more than {MOST_ELEMENTS:,} cells, including empty ones: save the sheet as CSV"),
+        make_verbatim(f"it contains more than {MOST_ELEMENTS:,} cells, including empty ones: save the sheet as CSV"),
     )
     assert time.thread_time() - start < 5
 
@@ -140,7 +140,7 @@ def test_a_workbook_may_take_only_so_long() -> None:
     file = Opened.begin("slow.xlsx", io.BytesIO(workbook_of(*repeat(("<c/>", 3), 10))))
 
     with pytest.raises(ResultError, match="reading it takes longer than 0 s: save the sheet as CSV"):
-        list(sheets(file, seconds=0))
+        list(read_sheets(file, seconds=0))
 
 
 ODD = st.text(st.sampled_from("\x00\x1c\x1d\x1e\x1f\x85\xa0\u2003 019.-+eE\t²½٣naif_"), max_size=6)
@@ -175,9 +175,9 @@ def test_a_log_that_is_packed_to_a_thousandth_is_not_unpacked_to_its_end() -> No
         archive.writestr("b.log", "rankid:0 url:x read throughput:1\nreport result accuracy:0.5\n")
     reason = "it unpacks to more than 200 times its size"
 
-    assert list(read_stream(io.BytesIO(once), "a.log.gz")) == [Unread("a.log.gz", verbatim(reason))]
+    assert list(read_stream(io.BytesIO(once), "a.log.gz")) == [Unread("a.log.gz", make_verbatim(reason))]
     unread, found = read_stream(io.BytesIO(both.getvalue()), "both.zip")
-    assert unread == Unread("both.zip!a.log.gz", verbatim(reason))
+    assert unread == Unread("both.zip!a.log.gz", make_verbatim(reason))
     assert isinstance(found, ParsedResult)
 
 
@@ -188,7 +188,7 @@ def test_a_zip_whose_entry_is_packed_to_a_thousandth_is_not_unpacked() -> None:
             entry.write(bytes(1024**2))
 
     assert list(read_stream(io.BytesIO(file.getvalue()), "a.zip")) == [
-        Unread("a.zip!a.log", verbatim("it unpacks to more than 200 times its size"))
+        Unread("a.zip!a.log", make_verbatim("it unpacks to more than 200 times its size"))
     ]
 
 
@@ -207,4 +207,4 @@ def test_a_zip_whose_table_of_contents_would_fill_the_memory_is_refused(name: st
 
     (unread,) = read_stream(io.BytesIO(content), name)
 
-    assert unread == Unread(name, verbatim("its directory is larger than 64 MB"))
+    assert unread == Unread(name, make_verbatim("its directory is larger than 64 MB"))

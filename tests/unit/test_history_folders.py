@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.base.messages import verbatim
+from aisbench_core.base.messages import make_verbatim
 from aisbench_core.exchange.readers.reading import read_files, read_path
 from aisbench_core.exchange.readers.results import InputFile, ParsedResult, Unread
 from aisbench_core.model import Mode, RankResult
@@ -162,13 +162,13 @@ def test_data_of_the_reporter_is_known_to_be_made_up() -> None:
 def test_an_accuracy_alone_is_no_result() -> None:
     (unread,) = found_in({"a/accuracy.json": "0.7"})
 
-    assert unread == Unread("a", verbatim("it contains accuracy.json, but no throughput of any rank"))
+    assert unread == Unread("a", make_verbatim("it contains accuracy.json, but no throughput of any rank"))
 
 
 def test_more_ranks_than_there_are_in_the_world_are_refused() -> None:
     (unread,) = found_in({"ranksize.json": "99999999", "throughput_0.json": "1"})
 
-    assert unread == Unread("output", verbatim("it has more than 65,536 ranks"))
+    assert unread == Unread("output", make_verbatim("it has more than 65,536 ranks"))
 
 
 # --- folders on disk ----------------------------------------------------------------------------------
@@ -198,9 +198,9 @@ def test_a_folder_is_searched_wholly_and_says_what_it_did_not_open(tmp_path: Pat
     found = list(read_path(folder))
 
     assert [each.source for each in found] == ["2022/bert.log", "2022/deep/er/resnet.txt", "obs", "old"]
-    assert found[-1] == Unread("old", verbatim("2 files of other kinds were not opened: .py (1), .md (1)"))
+    assert found[-1] == Unread("old", make_verbatim("2 files of other kinds were not opened: .py (1), .md (1)"))
     (folder / "code" / "train.py").unlink()
-    assert [*read_path(folder)][-1] == Unread("old", verbatim("1 file of another kind was not opened: .md (1)"))
+    assert [*read_path(folder)][-1] == Unread("old", make_verbatim("1 file of another kind was not opened: .md (1)"))
 
 
 def test_a_file_that_somebody_names_is_read_whatever_its_ending(tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_symbolic_links_are_not_followed(tmp_path: Path) -> None:
 
     assert found.source == "run.log"
     assert links == [
-        Unread(name, verbatim("it is a symbolic link, which is not followed")) for name in ("again", "copy.log")
+        Unread(name, make_verbatim("it is a symbolic link, which is not followed")) for name in ("again", "copy.log")
     ]
 
 
@@ -241,7 +241,7 @@ def test_of_many_symbolic_links_the_first_are_named_and_the_others_counted(tmp_p
     unread = [each for each in read_path(folder) if isinstance(each, Unread)]
 
     assert len(unread) == 21
-    assert unread[-1] == Unread("x", verbatim("symbolic links that are not followed either: 5"))
+    assert unread[-1] == Unread("x", make_verbatim("symbolic links that are not followed either: 5"))
 
 
 @pytest.mark.parametrize("size", [2, 8])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aisbench_core.exchange.readers.lines import MOST_LINE, lines, windows
+from aisbench_core.exchange.readers.lines import MOST_LINE, iter_windows, lines
 from aisbench_core.exchange.readers.logs import read_log
 from aisbench_core.exchange.readers.results import UPSTREAM_ZONE, ParsedResult
 from tests.unit.old_logs import BERT, BERT_BLOCK, BERT_PATH, RESNET_BLOCK, block, modelarts, stubs
@@ -145,7 +145,7 @@ def test_64_megabytes_are_read_in_little_memory(fill: bytes) -> None:
 def test_a_long_line_is_kept_in_part() -> None:
     content = b"x" * (3 * MOST_LINE) + b"\nnext\n"
 
-    assert [len(window) for window in windows(Pieces(content, iter([1000] * 500)))][-1] <= 2 * MOST_LINE
+    assert [len(window) for window in iter_windows(Pieces(content, iter([1000] * 500)))][-1] <= 2 * MOST_LINE
     assert list(lines(io.BytesIO(content))) == ["x" * MOST_LINE + "\n", "next\n"]
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from aisbench_core.base.messages import verbatim
+from aisbench_core.base.messages import make_verbatim
 from aisbench_core.exchange.readers.logs import read_log
 from aisbench_core.exchange.readers.results import UPSTREAM_ZONE, ParsedResult, Unread
 from aisbench_core.model import Mode, RankResult
@@ -161,7 +161,7 @@ def test_a_job_without_a_result_is_named_and_does_not_lend_its_name_to_the_next(
 
     unread, found = found_in(failed + modelarts("beef"))
 
-    assert unread == Unread("run.log", verbatim("job dead has no result here: it failed, or the log is truncated"))
+    assert unread == Unread("run.log", make_verbatim("job dead has no result here: it failed, or the log is truncated"))
     assert isinstance(found, ParsedResult)
     assert found.job_id == "beef"
 
@@ -210,7 +210,7 @@ def test_a_log_of_something_else_holds_nothing() -> None:
 
     assert unread == Unread(
         "run.log",
-        verbatim("it contains neither a line train_result_info nor a report of ais-bench-stubs"),
+        make_verbatim("it contains neither a line train_result_info nor a report of ais-bench-stubs"),
         is_foreign=True,
     )
 

@@ -10,10 +10,10 @@ import openpyxl
 import pytest
 
 from aisbench_core.base.errors import ConfigError
-from aisbench_core.base.messages import verbatim
+from aisbench_core.base.messages import make_verbatim
 from aisbench_core.exchange.readers.reading import columns_of, columns_of_stream, read_path, read_stream
 from aisbench_core.exchange.readers.results import ColumnMeaning, ParsedResult, Table, Unread
-from aisbench_core.exchange.readers.tables import guessed
+from aisbench_core.exchange.readers.tables import guess_meanings
 from aisbench_core.model import Mode
 from aisbench_core.warehouse.exporting.runs import RUNS
 
@@ -123,13 +123,13 @@ def test_a_mapping_to_something_unknown_is_refused() -> None:
 
 def test_a_table_without_results_says_which_columns_it_has() -> None:
     assert found_in("name,age\nbob,7\n") == [
-        Unread("t.csv", verbatim("no column is recognized as throughput or accuracy: name, age"))
+        Unread("t.csv", make_verbatim("no column is recognized as throughput or accuracy: name, age"))
     ]
 
 
 def test_rows_without_a_result_are_counted() -> None:
     assert found_in("model,fps\nbert,450.5\nresnet,-\nTotal,\n,\n")[-1] == Unread(
-        "t.csv", verbatim("rows without a throughput or an accuracy: 2")
+        "t.csv", make_verbatim("rows without a throughput or an accuracy: 2")
     )
 
 
@@ -166,7 +166,7 @@ def exported(**cells: str) -> str:
 
 
 def test_the_header_of_our_own_export_is_understood() -> None:
-    mapping = guessed(COLUMNS)
+    mapping = guess_meanings(COLUMNS)
 
     assert mapping["throughput_reported"] is ColumnMeaning.THROUGHPUT_RATIO
     assert mapping["prepare_start_utc"] is ColumnMeaning.PREPARE_START_TIME
@@ -245,7 +245,7 @@ def test_a_workbook_that_is_a_bomb_is_refused() -> None:
 
     (unread,) = found_in(file.getvalue(), "bomb.xlsx")
 
-    assert unread == Unread("bomb.xlsx", verbatim("it unpacks to more than 64 MB: save the sheet as CSV"))
+    assert unread == Unread("bomb.xlsx", make_verbatim("it unpacks to more than 64 MB: save the sheet as CSV"))
 
 
 def test_entities_that_multiply_are_refused() -> None:
@@ -282,7 +282,7 @@ def test_a_damaged_workbook_is_told(content: bytes) -> None:
 
 def test_a_workbook_that_is_none_is_not_taken_for_a_text() -> None:
     assert found_in(bytes(range(256)) * 8, "a.xlsx") == [
-        Unread("a.xlsx", verbatim("it is neither text nor an Excel workbook"))
+        Unread("a.xlsx", make_verbatim("it is neither text nor an Excel workbook"))
     ]
 
 
@@ -296,6 +296,6 @@ def test_times_are_found_below_short_headers() -> None:
 
 def test_an_empty_table_is_told() -> None:
     assert found_in("", "t.csv") == [
-        Unread("t.csv", verbatim("no column is recognized as throughput or accuracy: it is empty"))
+        Unread("t.csv", make_verbatim("no column is recognized as throughput or accuracy: it is empty"))
     ]
-    assert list(columns_of_stream(io.BytesIO(b""), "t.csv")) == [Unread("t.csv", verbatim("it is empty"))]
+    assert list(columns_of_stream(io.BytesIO(b""), "t.csv")) == [Unread("t.csv", make_verbatim("it is empty"))]

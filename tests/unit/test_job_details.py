@@ -8,10 +8,10 @@ from typing import cast
 import pytest
 
 from aisbench_core.base.errors import CloudRejected
-from aisbench_core.base.messages import bilingual, from_json, in_chinese, to_json, verbatim
+from aisbench_core.base.messages import from_json, in_chinese, make_bilingual, make_verbatim, to_json
 from aisbench_core.cloud.modelarts_v2 import detail_replies, replies
 from aisbench_core.cloud.ports import TrainingService
-from aisbench_core.domain.results.job_events import alert_message, chronological, cloud_events, interruption
+from aisbench_core.domain.results.job_events import alert_message, cloud_events, describe_interruption, sort_events
 from aisbench_core.model import (
     AlertKind,
     DiagnosedFault,
@@ -163,9 +163,9 @@ def test_the_last_attempt_of_a_failed_run_tells_why_it_ended() -> None:
     alert = JobDetails(attempts=(attempt,)).alert(ended=True, failed=True)
 
     assert alert is not None
-    assert (alert.kind, interruption(attempt)) == (AlertKind.ENDED, "exit with 1 (worker-0)")
+    assert (alert.kind, describe_interruption(attempt)) == (AlertKind.ENDED, "exit with 1 (worker-0)")
     assert JobDetails(attempts=(attempt,)).alert(ended=True, failed=False) is None
-    assert interruption(RunAttempt(1, AT, after(9))) == "no reason given"
+    assert describe_interruption(RunAttempt(1, AT, after(9))) == "no reason given"
 
 
 def test_the_timeline_has_each_thing_once_in_both_languages() -> None:
@@ -192,18 +192,18 @@ def test_in_its_second_an_event_of_the_platform_comes_after_ours() -> None:
     submitting = Event("r1", AT + timedelta(milliseconds=300), "follower", Level.INFO, "submitting")
     later = Event("r1", AT + timedelta(seconds=1), "follower", Level.INFO, "queued")
 
-    assert [row.message for row in chronological([created, later, submitting])] == ["submitting", "created", "queued"]
+    assert [row.message for row in sort_events([created, later, submitting])] == ["submitting", "created", "queued"]
 
 
 def test_a_text_in_two_languages_is_stored_with_both() -> None:
-    message = bilingual("[worker-0] {a}", "[worker-0] 一")
+    message = make_bilingual("[worker-0] {a}", "[worker-0] 一")
 
     stored = to_json(message)
 
     assert in_chinese(from_json(str(message), stored)) == "[worker-0] 一"
     assert from_json("edited", stored) == "edited"
-    assert in_chinese(from_json("x", to_json(bilingual("x", "很" * 100)))) == "x"
-    assert in_chinese(bilingual("only English", "")) == "only English"
+    assert in_chinese(from_json("x", to_json(make_bilingual("x", "很" * 100)))) == "x"
+    assert in_chinese(make_bilingual("only English", "")) == "only English"
 
 
 class Cloud:
@@ -221,7 +221,7 @@ class Cloud:
         self, job_id: str, since: datetime | None = None, language: EventLanguage = EventLanguage.ENGLISH
     ) -> list[JobEvent]:
         if since and self.refuses_times:
-            raise CloudRejected(verbatim("no such parameter"), operation=f"read the events of job {job_id}")
+            raise CloudRejected(make_verbatim("no such parameter"), operation=f"read the events of job {job_id}")
         if language is EventLanguage.ENGLISH:
             return self.listed
         return [replace(one, message="系统检测到您的作业疑似卡死", kind=EventKind.HANG) for one in self.listed]
@@ -230,7 +230,7 @@ class Cloud:
         return [JobTask(f"worker-{node}", "", f"{job_id}-{attempt}-{node}") for node in range(2)]
 
     def stages(self, job_id: str) -> list[JobStage]:
-        raise CloudRejected(verbatim("no such call"), operation=f"read the stages of job {job_id}")
+        raise CloudRejected(make_verbatim("no such call"), operation=f"read the stages of job {job_id}")
 
 
 @pytest.mark.parametrize("refuses_times", [True, False])

@@ -7,12 +7,12 @@ import yaml
 
 from aisbench_core.base.documents import parse
 from aisbench_core.base.errors import CloudRejected, ConfigError, SpecError
-from aisbench_core.base.messages import verbatim
+from aisbench_core.base.messages import make_verbatim
 from aisbench_core.config.credentials import Credentials, find_credentials
-from aisbench_core.config.job_secrets import JobSecrets, masked, masked_errors
+from aisbench_core.config.job_secrets import JobSecrets, mask_secrets, masked_errors
 from aisbench_core.config.profile_files import save_keys
 from aisbench_core.config.settings import Settings
-from aisbench_core.domain.preflight.offline import preflight
+from aisbench_core.domain.preflight.offline import check_offline
 from aisbench_core.interfaces.cli.options import read_spec
 from aisbench_core.model import RunSpec
 from aisbench_core.wiring import open_core
@@ -79,7 +79,7 @@ def test_keys_and_secrets_stand_beside_each_other(settings: Settings, monkeypatc
 def test_a_secret_without_a_value_is_an_error_that_names_both_places(settings: Settings, tmp_path: Path) -> None:
     spec = changed(good_spec(code_folder(tmp_path)), secrets=["HF_TOKEN"])
 
-    finding = only(preflight(spec, profile(), WORKLOADS, secrets=JobSecrets(settings)), "secrets.value")
+    finding = only(check_offline(spec, profile(), WORKLOADS, secrets=JobSecrets(settings)), "secrets.value")
 
     assert "AISBENCH_SECRET_HF_TOKEN" in finding.message
     assert "data/credentials.yaml" in finding.message
@@ -93,7 +93,7 @@ def test_a_value_written_in_the_place_of_a_name_is_not_repeated(tmp_path: Path) 
 
     assert token not in finding.message + finding.hint
     with pytest.raises(SpecError) as caught:
-        parse(RunSpec, {"workload": "w", "secrets": {"HF_TOKEN": token}}, verbatim("the spec"))
+        parse(RunSpec, {"workload": "w", "secrets": {"HF_TOKEN": token}}, make_verbatim("the spec"))
     assert token not in str(caught.value)
 
 
@@ -114,15 +114,15 @@ def test_names_are_typed_with_commas_between_them(settings: Settings) -> None:
     ],
 )
 def test_a_value_is_masked_however_it_is_quoted_or_cut_off(text: str) -> None:
-    assert masked(text, [VALUE]).startswith("refused: ")
-    assert "Tr0u" not in masked(text, [VALUE])
-    assert "***" in masked(text, [VALUE])
+    assert mask_secrets(text, [VALUE]).startswith("refused: ")
+    assert "Tr0u" not in mask_secrets(text, [VALUE])
+    assert "***" in mask_secrets(text, [VALUE])
 
 
 def test_an_error_keeps_its_kind_and_loses_the_value() -> None:
     with pytest.raises(CloudRejected) as caught, masked_errors([VALUE]):
         raise CloudRejected(
-            verbatim(f"no: {VALUE}"), operation="create", code="ModelArts.1", hint=verbatim(f"not {VALUE}")
+            make_verbatim(f"no: {VALUE}"), operation="create", code="ModelArts.1", hint=make_verbatim(f"not {VALUE}")
         )
 
     assert str(caught.value) == "create: no: *** [ModelArts.1] (not ***)"

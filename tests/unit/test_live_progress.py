@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from aisbench_core.domain.results.progress import ProgressPoint, read_progress, seconds_in, target_message
 from aisbench_core.model import Event, Level, ParameterSearch, Range
 from aisbench_core.running.series.early_stop import FEWEST_TRIALS, slower_than_most
-from aisbench_core.running.series.search_plans import combinations, limits
+from aisbench_core.running.series.search_plans import count_combinations, list_limits
 from tests.records import T0
 
 
@@ -109,11 +109,11 @@ def test_the_limits_of_a_space_have_every_end_and_every_listed_value() -> None:
         space={"batch": Range(low=16, high=64, integer=True), "rate": Range(low=0.1, high=0.5), "kind": ("a", "b", "c")}
     ).space
 
-    checked = limits(space)
+    checked = list_limits(space)
 
     assert {choice["batch"] for choice in checked} == {16, 64}
     assert {choice["rate"] for choice in checked} == {0.1, 0.5}
     assert {choice["kind"] for choice in checked} == {"a", "b", "c"}
     assert {"batch": 64, "rate": 0.5, "kind": "c"} in checked
-    assert combinations(space) is None
-    assert combinations({name: space[name] for name in ("batch", "kind")}) == 49 * 3
+    assert count_combinations(space) is None
+    assert count_combinations({name: space[name] for name in ("batch", "kind")}) == 49 * 3

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aisbench_core.domain.logs.additions import added
+from aisbench_core.domain.logs.additions import read_added
 from aisbench_core.domain.logs.moments import LogTimeError, moment_of
 
 LATEST = datetime(2026, 1, 2, 12, 30, 5)  # noqa: DTZ001  # as lines write it
@@ -22,11 +22,11 @@ def test_every_line_is_read_once_wherever_the_file_ended_in_between(tmp_path: Pa
     texts: list[str] = []
     for end in [*ends, len(content)]:
         log.write_bytes(content[:end])
-        new = added({0: log}, positions)
+        new = read_added({0: log}, positions)
         texts += [line.text for line in new.lines]
         positions = dict(new.positions)
 
-    rest = added({0: log}, positions, ended=True)
+    rest = read_added({0: log}, positions, ended=True)
 
     assert texts == ["一 one", "二 two", "三 three"]
     assert [line.text for line in rest.lines] == ["no end"]
@@ -35,10 +35,10 @@ def test_every_line_is_read_once_wherever_the_file_ended_in_between(tmp_path: Pa
 def test_a_log_that_was_begun_anew_is_read_from_its_beginning(tmp_path: Path) -> None:
     log = tmp_path / "worker-0.log"
     log.write_text("first attempt\nof the job\n")
-    positions = added({0: log}, {}).positions
+    positions = read_added({0: log}, {}).positions
     log.write_text("second\n")
 
-    again = added({0: log}, positions)
+    again = read_added({0: log}, positions)
 
     assert [line.text for line in again.lines] == ["second"]
 
@@ -48,7 +48,7 @@ def test_new_lines_of_several_nodes_are_in_the_order_of_their_times(tmp_path: Pa
     logs[0].write_text("2026-01-01 00:00:01 a\n  more of a\n2026-01-01 00:00:03 c\n")
     logs[1].write_text("2026-01-01 00:00:02 b\n")
 
-    assert [line.text[-1] for line in added(logs, {}).lines] == ["a", "a", "b", "c"]
+    assert [line.text[-1] for line in read_added(logs, {}).lines] == ["a", "a", "b", "c"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from aisbench_core.base.errors import RunNotFound
 from aisbench_core.base.messages import Message
-from aisbench_core.domain.logs.archive import archive, parts
+from aisbench_core.domain.logs.archive import iterate_archive, iterate_parts
 from aisbench_core.interfaces.web.log_downloads import LogDownloadMiddleware
 
 RUN = "r20260101-000000-abcdef"
@@ -90,7 +90,7 @@ def test_nothing_else_is_sent(logs: dict[int, Path], path: str, status: int) -> 
 
 
 def test_a_log_that_changes_while_it_is_archived_leaves_a_whole_archive(logs: dict[int, Path]) -> None:
-    content = archive(logs, "run")
+    content = iterate_archive(logs, "run")
     first = next(content)
     logs[0].write_bytes(b"begun anew\n")
     logs[2].unlink()
@@ -107,8 +107,8 @@ def test_a_download_takes_little_memory(tmp_path: Path) -> None:
         file.truncate(300 * 1024**2)
     tracemalloc.start()
 
-    sent = sum(len(part) for part in parts(log, log.stat().st_size))
-    packed = sum(len(part) for part in archive({0: log}, "run"))
+    sent = sum(len(part) for part in iterate_parts(log, log.stat().st_size))
+    packed = sum(len(part) for part in iterate_archive({0: log}, "run"))
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 

@@ -35,11 +35,11 @@ def endless(tmp_path: Path) -> dict[int, Path]:
 def test_a_line_without_an_end_is_shown_and_searched_in_bounded_memory(endless: dict[int, Path]) -> None:
     hits: list[NodeHits] = []
 
-    assert memory_of(lambda: views.last(endless, 300, LineFilter())) < MOST_BYTES
-    assert memory_of(lambda: views.around(endless, {0: 50 * 1024**2}, 300, LineFilter())) < MOST_BYTES
+    assert memory_of(lambda: views.view_last(endless, 300, LineFilter())) < MOST_BYTES
+    assert memory_of(lambda: views.view_around(endless, {0: 50 * 1024**2}, 300, LineFilter())) < MOST_BYTES
     assert memory_of(lambda: hits.extend(search(endless, LogPattern("needle"), LineFilter()))) < MOST_BYTES
     assert hits[-1].count == 1
-    assert views.last(endless, 1, LineFilter()).lines[-1].text.endswith("needle")
+    assert views.view_last(endless, 1, LineFilter()).lines[-1].text.endswith("needle")
 
 
 def test_ten_gigabytes_are_shown_in_bounded_memory(tmp_path: Path) -> None:
@@ -48,5 +48,5 @@ def test_ten_gigabytes_are_shown_in_bounded_memory(tmp_path: Path) -> None:
         file.seek(10 * 1024**3)
         file.write(b"\nlast line\n")
 
-    assert memory_of(lambda: views.last({0: log}, 300, LineFilter())) < MOST_BYTES
-    assert views.last({0: log}, 1, LineFilter()).lines[0].text == "last line"
+    assert memory_of(lambda: views.view_last({0: log}, 300, LineFilter())) < MOST_BYTES
+    assert views.view_last({0: log}, 1, LineFilter()).lines[0].text == "last line"

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aisbench_core.domain.logs import reading
-from aisbench_core.domain.logs.lines import LogLevel, decoded, line_of, rank_of, text_of
-from aisbench_core.domain.logs.reading import ReadBudget, backward, forward, line_start, safe_cut
+from aisbench_core.domain.logs.lines import LogLevel, decode_line, line_of, rank_of, text_of
+from aisbench_core.domain.logs.reading import ReadBudget, line_start, read_backward, read_forward, safe_cut
 
 ON_EVERY_FILE = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -46,7 +46,7 @@ def test_lines_are_the_same_wherever_blocks_end_and_in_both_directions(
     with pytest.MonkeyPatch.context() as monkeypatch:
         small_blocks(monkeypatch, size)
 
-        ahead, back = list(forward(log, 0)), list(backward(log))
+        ahead, back = list(read_forward(log, 0)), list(read_backward(log))
 
     assert [raw for _, raw in ahead] == content.splitlines(keepends=True)
     assert ahead == back[::-1]
@@ -63,8 +63,8 @@ def test_no_character_of_an_endless_line_is_split(log: Path, word: str, encoding
         monkeypatch.setattr(reading, "PIECE_BYTES", 1024)
         monkeypatch.setattr(reading, "_CUT_WINDOW", 256)
 
-        ahead = "".join(text_of(raw) for _, raw in forward(log, 0))
-        back = "".join([text_of(raw) for _, raw in backward(log)][::-1])
+        ahead = "".join(text_of(raw) for _, raw in read_forward(log, 0))
+        back = "".join([text_of(raw) for _, raw in read_backward(log)][::-1])
 
     assert ahead == text
     assert back == text
@@ -79,8 +79,8 @@ def test_no_colour_of_an_endless_line_is_split(log: Path, before: int) -> None:
         monkeypatch.setattr(reading, "PIECE_BYTES", 1024)
         monkeypatch.setattr(reading, "_CUT_WINDOW", 256)
 
-        ahead = "".join(text_of(raw) for _, raw in forward(log, 0))
-        back = "".join([text_of(raw) for _, raw in backward(log)][::-1])
+        ahead = "".join(text_of(raw) for _, raw in read_forward(log, 0))
+        back = "".join([text_of(raw) for _, raw in read_backward(log)][::-1])
 
     assert ahead == ("x" * before + "red") * 60
     assert back == ahead
@@ -94,13 +94,13 @@ def test_a_cut_is_within_its_bounds_whatever_the_bytes() -> None:
 def test_what_a_budget_does_not_allow_is_not_read(log: Path) -> None:
     log.write_bytes(b"line\n" * 100_000)
 
-    assert len(list(backward(log, None, ReadBudget(20_000)))) < 4_000
-    assert len(list(forward(log, 0, ReadBudget(20_000)))) < 4_000
+    assert len(list(read_backward(log, None, ReadBudget(20_000)))) < 4_000
+    assert len(list(read_forward(log, 0, ReadBudget(20_000)))) < 4_000
 
 
 def test_a_log_that_shrinks_or_vanishes_while_it_is_read_ends(log: Path) -> None:
     log.write_bytes(b"line\n" * 100_000)
-    back, ahead = backward(log), forward(log, 0)
+    back, ahead = read_backward(log), read_forward(log, 0)
     assert next(back)[1] == b"line\n"
     assert next(ahead)[1] == b"line\n"
 
@@ -124,7 +124,7 @@ def test_lines_are_shown_without_colours_and_with_visible_control_characters() -
     assert text_of("safe\u202ecod.exe\u2066".encode()) == "safe\ufffdcod.exe\ufffd"
     assert text_of("训练失败".encode("gbk")) == "训练失败"
     assert text_of(b"\xff\xff") == "\ufffd\ufffd"
-    assert decoded("精度".encode()) == "精度"
+    assert decode_line("精度".encode()) == "精度"
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_the_last_lines_of_all_nodes_are_those_of_the_latest_times(
         logs[node].write_text("".join(f"{at(second)} n{node}\n" for second in seconds))
     expected = sorted((second, node) for node, seconds in enumerate(nodes) for second in seconds)
 
-    view = views.last(logs, count, ALL)
+    view = views.view_last(logs, count, ALL)
 
     assert [(line.at, line.node) for line in view.lines] == [
         (START + timedelta(seconds=second), node) for second, node in expected[-count:]
@@ -58,7 +58,7 @@ def test_lines_without_a_time_stay_behind_the_one_before_them(tmp_path: Path) ->
         n1=f"{at(2)} c\n{at(3)} d\n",
     )
 
-    lines = texts(views.last(logs, 100, ALL))
+    lines = texts(views.view_last(logs, 100, ALL))
 
     assert lines == [
         *("0:00:00:01.000 a", "0:Traceback (most recent call last):", "0:  File x", "0:ValueError: y"),
@@ -69,7 +69,7 @@ def test_lines_without_a_time_stay_behind_the_one_before_them(tmp_path: Path) ->
 def test_nodes_follow_each_other_when_one_of_them_has_no_times(tmp_path: Path) -> None:
     logs = write(tmp_path, n0=f"{at(9)} a\n{at(10)} b\n", n1="c\nd\n")
 
-    view = views.last(logs, 2, ALL)
+    view = views.view_last(logs, 2, ALL)
 
     assert not view.by_time
     assert view.older
@@ -79,15 +79,15 @@ def test_nodes_follow_each_other_when_one_of_them_has_no_times(tmp_path: Path) -
 def test_a_clock_that_is_set_back_does_not_change_the_order_of_a_log(tmp_path: Path) -> None:
     logs = write(tmp_path, n0=f"{at(5)} a\n{at(3)} b\n{at(6)} c\n", n1=f"{at(4)} d\n")
 
-    assert [line[0] + line[-1] for line in texts(views.last(logs, 9, ALL)) if line[0] == "0"] == ["0a", "0b", "0c"]
+    assert [line[0] + line[-1] for line in texts(views.view_last(logs, 9, ALL)) if line[0] == "0"] == ["0a", "0b", "0c"]
 
 
 def test_filters_show_what_they_name_with_the_frames_of_errors(tmp_path: Path) -> None:
     error = "Traceback (most recent call last):\n  File x\nValueError: y\n"
     logs = write(tmp_path, n0=f"[ModelArts Service Log][init] x\nINFO a\n{error}WARNING z\n")
 
-    errors = views.last(logs, 9, LineFilter(LogLevel.ERROR))
-    own = views.last(logs, 9, LineFilter(LogLevel.NONE, system=False))
+    errors = views.view_last(logs, 9, LineFilter(LogLevel.ERROR))
+    own = views.view_last(logs, 9, LineFilter(LogLevel.NONE, system=False))
 
     assert [line.text for line in errors.lines] == ["Traceback (most recent call last):", "  File x", "ValueError: y"]
     assert own.lines[0].text == "INFO a"
@@ -97,7 +97,7 @@ def test_filters_show_what_they_name_with_the_frames_of_errors(tmp_path: Path) -
 def test_a_filter_reads_no_more_than_its_budget_and_says_so(tmp_path: Path) -> None:
     logs = write(tmp_path, n0="ERROR long ago\n" + "INFO x\n" * 2_000_000)
 
-    view = views.last(logs, 100, LineFilter(LogLevel.ERROR))
+    view = views.view_last(logs, 100, LineFilter(LogLevel.ERROR))
 
     assert view.lines == ()
     assert not view.is_complete
@@ -110,7 +110,7 @@ def test_a_time_is_found_in_every_node(tmp_path: Path) -> None:
     logs[2].write_text("no times here\n")
 
     offsets = views.offsets_at(logs, START + timedelta(seconds=12_345))
-    view = views.around({node: logs[node] for node in offsets}, offsets, 4, ALL)
+    view = views.view_around({node: logs[node] for node in offsets}, offsets, 4, ALL)
 
     assert set(offsets) == {0, 1}
     assert [line.at for line in view.lines if line.at] == [
@@ -125,7 +125,7 @@ def test_a_time_is_found_in_every_node(tmp_path: Path) -> None:
 def test_lines_around_an_offset_begin_with_whole_lines(tmp_path: Path) -> None:
     logs = write(tmp_path, n0="".join(f"line {number}\n" for number in range(1000)))
 
-    view = views.around(logs, {0: 3456}, 10, ALL)
+    view = views.view_around(logs, {0: 3456}, 10, ALL)
 
     assert len(view.lines) == 10
     assert view.lines[5].offset <= 3456 < view.lines[6].offset
@@ -152,12 +152,12 @@ def test_what_a_view_reads_does_not_grow_with_the_log(
         log.write(("\n" + f"{at(9)} " + "y" * 100).encode() * 2000)
 
     if ask == "last":
-        view = views.last({0: file}, 300, ALL)
+        view = views.view_last({0: file}, 300, ALL)
     elif ask == "time":
         offsets = views.offsets_at({0: file}, START + timedelta(seconds=9))
-        view = views.around({0: file}, offsets, 300, ALL)
+        view = views.view_around({0: file}, offsets, 300, ALL)
     else:
-        view = views.around({0: file}, {0: 10 * 1024**3 + 5000}, 300, ALL)
+        view = views.view_around({0: file}, {0: 10 * 1024**3 + 5000}, 300, ALL)
 
     assert view.lines
     assert sum(read) < 16 * 1024**2

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.base.errors import CloudNotFound
-from aisbench_core.base.messages import verbatim
+from aisbench_core.base.messages import make_verbatim
 from aisbench_core.cloud.ports import ObjectStat
 from aisbench_core.running import logs
 from aisbench_core.store.run_folders.run_paths import RunFolder
@@ -48,7 +48,7 @@ def test_only_what_was_added_is_fetched(folder: RunFolder) -> None:
 
     assert store.reads == [(PATHS[0], 0), (PATHS[1], 0), (PATHS[0], 7)]
     assert folder.log(0).read_bytes() == b"step 1\nstep 2\n"
-    assert logs.nodes(folder) == [0, 1]
+    assert logs.list_nodes(folder) == [0, 1]
 
 
 VALUE = 'tök3n-with"quotes'
@@ -92,8 +92,8 @@ def test_a_secret_value_is_masked_in_a_log_too_large_for_memory(folder: RunFolde
 def test_a_log_that_is_not_there_yet_is_no_file(folder: RunFolder) -> None:
     logs.fetch(MemoryStore({}), PATHS, DIRECTORY, folder)
 
-    assert logs.nodes(folder) == []
-    assert logs.tail(folder.log(0), 10) == ""
+    assert logs.list_nodes(folder) == []
+    assert logs.read_tail(folder.log(0), 10) == ""
     assert logs.read(folder.log(0), 0) == ("", 0)
 
 
@@ -112,7 +112,7 @@ def test_a_log_that_shrank_was_begun_anew(folder: RunFolder) -> None:
 def test_a_log_that_vanishes_between_the_list_and_the_read_keeps_what_is_here(folder: RunFolder) -> None:
     class Vanishing(MemoryStore):
         def read(self, path: str, start: int = 0) -> bytes:
-            raise CloudNotFound(verbatim(f"{path} from {start}"), operation="read")
+            raise CloudNotFound(make_verbatim(f"{path} from {start}"), operation="read")
 
     logs.fetch(MemoryStore({PATHS[0]: b"step 1\n"}), PATHS, DIRECTORY, folder)
 
@@ -175,22 +175,22 @@ def test_bytes_that_are_no_text_are_shown_as_such_and_do_not_stop_the_reader(log
 def test_the_tail_is_the_last_lines(log: Path) -> None:
     log.write_text("".join(f"line {number}\n" for number in range(1000)), "utf-8")
 
-    assert logs.tail(log, 2) == "line 998\nline 999\n"
-    assert logs.tail(log, 0) == ""
-    assert logs.tail(log, 5000).startswith("line 0\n")
+    assert logs.read_tail(log, 2) == "line 998\nline 999\n"
+    assert logs.read_tail(log, 0) == ""
+    assert logs.read_tail(log, 5000).startswith("line 0\n")
 
 
 def test_the_tail_of_a_line_that_is_being_written_shows_its_beginning(log: Path) -> None:
     log.write_bytes("line 1\n半".encode()[:-1])
 
-    assert logs.tail(log, 2) == "line 1\n"
+    assert logs.read_tail(log, 2) == "line 1\n"
 
 
 @pytest.mark.parametrize("shift", range(4))
 def test_the_tail_begins_with_a_whole_character_even_in_one_endless_line(log: Path, shift: int) -> None:
     log.write_bytes(b"x" * shift + "精".encode() * logs.TAIL_BYTES)
 
-    shown = logs.tail(log, 1)
+    shown = logs.read_tail(log, 1)
 
     assert set(shown) == {"精"}
     assert len(shown.encode()) <= logs.TAIL_BYTES

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aisbench_core.base.errors import AisbenchError, CloudRejected, SpecError
-from aisbench_core.base.messages import Message, from_json, in_chinese, joined, plural, to_json, verbatim
-from aisbench_core.base.messages.message import CATALOGUE, entries
+from aisbench_core.base.messages import Message, from_json, in_chinese, join_parts, make_verbatim, plural, to_json
+from aisbench_core.base.messages.message import CATALOGUE, load_entries
 from tests.source_tree import nodes_of, product
 
 TRY_AGAIN = Message("try again")
@@ -48,7 +48,7 @@ def test_every_sentence_of_the_product_has_a_chinese_one() -> None:
     missing = [
         f"{where}: {template}"
         for where, template in templates()
-        if ("", template) not in entries() and _words(template)
+        if ("", template) not in load_entries() and _words(template)
     ]
 
     assert missing == []
@@ -63,7 +63,7 @@ def _words(template: str) -> str:
 def test_a_chinese_sentence_has_the_values_of_its_english_one() -> None:
     different = [
         english
-        for (context, english), chinese in entries().items()
+        for (context, english), chinese in load_entries().items()
         if not context and values_of(english) != values_of(chinese)
     ]
 
@@ -93,13 +93,13 @@ def test_a_message_is_said_in_chinese_with_its_values_as_they_are() -> None:
 @given(anything)
 def test_what_others_say_is_the_same_in_every_language(text: str) -> None:
     assert in_chinese(text) == text
-    assert in_chinese(verbatim(text)) == text
+    assert in_chinese(make_verbatim(text)) == text
     assert in_chinese(Message("{message} ({hint})", message=text, hint=text)) == f"{text}（{text}）"
 
 
 @given(anything, st.one_of(st.integers(), st.floats(allow_nan=False), st.none(), st.booleans()))
 def test_a_stored_message_comes_back_with_its_values(text: str, number: float | None) -> None:
-    said = joined("; ", [Message("{a}: {b}", a=text, b=number), TRY_AGAIN, text])
+    said = join_parts("; ", [Message("{a}: {b}", a=text, b=number), TRY_AGAIN, text])
 
     again = from_json(str(said), to_json(said))
 
@@ -123,7 +123,7 @@ def test_data_that_does_not_fit_its_sentence_is_ignored(data: str) -> None:
 
 
 def test_a_message_survives_copies_between_threads_and_processes() -> None:
-    said = joined(", ", [TRY_AGAIN, plural(2, "{number} run of {who}", "{number} runs of {who}", who="ann")])
+    said = join_parts(", ", [TRY_AGAIN, plural(2, "{number} run of {who}", "{number} runs of {who}", who="ann")])
 
     for again in (copy.deepcopy(said), pickle.loads(pickle.dumps(said)), copy.copy(said)):  # noqa: S301  # our own
         assert to_json(again) == to_json(said)
@@ -131,7 +131,7 @@ def test_a_message_survives_copies_between_threads_and_processes() -> None:
 
 
 def test_values_can_be_masked_without_losing_the_sentence() -> None:
-    said = Message("{message} ({hint})", message="key s3cret refused", hint=joined(" ", [TRY_AGAIN, "s3cret"]))
+    said = Message("{message} ({hint})", message="key s3cret refused", hint=join_parts(" ", [TRY_AGAIN, "s3cret"]))
 
     masked = said.with_texts(lambda text: text.replace("s3cret", "***"))
 
@@ -148,7 +148,7 @@ def test_an_error_is_one_sentence_with_its_hint() -> None:
 
 def test_an_error_of_the_cloud_keeps_the_words_of_the_cloud() -> None:
     error = CloudRejected(
-        verbatim("all"), operation="create job", status=400, code="X.1", request_id="r1", hint=Message("try again")
+        make_verbatim("all"), operation="create job", status=400, code="X.1", request_id="r1", hint=Message("try again")
     )
 
     assert str(error) == "create job: all [HTTP 400, X.1, request r1] (try again)"
@@ -156,5 +156,5 @@ def test_an_error_of_the_cloud_keeps_the_words_of_the_cloud() -> None:
 
 
 def test_errors_without_a_message_of_ours_say_what_they_were_given() -> None:
-    assert str(AisbenchError(verbatim("all"))) == in_chinese(AisbenchError(verbatim("all")).sentence) == "all"
-    assert str(SpecError(verbatim("spec"), [])) == "spec: "
+    assert str(AisbenchError(make_verbatim("all"))) == in_chinese(AisbenchError(make_verbatim("all")).sentence) == "all"
+    assert str(SpecError(make_verbatim("spec"), [])) == "spec: "

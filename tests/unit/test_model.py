@@ -200,13 +200,13 @@ def test_every_output_gets_a_directory_that_no_other_run_uses() -> None:
     spec = RunSpec.model_validate({"workload": "w", "outputs": channels})
     one, other = (replace(a.run("r-1", spec), job_name=name) for name in ("job-1", "job-2"))
 
-    paths = [channel.path for channel in run_paths.outputs(one, PROFILE)]
+    paths = [channel.path for channel in run_paths.list_outputs(one, PROFILE)]
 
     assert paths == [
         "/bench/aisbench/output/job-1/", "/bench/aisbench/output/job-1/other/", "/bench/mine/job-1/mine/"
     ]  # fmt: skip
     assert run_paths.output_path(one, PROFILE) == paths[0]
-    assert not set(paths) & {channel.path for channel in run_paths.outputs(other, PROFILE)}
+    assert not set(paths) & {channel.path for channel in run_paths.list_outputs(other, PROFILE)}
 
 
 def test_code_lies_where_its_hash_says_under_its_own_directory_name() -> None:

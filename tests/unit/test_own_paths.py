@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from aisbench_core.base.errors import SpecError
 from aisbench_core.config.settings import Profile
 from aisbench_core.model import Channel, RunPart
-from aisbench_core.running.cleaning.own_paths import overlap, own_directories, own_directory
+from aisbench_core.running.cleaning.own_paths import has_overlap, own_directories, own_directory
 from aisbench_core.store.run_folders import run_paths
 from tests import records as a
 
@@ -66,7 +66,7 @@ def test_no_object_of_another_run_is_below_a_runs_directory(one: str, other: str
 
     if one != other:
         theirs = [
-            *(output.path for output in run_paths.outputs(neighbour, PROFILE)),
+            *(output.path for output in run_paths.list_outputs(neighbour, PROFILE)),
             run_paths.log_path(neighbour, PROFILE),
         ]
         assert not [path for path in theirs for mine in own if f"{path}file".startswith(mine)]
@@ -90,6 +90,6 @@ def test_outputs_with_paths_of_their_own_are_found_and_those_inside_others_are_n
 
 
 def test_a_log_directory_among_the_outputs_is_noticed() -> None:
-    assert overlap(["/bench/out/x/"], ["/bench/out/x/"])
-    assert overlap(["/bench/out/"], ["/bench/out/x/"])
-    assert not overlap(["/bench/out/x-1/"], ["/bench/out/x-10/"])
+    assert has_overlap(["/bench/out/x/"], ["/bench/out/x/"])
+    assert has_overlap(["/bench/out/"], ["/bench/out/x/"])
+    assert not has_overlap(["/bench/out/x-1/"], ["/bench/out/x-10/"])

@@ -56,14 +56,14 @@ class Node:
     def __init__(self, base: Path, spec: RunSpec, own: str | None = None) -> None:
         self.base, self.spec = base, spec
         self.code = base / "job" / Path(spec.code_dir).name
-        self.script = self.code / pre_start.beside(spec, pre_start.SCRIPT)
+        self.script = self.code / pre_start.get_sibling_path(spec, pre_start.SCRIPT)
         self.script.parent.mkdir(parents=True)
         (self.script.parent / pre_start.FOLDER).mkdir()
-        for name in pre_start.packages(spec):
+        for name in pre_start.map_packages(spec):
             self.program(self.code / name)
-        self.script.write_text(pre_start.script(spec, with_own=own is not None), "utf-8", newline="")
+        self.script.write_text(pre_start.build_script(spec, with_own=own is not None), "utf-8", newline="")
         if own is not None:
-            (self.code / pre_start.beside(spec, pre_start.OWN)).write_text(own, "utf-8")
+            (self.code / pre_start.get_sibling_path(spec, pre_start.OWN)).write_text(own, "utf-8")
         (base / "bin").mkdir()
         self.program(base / "bin" / "python")
         self.program(base / "bin" / "id", "echo 0\n", quiet=True)
@@ -280,7 +280,7 @@ def test_a_script_is_written_only_where_the_spec_asks_for_something_in_it(
 )
 def test_shellcheck_has_nothing_to_say(answers: dict[str, Any], boot_file: str, with_own: bool, place: Path) -> None:
     file = place / "ma-pre-start.sh"
-    file.write_text(pre_start.script(spec_of(**answers, boot_file=boot_file), with_own=with_own), "utf-8")
+    file.write_text(pre_start.build_script(spec_of(**answers, boot_file=boot_file), with_own=with_own), "utf-8")
 
     said = subprocess.run([SHELLCHECK, "--norc", file], capture_output=True, text=True, check=False)
 

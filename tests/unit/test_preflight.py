@@ -9,7 +9,7 @@ import pytest
 
 from aisbench_core.config.settings import HOME
 from aisbench_core.domain.preflight import online
-from aisbench_core.domain.preflight.offline import RULES, preflight
+from aisbench_core.domain.preflight.offline import RULES, check_offline
 from aisbench_core.domain.preflight.rule import PreflightRule, Source
 from aisbench_core.domain.preflight.rules.names import LONGEST_NAME
 from aisbench_core.model import Level, RunSpec
@@ -319,7 +319,7 @@ def test_errors_come_first(resnet: RunSpec) -> None:
 
 
 def test_a_spec_of_which_nothing_is_known_is_looked_at_all_the_same() -> None:
-    findings = preflight(RunSpec(workload="x y", name="ok", node_count=2), profile(), WORKLOADS)
+    findings = check_offline(RunSpec(workload="x y", name="ok", node_count=2), profile(), WORKLOADS)
 
     assert {finding.rule for finding in findings} == {"workload.unknown", "resource.missing"}
 
@@ -379,7 +379,7 @@ def test_an_image_for_other_processors_is_told_by_its_name(tmp_path: Path, image
     spec = changed(good_spec(code_folder(tmp_path)), image_url=image, command="python train.py", boot_file="")
     arm = replace(FLAVORS[1], architecture="aarch64")
 
-    findings = preflight(spec, profile(), WORKLOADS, (arm,))
+    findings = check_offline(spec, profile(), WORKLOADS, (arm,))
 
     assert [finding.field for finding in findings if finding.rule == "image.architecture"] == ["image_url"] * is_wrong
     assert "image.architecture" not in {finding.rule for finding in found(spec)}, "the region does not say"

@@ -6,7 +6,7 @@ import pytest
 
 from aisbench_core.config.settings import HOME
 from aisbench_core.domain.authoring.workloads import Workloads
-from aisbench_core.domain.preflight.offline import estimate, preflight
+from aisbench_core.domain.preflight.offline import check_offline, estimate_cost
 from aisbench_core.model import Api, Level, RunSpec
 from tests.unit.good_specs import WORKLOADS, changed, code_folder, found, good_spec, only, profile
 
@@ -121,14 +121,14 @@ def test_two_nodes_of_two_processes_are_fine_without_ascend(resnet: RunSpec) -> 
     spec = changed(resnet, flavor="sandbox.cpu.2cards", cards_per_node=2, node_count=2)
 
     assert found(spec) == []
-    assert preflight(spec, profile(), WORKLOADS) == []
+    assert check_offline(spec, profile(), WORKLOADS) == []
 
 
 def test_ascend_is_recognised_while_flavors_are_unknown(resnet: RunSpec) -> None:
     for flavor in ("modelarts.kat1.4xlarge", "modelarts.bm.snt9.xlarge.4", "not.known"):
         spec = changed(resnet, flavor=flavor, cards_per_node=4, node_count=2)
 
-        assert only(preflight(spec, profile(), WORKLOADS), "nodes.cards").field == "cards_per_node"
+        assert only(check_offline(spec, profile(), WORKLOADS), "nodes.cards").field == "cards_per_node"
 
 
 def test_a_custom_image_brings_its_own_engine_and_processes(resnet: RunSpec) -> None:
@@ -145,7 +145,7 @@ def test_a_run_without_its_optional_data_says_that_its_result_is_synthetic(tmp_p
     (tmp_path / "w" / "workload.yaml").write_text(manifest, "utf-8")
     spec = RunSpec(workload="w", flavor="sandbox.cpu.2cards")
 
-    findings = preflight(spec, profile(), Workloads(tmp_path))
+    findings = check_offline(spec, profile(), Workloads(tmp_path))
 
     assert [(finding.rule, finding.level) for finding in findings] == [("inputs.synthetic", Level.INFO)]
 
@@ -153,7 +153,7 @@ def test_a_run_without_its_optional_data_says_that_its_result_is_synthetic(tmp_p
 def test_an_estimate_is_price_times_nodes_times_hours(resnet: RunSpec) -> None:
     priced = profile(flavor="modelarts.kat1.8xlarge", price_per_node_hour={"modelarts.kat1.8xlarge": 80.5})
 
-    assert estimate(changed(resnet, node_count=2), priced, 1.5) == 241.5
-    assert estimate(changed(resnet, flavor="", node_count=2), priced, 1.5) == 241.5
-    assert estimate(changed(resnet, flavor="other"), priced, 1.5) is None
-    assert estimate(changed(resnet, flavor="", pool_id="pool1"), priced, 1.5) is None
+    assert estimate_cost(changed(resnet, node_count=2), priced, 1.5) == 241.5
+    assert estimate_cost(changed(resnet, flavor="", node_count=2), priced, 1.5) == 241.5
+    assert estimate_cost(changed(resnet, flavor="other"), priced, 1.5) is None
+    assert estimate_cost(changed(resnet, flavor="", pool_id="pool1"), priced, 1.5) is None

@@ -12,10 +12,10 @@ from aisbench_core.store.run_folders.pieces import (
     Piece,
     PublishedFile,
     files_of,
+    iter_spans,
+    list_unchanged,
     shared_start,
-    spans,
     stale_objects,
-    unchanged,
 )
 
 MD5 = "0" * 32
@@ -25,9 +25,9 @@ LOG = "logs/worker-0.log"
 def grown(file: PublishedFile, size: int, same: int | None = None) -> PublishedFile:
     """The next version, of which the first `same` pieces (without a number: all that fit) hold the same as before."""
     inside = [piece for piece in file.pieces if piece.end <= size][:same]
-    stay = unchanged(inside, size)
+    stay = list_unchanged(inside, size)
     start = stay[-1].end if stay else 0
-    new = [Piece(file.version + 1, offset, length, MD5) for offset, length in spans(start, size)]
+    new = [Piece(file.version + 1, offset, length, MD5) for offset, length in iter_spans(start, size)]
     return PublishedFile(file.run_id, file.name, file.version + 1, (*stay, *new))
 
 

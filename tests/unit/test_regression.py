@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aisbench_core.warehouse.measures.changes import boundaries, metric_histories
+from aisbench_core.warehouse.measures.changes import find_boundaries, metric_histories
 from aisbench_core.warehouse.measures.regression import field_of, regression_verdict, with_outcomes
 from aisbench_core.warehouse.values.histories import (
     BaselineReason,
@@ -231,8 +231,8 @@ def test_changes_say_what_was_new_there_and_which_way_it_went() -> None:
 def test_a_boundary_is_the_first_run_of_a_version_and_not_its_return() -> None:
     found = runs([1.0, 1.0]) + runs([1.0], "r2", 2) + runs([1.0], "r1", 3)
 
-    assert [(each.run_id, each.value) for each in boundaries(found)] == [("r2-0", "r2")]
-    assert boundaries([]) == ()
+    assert [(each.run_id, each.value) for each in find_boundaries(found)] == [("r2-0", "r2")]
+    assert find_boundaries([]) == ()
 
 
 # --- many tests -------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ def test_a_flavor_has_as_many_cards_as_it_says(info: Any, attributes: Any, cards
         "attributes": attributes,
     }
 
-    assert replies.flavor(reply) == Flavor("f", "f", "Ascend", cards, 16, product)
+    assert replies.parse_flavor(reply) == Flavor("f", "f", "Ascend", cards, 16, product)
 
 
 @pytest.mark.parametrize(
@@ -95,12 +95,12 @@ def test_a_flavor_has_as_many_cards_as_it_says(info: Any, attributes: Any, cards
 def test_a_flavor_tells_its_architecture_by_one_name(told: str | None, architecture: str) -> None:
     reply = {"flavor_id": "f", "flavor_info": {"cpu": {"arch": told}}}
 
-    assert replies.flavor(reply).architecture == architecture
-    assert replies.flavor({"flavor_id": "f", "flavor_info": {"cpu": None}}).architecture == ""
+    assert replies.parse_flavor(reply).architecture == architecture
+    assert replies.parse_flavor({"flavor_id": "f", "flavor_info": {"cpu": None}}).architecture == ""
 
 
 def test_an_engine_may_lack_an_id() -> None:
-    assert replies.engines({"items": [{"engine_name": "PyTorch", "engine_version": "2.1"}]}) == [
+    assert replies.parse_engines({"items": [{"engine_name": "PyTorch", "engine_version": "2.1"}]}) == [
         Engine("", "PyTorch", "2.1")
     ]
 
@@ -117,7 +117,7 @@ def test_a_pool_tells_its_flavors_as_a_list_or_as_one(available: Any) -> None:
     more = ("b",) if isinstance(available, list) else ()
 
     free = 2 if isinstance(available, dict) else None
-    assert replies.pool(reply) == Pool("pool-0123", "ours", "Running", ("modelarts.bm.npu", *more), free, 2)
+    assert replies.parse_pool(reply) == Pool("pool-0123", "ours", "Running", ("modelarts.bm.npu", *more), free, 2)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_pool_tells_its_flavors_as_a_list_or_as_one(available: Any) -> None:
 def test_used_nodes_are_those_that_are_neither_free_nor_faulty(counts: Any, used: int | None) -> None:
     spec = {"type": "Dedicate", "resources": [{"flavor": "a", "count": 6}, {"flavor": "b", "count": 2}]}
 
-    pool = replies.pool({"metadata": {"name": "p"}, "spec": spec, "status": {"resources": counts}})
+    pool = replies.parse_pool({"metadata": {"name": "p"}, "spec": spec, "status": {"resources": counts}})
 
     assert (pool.total_nodes, pool.kind, pool.used_nodes) == (8, "Dedicate", used)
 
@@ -155,7 +155,7 @@ def test_a_queue_is_in_its_own_order_whatever_the_reply_says() -> None:
 
 
 def test_a_quota_may_not_say_what_is_used() -> None:
-    listed = replies.quotas(
+    listed = replies.parse_quotas(
         {"quotas": [{"resource": "job-num", "quota": 10}, {"resource": "a", "quota": 1, "used": 0}]}
     )
 
@@ -172,7 +172,7 @@ def test_pools_that_do_not_train_are_left_out() -> None:
 def test_a_minute_that_was_not_measured_is_no_sample() -> None:
     reply = {"metrics": [{"metric": "npuUtil", "value": [-1, 97.5, None, 0]}, {"metric": "memUsage", "value": None}]}
 
-    assert list(replies.samples(reply, "worker-3", NOW)) == [
+    assert list(replies.parse_samples(reply, "worker-3", NOW)) == [
         MetricSample(NOW + timedelta(minutes=1), 3, "npuUtil", 97.5),
         MetricSample(NOW + timedelta(minutes=3), 3, "npuUtil", 0.0),
     ]

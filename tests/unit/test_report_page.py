@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from aisbench_core.base.errors import RunNotFound, SpecError
 from aisbench_core.base.messages import label_in_chinese
 from aisbench_core.exchange.report import charts
-from aisbench_core.exchange.report.reports import TEMPLATES, Reports, environment
+from aisbench_core.exchange.report.reports import TEMPLATES, Reports, make_environment
 from aisbench_core.exchange.report.words import MAX_RUNS, WORDS, ReportLanguage
 from aisbench_core.model import stated_of
 from aisbench_core.warehouse import BoardQuery, CheckLevel, Validity, Warehouse
@@ -249,7 +249,7 @@ def test_every_word_is_in_both_languages() -> None:
 
 @given(st.text(), st.text())
 def test_every_value_is_escaped(text: str, attribute: str) -> None:
-    template = environment().from_string("<p{{ {'title': attribute}|xmlattr }}>{{ text }}</p>")
+    template = make_environment().from_string("<p{{ {'title': attribute}|xmlattr }}>{{ text }}</p>")
 
     made = template.render(text=text, attribute=attribute)
 
@@ -265,11 +265,14 @@ def test_charts_are_drawings_for_any_numbers(values: list[float | None], mean: f
     ]
     cards = [charts.Strip("run", (value,)) for value in values if value is not None]
 
-    drawings = [drawing for draw in (charts.bars(rows, "u"), charts.strips(cards, "u"), charts.groups(groups, "u"))
-                for drawing in draw]  # fmt: skip
+    drawings = [
+        *charts.draw_bars(rows, "u"),
+        *charts.draw_strips(cards, "u"),
+        *charts.draw_groups(groups, "u"),
+    ]
 
-    assert len(charts.bars(rows, "u")) == -(-len(rows) // charts.MAX_ROWS)
-    macros = environment().get_template("macros.html.jinja").make_module({"language": "en"})
+    assert len(charts.draw_bars(rows, "u")) == -(-len(rows) // charts.MAX_ROWS)
+    macros = make_environment().get_template("macros.html.jinja").make_module({"language": "en"})
     for drawing in drawings:
         svg = macros.svg(drawing, "title")  # type: ignore[attr-defined]  # a macro of the template
         ElementTree.fromstring(svg)  # noqa: S314 (our own drawing)

@@ -16,7 +16,7 @@ from aisbench_core.base.errors import ConfigError
 from aisbench_core.domain.statistics.difference import difference
 from aisbench_core.domain.statistics.sentences import Side, difference_sentence
 from aisbench_core.exchange.report import pdf
-from aisbench_core.exchange.report.cells import few, natural, ranges
+from aisbench_core.exchange.report.cells import format_ranges, join_few, make_natural_key
 from aisbench_core.exchange.report.reports import Reports
 from aisbench_core.exchange.report.words import ReportLanguage
 from aisbench_core.model import stated_of
@@ -279,16 +279,16 @@ def test_hostile_names_are_printed_as_they_read_and_load_nothing(warehouse: Ware
 
 
 def test_a_page_that_would_load_something_is_not_helped() -> None:
-    printed = pdf.printed('<html><body><img src="http://127.0.0.1:1/x.png" alt="no picture"/>text</body></html>')
+    printed = pdf.print_page('<html><body><img src="http://127.0.0.1:1/x.png" alt="no picture"/>text</body></html>')
 
     assert "text" in pages(printed)[0]
 
 
 def test_chinese_letters_that_no_font_has_are_an_error_that_names_them_and_a_font() -> None:
     # A private letter stands for what no font has: only Chinese ones matter, so that an emoji does not stop a report.
-    assert pages(pdf.printed("<html><body>fine \ue123</body></html>"))
+    assert pages(pdf.print_page("<html><body>fine \ue123</body></html>"))
     with pytest.raises(ConfigError, match=r"names: \u9ffe\u9ffd.*fonts-wqy-microhei"):
-        pdf.printed("<html><body>\u9ffe \u9ffd</body></html>")
+        pdf.print_page("<html><body>\u9ffe \u9ffd</body></html>")
 
 
 def test_a_ratio_has_no_negative_end_and_a_small_difference_is_none() -> None:
@@ -306,6 +306,11 @@ def test_a_ratio_has_no_negative_end_and_a_small_difference_is_none() -> None:
 
 
 def test_numbers_are_joined_to_ranges_and_sorted_as_numbers() -> None:
-    assert ranges([5, 1, 2, 3, 9, 8]) == "1–3, 5, 8–9"
-    assert sorted(["r1.10", "r1.9", "", "r10"], key=lambda name: natural([name])) == ["", "r1.9", "r1.10", "r10"]
-    assert few(["a", "b", "a", "c", "d"]) == "a; b; c; …"
+    assert format_ranges([5, 1, 2, 3, 9, 8]) == "1–3, 5, 8–9"
+    assert sorted(["r1.10", "r1.9", "", "r10"], key=lambda name: make_natural_key([name])) == [
+        "",
+        "r1.9",
+        "r1.10",
+        "r10",
+    ]
+    assert join_few(["a", "b", "a", "c", "d"]) == "a; b; c; …"

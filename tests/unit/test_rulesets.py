@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.base.errors import ConfigError, SpecError
-from aisbench_core.domain.rulesets.ruleset import DEFAULT, Consequence, Rulesets, shipped
+from aisbench_core.domain.rulesets.ruleset import DEFAULT, Consequence, Rulesets, get_shipped
 
 STANDARDS = ["gbt-45087-2024", "ieee-2937-2022", "t-cesa-1169-2021"]
 HEAD = "id: lab\nextends: aisbench/1\ntitle: Lab\nedition: '1'\nsource: here\n"
@@ -22,17 +22,17 @@ def write(folder: Path, text: str, name: str = "lab.yaml") -> None:
 
 def test_the_product_s_own_ruleset_comes_first_and_the_standards_are_shipped(own: Rulesets) -> None:
     assert own.ids() == [DEFAULT, *STANDARDS]
-    assert own.get(DEFAULT) == shipped()
+    assert own.get(DEFAULT) == get_shipped()
 
 
 @pytest.mark.parametrize("ruleset_id", STANDARDS)
 def test_what_a_standard_is_taken_to_say_is_marked_as_inferred(ruleset_id: str) -> None:
-    assert [rule_id for rule_id, rule in shipped(ruleset_id).rules.items() if not rule.inferred] == []
+    assert [rule_id for rule_id, rule in get_shipped(ruleset_id).rules.items() if not rule.inferred] == []
 
 
 @pytest.mark.parametrize("ruleset_id", [DEFAULT, *STANDARDS])
 def test_every_rule_has_its_words_in_both_languages_and_a_source(ruleset_id: str) -> None:
-    ruleset = shipped(ruleset_id)
+    ruleset = get_shipped(ruleset_id)
 
     wordless = [name for name, rule in ruleset.rules.items() if not (rule.title_zh and rule.fix_zh and rule.source)]
     assert wordless == []
@@ -64,16 +64,16 @@ def test_a_lab_s_own_ruleset_says_only_what_differs(own: Rulesets, tmp_path: Pat
     assert own.ids() == [DEFAULT, *STANDARDS[:2], "lab", STANDARDS[2]]
     assert lab.run.V05 is not None
     assert (lab.run.V05.share, lab.run.V05.closed, lab.run.V05.open) == (0.9, Consequence.FAIL, Consequence.WARN)
-    assert lab.run.V01 == shipped().run.V01
+    assert lab.run.V01 == get_shipped().run.V01
 
 
 def test_a_whole_copy_is_a_ruleset_of_its_own_and_says_whether_it_decides_alike(own: Rulesets, tmp_path: Path) -> None:
     copy = own.text(DEFAULT).replace("id: aisbench/1", "id: 'lab/2'").replace("AISBench Console\n", "Lab\n")
     write(tmp_path, copy)
 
-    assert own.get("lab/2").sha256 == shipped().sha256
+    assert own.get("lab/2").sha256 == get_shipped().sha256
     write(tmp_path, copy.replace("share: 0.95", "share: 0.96"))
-    assert own.get("lab/2").sha256 != shipped().sha256
+    assert own.get("lab/2").sha256 != get_shipped().sha256
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_damaged_file_hurts_nobody_who_does_not_ask_for_it(own: Rulesets, tmp_
     write(tmp_path, "{{{")
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
 
-    assert own.get(DEFAULT) == shipped()
+    assert own.get(DEFAULT) == get_shipped()
     assert {"lab", "binary"} < set(own.ids())
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from aisbench_sandbox.engine.boot import Launch, check, launches, starter
+from aisbench_sandbox.engine.boot import Launch, build_launches, check, starter
 from aisbench_sandbox.engine.node.layout import Node
-from aisbench_sandbox.engine.node.variables import environment
+from aisbench_sandbox.engine.node.variables import build_environment
 from aisbench_sandbox.job import Job
 from aisbench_sandbox.refusals import Refused
 
@@ -57,13 +57,13 @@ def _node(folder: Path, job: Job, index: int = 0) -> Node:
 
 def _launches(folder: Path, job: Job, index: int = 0) -> list[Launch]:
     node = _node(folder, job, index)
-    return launches(node, environment(node))
+    return build_launches(node, build_environment(node))
 
 
 def _words(folder: Path, job: Job, index: int = 0) -> list[str]:
     """What the node's only program is started with; long directories are given names."""
     node = _node(folder, job, index)
-    (launch,) = launches(node, environment(node))
+    (launch,) = build_launches(node, build_environment(node))
     return [word.replace(str(node.code), "CODE").replace(str(node.root), "NODE") for word in launch.command]
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from aisbench_sandbox.engine.node.shares import make_folder, shares, unmountable
+from aisbench_sandbox.engine.node.shares import list_unmountable, make_folder, shares
 
 
 def test_shares_with_long_paths_have_directories_of_their_own(tmp_path: Path) -> None:
@@ -23,5 +23,5 @@ def test_shares_with_long_paths_have_directories_of_their_own(tmp_path: Path) ->
 def test_mount_points_over_directories_of_the_system_are_named(tmp_path: Path) -> None:
     volumes = [{"pfs": {"pfs_path": "/b/a", "local_path": local}} for local in ("/opt/conda", "/mnt/conda", "/usr")]
 
-    assert list(unmountable(volumes)) == ["/opt/conda", "/usr"]
+    assert list(list_unmountable(volumes)) == ["/opt/conda", "/usr"]
     assert [share.local for share in shares(tmp_path, volumes)] == ["/mnt/conda"]

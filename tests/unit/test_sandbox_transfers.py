@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_sandbox.engine.node.container import ContainerView
-from aisbench_sandbox.engine.node.links import source
+from aisbench_sandbox.engine.node.links import find_source
 from aisbench_sandbox.engine.node.transfers import NodeLog, OutputSync, TransferError, download
 from aisbench_sandbox.obs.objects import ObjectError, Objects
 
@@ -53,7 +53,7 @@ def test_nothing_to_download_is_an_error_that_names_the_path(objects: Objects, t
 
 
 def test_outputs_are_copied_when_they_are_new_or_changed(objects: Objects, tmp_path: Path) -> None:
-    sync = OutputSync(objects, tmp_path / "out", "/bench/out/", lambda file: source(tmp_path, None, file))
+    sync = OutputSync(objects, tmp_path / "out", "/bench/out/", lambda file: find_source(tmp_path, None, file))
     (tmp_path / "out" / "0").mkdir(parents=True)
     (tmp_path / "out" / "0" / "throughput_0.json").write_text("1")
     sync.run()
@@ -68,7 +68,7 @@ def test_outputs_are_copied_when_they_are_new_or_changed(objects: Objects, tmp_p
 
 
 def test_one_output_that_cannot_be_stored_keeps_no_other_from_being_stored(objects: Objects, tmp_path: Path) -> None:
-    sync = OutputSync(objects, tmp_path / "out", "/bench/out/", lambda file: source(tmp_path, None, file))
+    sync = OutputSync(objects, tmp_path / "out", "/bench/out/", lambda file: find_source(tmp_path, None, file))
     long = Path(*["d" * 200] * 6)
     (tmp_path / "out" / "after" / long).mkdir(parents=True)
     (tmp_path / "out" / "after" / long / "file").write_text("1")
@@ -84,7 +84,7 @@ def test_an_output_that_cannot_be_read_is_named(objects: Objects, tmp_path: Path
     def unreadable(file: Path) -> Path | None:
         if file.name == "locked":
             raise PermissionError(13, "Permission denied")
-        return source(tmp_path, None, file)
+        return find_source(tmp_path, None, file)
 
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "locked").write_text("1")
@@ -123,7 +123,7 @@ def test_a_link_among_the_outputs_means_what_it_means_in_the_container(
     (out / "link").symlink_to(target)
     view = ContainerView(root, "host", [])
 
-    OutputSync(objects, out, "/bench/out/", lambda file: source(root, view, file), root).run()
+    OutputSync(objects, out, "/bench/out/", lambda file: find_source(root, view, file), root).run()
 
     there = objects.head("bench", "out/link")
     assert (objects.read("bench", "out/link") if there else None) == stored
@@ -139,7 +139,7 @@ def test_without_containers_links_to_the_machines_files_are_not_followed(objects
     (root / "out" / "deep").symlink_to("away/secret")
     (root / "out" / "near").symlink_to(root / "out" / "real")
 
-    OutputSync(objects, root / "out", "/bench/out/", lambda file: source(root, None, file)).run()
+    OutputSync(objects, root / "out", "/bench/out/", lambda file: find_source(root, None, file)).run()
 
     assert [stat.key for stat in objects.list("bench").objects] == ["out/near", "out/real"]
 

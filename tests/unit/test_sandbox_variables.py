@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from aisbench_sandbox.engine.node.layout import Node, Site
-from aisbench_sandbox.engine.node.variables import environment, for_pip
-from aisbench_sandbox.engine.rank_tables import loopback
+from aisbench_sandbox.engine.node.variables import build_environment, for_pip
+from aisbench_sandbox.engine.rank_tables import get_loopback
 from aisbench_sandbox.job import Job
 from tests.training_client import job_body
 
@@ -18,7 +18,7 @@ def node(root: Path, flavor: str, index: int = 0, nodes: int = 1, contained: boo
 
 
 def test_gpu_nodes_have_nccls_variables_and_no_rank_table(tmp_path: Path) -> None:
-    variables = environment(node(tmp_path, "modelarts.p3.large.public"))
+    variables = build_environment(node(tmp_path, "modelarts.p3.large.public"))
 
     assert {name for name in variables if name.startswith("NCCL_")} == {
         "NCCL_VERSION", "NCCL_DEBUG", "NCCL_IB_HCA", "NCCL_SOCKET_IFNAME",
@@ -27,7 +27,7 @@ def test_gpu_nodes_have_nccls_variables_and_no_rank_table(tmp_path: Path) -> Non
 
 
 def test_other_nodes_have_the_directory_of_the_rank_table_and_nothing_of_nccl(tmp_path: Path) -> None:
-    variables = environment(node(tmp_path, "modelarts.kat1.8xlarge"))
+    variables = build_environment(node(tmp_path, "modelarts.kat1.8xlarge"))
 
     assert variables["RANK_TABLE_FILE"] == str(tmp_path / "user" / "config")
     assert variables["MA_NUM_GPUS"] == "8"
@@ -35,7 +35,7 @@ def test_other_nodes_have_the_directory_of_the_rank_table_and_nothing_of_nccl(tm
 
 
 def test_a_job_may_set_the_platforms_variables_anew_but_not_those_it_is_found_by(tmp_path: Path) -> None:
-    variables = environment(
+    variables = build_environment(
         node(
             tmp_path, "sandbox.cpu.1card", MA_LOG_DIR="/mine", HCCL_CONNECT_TIMEOUT="7", MA_VJ_NAME="x", MA_JOB_DIR="y"
         )
@@ -50,20 +50,20 @@ def test_a_job_may_set_the_platforms_variables_anew_but_not_those_it_is_found_by
     ("contained", "hosts"),
     [
         (True, "modelarts-job-an-id-worker-0.modelarts-job-an-id,modelarts-job-an-id-worker-1.modelarts-job-an-id"),
-        (False, f"{loopback(0)},{loopback(1)}"),
+        (False, f"{get_loopback(0)},{get_loopback(1)}"),
     ],
 )
 def test_the_other_nodes_are_named_in_containers_and_addressed_elsewhere(
     tmp_path: Path, contained: bool, hosts: str
 ) -> None:
-    variables = environment(node(tmp_path, "sandbox.cpu.2cards", 1, 2, contained))
+    variables = build_environment(node(tmp_path, "sandbox.cpu.2cards", 1, 2, contained))
 
     assert variables["VC_WORKER_HOSTS"] == hosts
-    assert (variables["VC_TASK_INDEX"], variables["MA_CURRENT_IP"]) == ("1", loopback(1))
+    assert (variables["VC_TASK_INDEX"], variables["MA_CURRENT_IP"]) == ("1", get_loopback(1))
 
 
 def test_obs_is_told_with_its_keys_under_the_names_that_moxing_reads(tmp_path: Path) -> None:
-    variables = environment(node(tmp_path, "sandbox.cpu.1card"))
+    variables = build_environment(node(tmp_path, "sandbox.cpu.1card"))
 
     names = ("S3_ENDPOINT", "S3_USE_HTTPS", "S3_VERIFY_SSL", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY")
     assert [variables[name] for name in names] == ["http://127.0.0.1:2", "0", "0", "AK", "SK"]
@@ -71,9 +71,9 @@ def test_obs_is_told_with_its_keys_under_the_names_that_moxing_reads(tmp_path: P
 
 def test_pips_index_is_told_without_its_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_INDEX_URL", "https://name:secret@mirror.example:8443/packages/")
-    known = environment(node(tmp_path, "sandbox.cpu.1card"))
+    known = build_environment(node(tmp_path, "sandbox.cpu.1card"))
     monkeypatch.delenv("PIP_INDEX_URL")
-    unknown = environment(node(tmp_path, "sandbox.cpu.1card"))
+    unknown = build_environment(node(tmp_path, "sandbox.cpu.1card"))
 
     assert (known["MA_PIP_HOST"], known["MA_PIP_URL"]) == ("mirror.example", "https://mirror.example:8443/packages/")
     assert (unknown["MA_PIP_HOST"], unknown["MA_PIP_URL"]) == ("", "")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aisbench_core.config.variables import holds_keys, sandbox_options, scrubbed
+from aisbench_core.config.variables import holds_keys, sandbox_options, scrub_environment
 
 OURS = {
     "PATH": "/bin", "HOME": "/h", "LC_ALL": "C", "https_proxy": "p", "PIP_INDEX_URL": "i", "PYTHONPATH": "x",
@@ -14,7 +14,7 @@ FOREIGN = {
 
 
 def test_only_harmless_variables_reach_the_sandbox() -> None:
-    assert scrubbed(OURS | FOREIGN) == OURS
+    assert scrub_environment(OURS | FOREIGN) == OURS
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,13 @@ from aisbench_core.domain.liveness.stalls import (
     Observation,
     Pauses,
     Watch,
-    begun,
+    begin_watch,
     due_at,
-    ended,
+    end_watch,
     is_saved,
     limits_of,
-    observed,
     sign_of_life,
+    update_watch,
 )
 from aisbench_core.domain.results.utilisation import measured_until
 from aisbench_core.model import MetricSample
@@ -37,13 +37,13 @@ def polled(watch: Watch, minutes: int, log_bytes: int = 100, **found: object) ->
     """The watch after so many minutes of polls that all find the same."""
     for _ in range(minutes):
         now = watch.observed_at + timedelta(minutes=1)
-        watch = observed(watch, replace(FIRST, at=now, log_bytes=log_bytes, **found), LIMITS)  # type: ignore[arg-type]
+        watch = update_watch(watch, replace(FIRST, at=now, log_bytes=log_bytes, **found), LIMITS)  # type: ignore[arg-type]
     return watch
 
 
 @pytest.fixture
 def watch() -> Watch:
-    return begun(FIRST, T0)
+    return begin_watch(FIRST, T0)
 
 
 def test_simulated_jobs_are_warned_of_when_they_hang_and_never_else() -> None:
@@ -98,7 +98,7 @@ def test_growth_clears_a_stall_and_another_one_is_a_new_one(watch: Watch) -> Non
 
 def test_an_outage_is_no_stall(watch: Watch) -> None:
     quiet = polled(watch, 8)
-    after_outage = observed(quiet, replace(FIRST, at=quiet.observed_at + timedelta(hours=3)), LIMITS)
+    after_outage = update_watch(quiet, replace(FIRST, at=quiet.observed_at + timedelta(hours=3)), LIMITS)
 
     assert after_outage.stalled_at is None
     assert polled(after_outage, 2).stalled_at is not None, "the time before it still counts"
@@ -109,7 +109,7 @@ def test_another_attempt_begins_anew(watch: Watch) -> None:
 
 
 def test_a_clock_that_is_set_back_warns_of_nothing(watch: Watch) -> None:
-    back = observed(polled(watch, 9), replace(FIRST, at=T0 - timedelta(hours=1)), LIMITS)
+    back = update_watch(polled(watch, 9), replace(FIRST, at=T0 - timedelta(hours=1)), LIMITS)
 
     assert back.stalled_at is None
 
@@ -137,7 +137,7 @@ def test_a_configuration_is_known_after_some_completed_runs(watch: Watch) -> Non
 
 def test_the_last_pause_of_a_completed_run_is_learnt_too(watch: Watch) -> None:
     """Such as an evaluation after the last epoch, after which nothing is logged."""
-    done = ended(polled(watch, 9), T0 + timedelta(minutes=10))
+    done = end_watch(polled(watch, 9), T0 + timedelta(minutes=10))
 
     assert done.silent.pauses.start_s == 600
 
@@ -184,7 +184,7 @@ def chatty(watch: Watch, lines: int, every_s: float = 5.0) -> Watch:
     """The watch of a job whose log grows with each poll, every so many seconds."""
     for _ in range(lines):
         at = watch.observed_at + timedelta(seconds=every_s)
-        watch = observed(watch, replace(FIRST, at=at, log_bytes=watch.log_bytes + 1), LIMITS)
+        watch = update_watch(watch, replace(FIRST, at=at, log_bytes=watch.log_bytes + 1), LIMITS)
     return watch
 
 
@@ -218,8 +218,8 @@ def test_typical_pauses_are_kept_over_a_restart_of_the_follower_and_of_the_job(w
 
 def test_a_silence_that_becomes_unusual_is_stored_at_once(watch: Watch) -> None:
     trains = chatty(watch, 10)
-    quiet = observed(trains, replace(FIRST, at=trains.observed_at + timedelta(seconds=110), log_bytes=110), LIMITS)
-    overdue = observed(quiet, replace(FIRST, at=quiet.observed_at + timedelta(seconds=10), log_bytes=110), LIMITS)
+    quiet = update_watch(trains, replace(FIRST, at=trains.observed_at + timedelta(seconds=110), log_bytes=110), LIMITS)
+    overdue = update_watch(quiet, replace(FIRST, at=quiet.observed_at + timedelta(seconds=10), log_bytes=110), LIMITS)
 
     assert is_saved(replace(overdue, observed_at=quiet.observed_at), overdue)
     assert not is_saved(overdue, quiet)

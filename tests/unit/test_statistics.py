@@ -14,11 +14,11 @@ from aisbench_core.domain.statistics.difference import (
     TARGET_POWER,
     Reporting,
     TTest,
-    adjusted,
+    adjust_p_values,
+    compute_power,
     difference,
-    power,
 )
-from aisbench_core.domain.statistics.steps import likeliest, steps
+from aisbench_core.domain.statistics.steps import find_likeliest_step, find_steps
 from aisbench_core.domain.statistics.summary import Summary, olympic_mean, prediction_interval, summary
 
 QUIET = (100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8)
@@ -142,11 +142,11 @@ def test_no_scale_of_numbers_leaves_floating_point(scale: float) -> None:
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_adjusted_p_values_are_benjamini_and_hochbergs(p_values: list[float]) -> None:
-    assert adjusted(p_values) == pytest.approx(list(stats.false_discovery_control(p_values)))
+    assert adjust_p_values(p_values) == pytest.approx(list(stats.false_discovery_control(p_values)))
 
 
 def test_nothing_tested_is_nothing_adjusted() -> None:
-    assert adjusted([]) == []
+    assert adjust_p_values([]) == []
 
 
 @given(st.lists(st.floats(1e-6, 1e6), min_size=2, max_size=12))
@@ -185,7 +185,7 @@ RULE = Reporting(least=0.01, alpha=0.01)
 
 
 def test_at_a_spread_of_four_per_mille_two_runs_find_two_percent() -> None:
-    found = power(0.004, 0.02, baseline=20, candidate=3, rule=RULE)
+    found = compute_power(0.004, 0.02, baseline=20, candidate=3, rule=RULE)
 
     assert (found.runs, found.runs_each) == (2, None)
     assert found.visible
@@ -193,13 +193,13 @@ def test_at_a_spread_of_four_per_mille_two_runs_find_two_percent() -> None:
 
 
 def test_a_true_change_that_lies_on_the_threshold_is_found_in_half_of_all_cases_only() -> None:
-    assert power(0.001, 0.01, baseline=100, candidate=100, rule=RULE).runs is None
+    assert compute_power(0.001, 0.01, baseline=100, candidate=100, rule=RULE).runs is None
     assert 0.48 < _simulated(0.001, 0.01, 100, 100) < 0.52
 
 
 @pytest.mark.parametrize(("cv", "baseline", "candidate"), [(0.004, 20, 3), (0.01, 8, 8), (0.02, 4, 3)])
 def test_what_the_runs_find_is_found_in_ninety_of_a_hundred_cases(cv: float, baseline: int, candidate: int) -> None:
-    found = power(cv, 0.02, baseline, candidate, rule=RULE)
+    found = compute_power(cv, 0.02, baseline, candidate, rule=RULE)
 
     assert found.visible
     assert abs(_simulated(cv, found.visible, baseline, candidate) - TARGET_POWER) < 0.02
@@ -207,7 +207,7 @@ def test_what_the_runs_find_is_found_in_ninety_of_a_hundred_cases(cv: float, bas
 
 @pytest.mark.parametrize(("cv", "baseline"), [(0.008, 20), (0.01, 100), (0.012, 60)])
 def test_so_many_runs_find_the_change_and_one_fewer_would_miss_it(cv: float, baseline: int) -> None:
-    runs = power(cv, 0.02, baseline, 2, RULE).runs
+    runs = compute_power(cv, 0.02, baseline, 2, RULE).runs
 
     assert runs
     assert _simulated(cv, 0.02, baseline, runs) > TARGET_POWER - 0.02
@@ -215,7 +215,7 @@ def test_so_many_runs_find_the_change_and_one_fewer_would_miss_it(cv: float, bas
 
 
 def test_a_small_baseline_must_grow_with_the_candidate() -> None:
-    found = power(0.02, 0.02, baseline=3, candidate=3, rule=RULE)
+    found = compute_power(0.02, 0.02, baseline=3, candidate=3, rule=RULE)
 
     assert found.runs is None
     assert found.runs_each
@@ -224,24 +224,24 @@ def test_a_small_baseline_must_grow_with_the_candidate() -> None:
 
 @pytest.mark.parametrize(("baseline", "candidate"), [(1, 20), (20, 1), (0, 5), (5, 0)])
 def test_a_side_that_is_not_tested_shows_nothing(baseline: int, candidate: int) -> None:
-    assert power(0.001, 0.02, baseline, candidate, RULE).visible is None
+    assert compute_power(0.001, 0.02, baseline, candidate, RULE).visible is None
 
 
 def test_one_run_before_is_tested_against_nothing_however_many_come_after() -> None:
-    found = power(0.0005, 0.02, baseline=1, candidate=9, rule=RULE)
+    found = compute_power(0.0005, 0.02, baseline=1, candidate=9, rule=RULE)
 
     assert (found.runs, found.runs_each) == (None, 2)
 
 
 def test_a_machine_that_is_too_loud_shows_nothing() -> None:
-    found = power(0.5, 0.02, baseline=3, candidate=3, rule=RULE)
+    found = compute_power(0.5, 0.02, baseline=3, candidate=3, rule=RULE)
 
     assert (found.runs, found.runs_each) == (None, None)
     assert MAX_RUNS < 10_000
 
 
 def test_a_machine_without_noise_finds_everything_that_is_reported() -> None:
-    found = power(0.0, 0.02, baseline=2, candidate=2, rule=RULE)
+    found = compute_power(0.0, 0.02, baseline=2, candidate=2, rule=RULE)
 
     assert found.runs == 2
     assert found.visible == pytest.approx(RULE.least)
@@ -260,27 +260,27 @@ def _simulated(cv: float, change: float, baseline: int, candidate: int) -> float
 
 
 def test_a_step_is_found_where_it_is() -> None:
-    found = steps(noise(5, 40) + noise(6, 12, level=96))
+    found = find_steps(noise(5, 40) + noise(6, 12, level=96))
 
     assert [step.index for step in found] == [40]
     assert found[0].p_value < 1e-6
 
 
 def test_a_dip_is_two_steps() -> None:
-    found = steps(noise(5, 30) + noise(6, 6, level=94) + noise(7, 30))
+    found = find_steps(noise(5, 30) + noise(6, 6, level=94) + noise(7, 30))
 
     assert [step.index for step in found] == [30, 36]
 
 
 @pytest.mark.parametrize("count", [6, 23, 60, 200])
 def test_noise_alone_has_steps_in_about_one_series_of_a_hundred(count: int) -> None:
-    found = sum(bool(steps(noise(seed, count))) for seed in range(300))
+    found = sum(bool(find_steps(noise(seed, count))) for seed in range(300))
 
     assert found <= 11
 
 
 def test_the_p_value_of_the_best_split_counts_the_search_for_it() -> None:
-    found = [step.p_value for seed in range(400) if (step := likeliest(noise(seed, 30)))]
+    found = [step.p_value for seed in range(400) if (step := find_likeliest_step(noise(seed, 30)))]
 
     assert len(found) == 400
     assert 4 <= sum(p_value < 0.05 for p_value in found) <= 36
@@ -291,25 +291,25 @@ def test_one_outlier_is_no_step() -> None:
     values[20] = 60.0
     values[39] = 150.0
 
-    assert steps(values) == ()
+    assert find_steps(values) == ()
 
 
 def test_values_without_spread_step_where_they_change() -> None:
-    assert [step.index for step in steps([5.0] * 10 + [4.0] * 4)] == [10]
-    assert steps([5.0] * 20) == ()
-    assert steps([0.0] * 20) == ()
+    assert [step.index for step in find_steps([5.0] * 10 + [4.0] * 4)] == [10]
+    assert find_steps([5.0] * 20) == ()
+    assert find_steps([0.0] * 20) == ()
 
 
 @pytest.mark.parametrize("count", range(6))
 def test_a_short_series_has_no_steps(count: int) -> None:
-    assert steps(noise(1, count)) == ()
-    assert likeliest(noise(1, count)) is None
+    assert find_steps(noise(1, count)) == ()
+    assert find_likeliest_step(noise(1, count)) is None
 
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.floats(-1e100, 1e100), max_size=30))
 def test_no_numbers_break_the_search(values: list[float]) -> None:
-    found = steps(values)
+    found = find_steps(values)
 
     assert all(0 <= step.p_value <= 0.01 and 3 <= step.index <= len(values) - 3 for step in found)
     assert not any(math.isnan(step.p_value) for step in found)

@@ -18,12 +18,12 @@ from aisbench_core.model import (
     TESTER_FIELDS,
     Mode,
     Stated,
-    completed,
+    complete_stated,
     known_from_job,
     stated_of,
 )
 from aisbench_core.running.systems.descriptions import RULES, StatedFields, SystemValues
-from aisbench_core.running.systems.reading import read
+from aisbench_core.running.systems.reading import read_fields
 from tests.records import spec
 
 KEYS_OF_MLPERF = """
@@ -40,7 +40,7 @@ other_software_stack operating_system sw_notes
 def found(content: Any, name: str = "system.json") -> StatedFields:
     """What one file states."""
     text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
-    return read([ConfigFile(name, text.encode())])
+    return read_fields([ConfigFile(name, text.encode())])
 
 
 def rules(what: StatedFields) -> list[tuple[str, str]]:
@@ -85,7 +85,7 @@ def test_what_was_written_is_read_again() -> None:
         ConfigFile("config.json", file_text(stated, TESTER_FIELDS, whole=True).encode("gbk")),
     ]
 
-    again = read(files)
+    again = read_fields(files)
 
     assert again == StatedFields(stated.values, ())
 
@@ -157,7 +157,7 @@ def test_of_one_field_stated_twice_the_first_counts() -> None:
     ],
 )
 def test_a_value_that_its_field_does_not_take_is_an_error(field: str, value: Any) -> None:
-    what = read([ConfigFile("system.json", json.dumps({field: value}).encode())])
+    what = read_fields([ConfigFile("system.json", json.dumps({field: value}).encode())])
 
     assert rules(what) == [("system.type", field)]
     assert what.has_errors
@@ -180,7 +180,7 @@ JSON = st.recursive(
 @given(content=JSON, name=st.sampled_from(["system.json", "config.json", "other"]))
 def test_no_content_breaks_the_reading_and_what_is_read_can_be_stated(content: Any, name: str) -> None:
     try:
-        what = read([ConfigFile(name, json.dumps(content).encode())])
+        what = read_fields([ConfigFile(name, json.dumps(content).encode())])
     except ConfigError:
         assert not isinstance(content, dict)
     else:
@@ -229,7 +229,7 @@ def test_what_is_stated_goes_before_what_the_job_says() -> None:
     described = SystemValues(stated_of({"accelerator_model_name": "Ascend 910A", "cooling": "air"}), known)
 
     assert described.merged.system.accelerator_model_name == "Ascend 910A"
-    assert described.merged == completed(described.stated, known)
+    assert described.merged == complete_stated(described.stated, known)
     assert described.counted == (7, 33)
     assert described.counted_from_job == 5
     assert "accelerator_model_name" not in described.job_fields

@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from aisbench_core.warehouse.values.boards import BoardRow, ties
+from aisbench_core.warehouse.values.boards import BoardRow, find_ties
 
 
 @dataclass(frozen=True)
@@ -34,4 +34,4 @@ def test_rows_tie_where_the_intervals_of_any_two_overlap(
 ) -> None:
     rows = cast("list[BoardRow]", [Ranked(interval) for interval in intervals])
 
-    assert ties(rows) == expected
+    assert find_ties(rows) == expected

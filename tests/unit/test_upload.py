@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.base.errors import CloudRejected
-from aisbench_core.base.messages import verbatim
+from aisbench_core.base.messages import make_verbatim
 from aisbench_core.cloud.ports import ObjectStat, OnProgress
 from aisbench_core.config.settings import HOME
 from aisbench_core.domain.authoring.workloads import REPORTER, Workloads
@@ -36,7 +36,7 @@ class CountingStore(MemoryStore):
 
     def copy(self, path: str, target: str) -> None:
         if not self.copies:
-            raise CloudRejected(verbatim("not allowed"), operation=f"copy {path}")
+            raise CloudRejected(make_verbatim("not allowed"), operation=f"copy {path}")
         super().copy(path, target)
 
 

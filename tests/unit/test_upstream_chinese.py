@@ -10,7 +10,7 @@ from aisbench_core.base.errors import AisbenchError
 from aisbench_core.base.messages import Message, in_chinese
 from aisbench_core.domain.authoring.config_file import ConfigFile
 from aisbench_core.exchange.upstream.packages.package import Answers
-from aisbench_core.running.systems.reading import read
+from aisbench_core.running.systems.reading import read_fields
 from tests.package_door import Door, opener, unpacked
 from tests.unit.test_package_unpacking import HOSTILE
 from tests.unit.upstream_files import ACCESS, config, document, imported, session, v2
@@ -95,7 +95,7 @@ def test_what_a_package_leaves_open_is_said_in_chinese(tmp_path: Path) -> None:
 
 def test_what_a_system_description_cannot_hold_is_said_in_chinese() -> None:
     content = {"all": 1, "number_of_nodes": "none", "cooling": "x" * 2001, "Cooling": "all"}
-    found = read([ConfigFile("system.json", json.dumps(content).encode())])
+    found = read_fields([ConfigFile("system.json", json.dumps(content).encode())])
 
     assert {each.rule: in_chinese(each.message) for each in found.findings} | {"system.type": ""} == {
         "system.unknown": "不是已知的键，已忽略",

@@ -10,7 +10,7 @@ from aisbench_core.config.profile_files import save_profile
 from aisbench_core.config.settings import Settings
 from aisbench_core.domain.authoring.config_file import ConfigFile
 from aisbench_core.exchange.upstream.configs.contents import ExportedConfig
-from aisbench_core.exchange.upstream.configs.reading import read
+from aisbench_core.exchange.upstream.configs.reading import read_document
 from aisbench_core.exchange.upstream.configs.service import Configs
 from aisbench_core.model import Level, LogLevels, Mode, RunSpec
 from tests.unit.good_specs import changed, code_folder, good_spec, profile
@@ -95,7 +95,7 @@ def test_two_scripts_of_one_kind_are_refused() -> None:
     script = ConfigFile("ma-pre-start.sh", b"")
 
     with pytest.raises(ConfigError, match=r"optionally with its config\.sh and ma-pre-start\.sh"):
-        read([ConfigFile("modelarts_config.py", config().encode()), script, script])
+        read_document([ConfigFile("modelarts_config.py", config().encode()), script, script])
 
 
 # --- and back -----------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.domain.authoring.config_file import MOST_BYTES, ConfigFile
 from aisbench_core.exchange.upstream.configs.contents import Document, Hints
-from aisbench_core.exchange.upstream.configs.reading import read
+from aisbench_core.exchange.upstream.configs.reading import read_document
 from aisbench_core.exchange.upstream.configs.service import understand
 from aisbench_core.model import Level
 from tests.unit.upstream_files import SECRET_KEY, WORKLOADS, config, document, line_of, one, said
@@ -253,7 +253,7 @@ def test_keys_are_masked_in_every_text_of_the_document() -> None:
     file = ConfigFile("modelarts_config.py", config().encode())
 
     assert SECRET_KEY not in repr(file)
-    assert SECRET_KEY not in repr(read([file]))
+    assert SECRET_KEY not in repr(read_document([file]))
 
 
 def test_comments_above_and_behind_a_parameter_belong_to_it() -> None:
@@ -289,4 +289,4 @@ def test_one_configuration_is_read_at_a_time(names: list[str]) -> None:
     files = [ConfigFile(name, b"access_config = {}") for name in names]
 
     with pytest.raises(ConfigError, match=r"expected one modelarts_config\.py"):
-        read(files)
+        read_document(files)

@@ -16,7 +16,7 @@ from aisbench_core.config.settings import Profile, Settings
 from aisbench_core.domain.authoring.specfile import from_yaml, to_yaml
 from aisbench_core.exchange.upstream.configs.contents import ImportedConfig, ImportedSpec
 from aisbench_core.exchange.upstream.configs.service import Configs
-from aisbench_core.exchange.upstream.configs.writing import write
+from aisbench_core.exchange.upstream.configs.writing import write_config
 from aisbench_core.model import AccessMethod, Api, Channel, Level, Mode, RunSpec, Volume
 from tests.unit.good_specs import profile
 from tests.unit.upstream_files import ACCESS, V2_ENGINE, WORKLOADS, config, imported, session
@@ -90,7 +90,7 @@ def test_import_export_import_is_the_identity(
     first = imported(text, workload=workload)
     assume(len(first.specs) == 2)
 
-    again = imported(write(first.specs, first.profile), workload=workload)
+    again = imported(write_config(first.specs, first.profile), workload=workload)
 
     assert same(again) == same(first)
     assert [from_yaml(to_yaml(each.spec, each.comments)) for each in first.specs] == [each.spec for each in first.specs]
@@ -102,7 +102,7 @@ def test_import_export_import_is_the_identity(
 def test_the_example_means_the_same_after_going_out_and_in_again(ending: str) -> None:
     first = imported(config())
 
-    again = imported(write(first.specs, first.profile).replace("\n", ending).encode("gbk"))
+    again = imported(write_config(first.specs, first.profile).replace("\n", ending).encode("gbk"))
 
     assert same(again) == same(first)
     assert again.keys is None
@@ -122,7 +122,7 @@ def upstream(text: str, folder: Path) -> Any:
 def test_an_exported_configuration_can_be_imported_and_holds_no_keys(tmp_path: Path) -> None:
     found = imported(config())
 
-    module = upstream(write(found.specs, found.profile), tmp_path)
+    module = upstream(write_config(found.specs, found.profile), tmp_path)
 
     assert type(module.access_config).__name__ == "EasyDict"
     assert (module.access_config.access_key, module.access_config.secret_access_key) == ("", "")
@@ -147,7 +147,7 @@ def test_no_text_of_a_spec_breaks_out_of_its_quotes(
     )
     comments = dict.fromkeys(spec.parameters, comment.replace("\0", ""))
 
-    module = upstream(write([ImportedSpec("", spec, comments)], None), tmp_path)
+    module = upstream(write_config([ImportedSpec("", spec, comments)], None), tmp_path)
 
     assert module.session_config_v2.job_name == spec.name
     assert {each.name: each["value"] for each in module.session_config_v2.parameters} == spec.parameters
@@ -215,12 +215,12 @@ def test_two_specs_for_one_dict_cannot_be_exported() -> None:
     (found,) = imported(config(ACCESS, session("session_config_v2"))).specs
 
     with pytest.raises(SpecError, match="same interface"):
-        write([found, found], None)
+        write_config([found, found], None)
 
 
 def test_a_spec_for_the_sdk_goes_where_v2_goes() -> None:
     spec = RunSpec(workload="w", api=Api.SDK)
 
-    text = write([ImportedSpec("", spec, {})], None)
+    text = write_config([ImportedSpec("", spec, {})], None)
 
     assert "session_config = ed({})" in text

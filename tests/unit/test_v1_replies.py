@@ -29,7 +29,7 @@ def listed(**facts: Any) -> dict[str, Any]:
 
 
 def test_a_version_tells_nodes_times_and_the_name_of_its_logs() -> None:
-    version = v1_replies.version(VERSION, "12")
+    version = v1_replies.parse_version(VERSION, "12")
 
     status = version.status
     assert (status.job_id, status.name, status.phase, status.secondary_phase) == (
@@ -47,12 +47,12 @@ def test_a_version_tells_nodes_times_and_the_name_of_its_logs() -> None:
 
 @pytest.mark.parametrize("written", ["/bench/out/V1/", "/bench/out/V1", "obs://bench/out/V1", "s3://bench/out/V1/"])
 def test_an_output_is_one_directory_however_it_was_written(written: str) -> None:
-    assert v1_replies.version({**VERSION, "train_url": written}, "12").status.outputs == ("/bench/out/V1/",)
+    assert v1_replies.parse_version({**VERSION, "train_url": written}, "12").status.outputs == ("/bench/out/V1/",)
 
 
 @pytest.mark.parametrize("start", [0, None, ""])
 def test_a_version_that_has_not_started_has_no_start(start: object) -> None:
-    assert v1_replies.version({**VERSION, "start_time": start}, "12").status.started_at is None
+    assert v1_replies.parse_version({**VERSION, "start_time": start}, "12").status.started_at is None
 
 
 GOES_ON = {0, 1, 2, 4, 7, 8, 9, 15, 18, 19, 20}
@@ -61,7 +61,7 @@ STOPPED = {12, 13}
 
 @pytest.mark.parametrize("number", range(23))
 def test_every_status_number_goes_on_or_ends_well_or_badly(number: int) -> None:
-    status = v1_replies.listed(listed(status=number))
+    status = v1_replies.parse_listed_job(listed(status=number))
 
     assert status.has_ended is (number not in GOES_ON)
     assert status.succeeded is (number == 10)
@@ -71,14 +71,14 @@ def test_every_status_number_goes_on_or_ends_well_or_badly(number: int) -> None:
 
 
 def test_an_unusual_end_says_what_it_was() -> None:
-    image_failed, failed = (v1_replies.listed(listed(status=number)) for number in (3, 11))
+    image_failed, failed = (v1_replies.parse_listed_job(listed(status=number)) for number in (3, 11))
 
     assert (image_failed.phase, image_failed.message) == ("Failed", "IMAGE_FAILED")
     assert (failed.phase, failed.message) == ("Failed", "")
 
 
 def test_a_number_that_the_api_adds_later_is_kept_as_text_and_the_job_goes_on() -> None:
-    status = v1_replies.listed(listed(status=23))
+    status = v1_replies.parse_listed_job(listed(status=23))
 
     assert status.phase == "status 23"
     assert status.phase not in ENDED_PHASES
@@ -87,7 +87,7 @@ def test_a_number_that_the_api_adds_later_is_kept_as_text_and_the_job_goes_on() 
 def test_metrics_are_texts_and_what_was_not_measured_is_left_out() -> None:
     metrics = {"npuUtil": ["97.50", "-1", "", "98"], "memUsage": None}
 
-    samples = list(v1_replies.samples(metrics, NOW))
+    samples = list(v1_replies.parse_samples(metrics, NOW))
 
     assert samples == [
         MetricSample(NOW, 0, "npuUtil", 97.5),
@@ -121,7 +121,7 @@ def test_metrics_are_texts_and_what_was_not_measured_is_left_out() -> None:
     ],
 )
 def test_a_flavor_tells_its_cards_and_what_they_are(spec: dict[str, Any], flavor: Flavor) -> None:
-    assert v1_replies.flavors({"specs": [spec]}) == [flavor]
+    assert v1_replies.parse_flavors({"specs": [spec]}) == [flavor]
 
 
 def test_flavors_and_engines_have_numbers() -> None:
@@ -137,4 +137,4 @@ def test_flavors_and_engines_have_numbers() -> None:
 )
 def test_a_reply_of_another_form_is_not_taken_for_a_job(broken: Any) -> None:
     with pytest.raises((AttributeError, KeyError, TypeError, ValueError)):
-        v1_replies.listed(broken)
+        v1_replies.parse_listed_job(broken)

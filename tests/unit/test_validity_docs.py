@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from aisbench_core.config.settings import HOME
-from aisbench_core.domain.rulesets.ruleset import Ruleset, Rulesets, RunRules, SeriesRules, ValidityRule, shipped
+from aisbench_core.domain.rulesets.ruleset import Ruleset, Rulesets, RunRules, SeriesRules, ValidityRule, get_shipped
 from aisbench_core.warehouse.validity.run_checks import CHECKS
 from aisbench_core.warehouse.validity.series_checks import SERIES_CHECKS as OF_SERIES
 
@@ -18,7 +18,7 @@ def document() -> str:
     """docs/validity.md with its tables as the rulesets would write them."""
     page = DOCUMENT.read_text("utf-8")
     run, series = (f"## Rules about a {what}\n\n" + RULES for what in ("run", "series"))
-    page = _with_rows(page, RULESETS, [_ruleset(shipped(name)) for name in Rulesets().ids()])
+    page = _with_rows(page, RULESETS, [_ruleset(get_shipped(name)) for name in Rulesets().ids()])
     page = _with_rows(page, run, _rules(RunRules))
     return _with_rows(page, series, _rules(SeriesRules))
 
@@ -35,7 +35,7 @@ def _ruleset(each: Ruleset) -> str:
 
 
 def _rules(kind: type[RunRules] | type[SeriesRules]) -> Iterator[str]:
-    for rule_id, rule in shipped().rules.items():
+    for rule_id, rule in get_shipped().rules.items():
         if rule_id in kind.model_fields:
             yield f"| {rule_id} | {rule.title} | {rule.closed} | {rule.open} | {_settings(rule)} |\n"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pages._ui.shell.charts import RAMP, ramp
+from pages._ui.shell.charts import RAMP, build_colour_ramp
 
 Triple = tuple[float, float, float]
 Matrix = tuple[Triple, Triple, Triple]
@@ -64,7 +64,7 @@ def test_every_version_contrasts_with_the_page(theme: str) -> None:
 def test_a_version_keeps_its_colour_when_newer_ones_are_added() -> None:
     versions = [f"r1.{number}" for number in range(3 * len(RAMP))]
 
-    before, after = ramp(versions[:2]), ramp(versions)
+    before, after = build_colour_ramp(versions[:2]), build_colour_ramp(versions)
 
     assert before.items() <= after.items()
     assert all(after[one] != after[other] for one, other in pairwise(versions))

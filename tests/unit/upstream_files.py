@@ -7,7 +7,7 @@ from aisbench_core.config.settings import HOME
 from aisbench_core.domain.authoring.config_file import ConfigFile
 from aisbench_core.domain.authoring.workloads import Workloads
 from aisbench_core.exchange.upstream.configs.contents import Document, Hints, ImportedConfig, LineFinding
-from aisbench_core.exchange.upstream.configs.reading import read
+from aisbench_core.exchange.upstream.configs.reading import read_document
 from aisbench_core.exchange.upstream.configs.service import understand
 
 WORKLOADS = Workloads(HOME / "workloads")
@@ -97,7 +97,7 @@ def document(text: str | bytes, shell: str | None = None, pre_start: str | None 
     content = text if isinstance(text, bytes) else text.encode()
     scripts = {"config.sh": shell, "ma-pre-start.sh": pre_start}
     given = [ConfigFile(name, script.encode()) for name, script in scripts.items() if script is not None]
-    return read([ConfigFile("modelarts_config.py", content), *given])
+    return read_document([ConfigFile("modelarts_config.py", content), *given])
 
 
 def imported(text: str | bytes, shell: str | None = None, pre_start: str | None = None, **hints: Any) -> ImportedConfig:

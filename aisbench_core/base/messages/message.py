@@ -28,13 +28,13 @@ class Message(str):
     values: Mapping[str, Value]
 
     def __new__(cls, template: str, /, **values: object) -> "Message":
-        converted = {name: _value(value) for name, value in values.items()}
-        message = super().__new__(cls, _filled(template, converted))
+        converted = {name: _to_value(value) for name, value in values.items()}
+        message = super().__new__(cls, _fill_template(template, converted))
         message.template, message.values = template, converted
         return message
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made, (type(self), self.template, dict(self.values))
+        return _make_message, (type(self), self.template, dict(self.values))
 
     def translated(self, template_of: Callable[[str], str]) -> str:
         """The text with all templates replaced by `template_of`."""
@@ -42,7 +42,7 @@ class Message(str):
             name: value.translated(template_of) if isinstance(value, Message) else value
             for name, value in self.values.items()
         }
-        return _filled(template_of(self.template), values)
+        return _fill_template(template_of(self.template), values)
 
     def with_texts(self, change: Callable[[str], str]) -> "Message":
         """A copy with `change` applied to all texts among its values, for instance to mask secrets."""
@@ -52,7 +52,7 @@ class Message(str):
                 return value.with_texts(change)
             return change(value) if isinstance(value, str) else value
 
-        return _made(type(self), self.template, {name: changed(value) for name, value in self.values.items()})
+        return _make_message(type(self), self.template, {name: changed(value) for name, value in self.values.items()})
 
 
 Hint = Message | Literal[""]
@@ -65,7 +65,7 @@ class Joined(Message):
     __slots__ = ()
 
     def __new__(cls, separator: str, /, **parts: object) -> "Joined":
-        converted = {name: _value(part) for name, part in parts.items()}
+        converted = {name: _to_value(part) for name, part in parts.items()}
         message = str.__new__(cls, separator.join(map(str, converted.values())))
         message.template, message.values = separator, converted
         return message
@@ -86,12 +86,12 @@ class Bilingual(Message):
         return str(self.values["chinese"] or self.values["english"])
 
 
-def bilingual(english: str, chinese: str) -> Message:
+def make_bilingual(english: str, chinese: str) -> Message:
     """Foreign text of which there is a Chinese version."""
     return Bilingual("{english}", english=english, chinese=chinese)
 
 
-def joined(separator: str, parts: Iterable[object]) -> Message:
+def join_parts(separator: str, parts: Iterable[object]) -> Message:
     """Messages and texts as one Message, as in "one; another"; the separator is translated, too."""
     return Joined(separator, **{f"part{number}": part for number, part in enumerate(parts)})
 
@@ -101,21 +101,21 @@ def plural(number: int, one: str, many: str, /, **values: object) -> Message:
     return Message(one if number == 1 else many, number=number, **values)
 
 
-def verbatim(text: object) -> Message:
+def make_verbatim(text: object) -> Message:
     """Text that is the same in all languages, as a Message."""
     return Message("{text}", text=text)
 
 
 def message_of(text: str) -> Message:
     """The text, wrapped with `verbatim` unless it is a Message."""
-    return text if isinstance(text, Message) else verbatim(text)
+    return text if isinstance(text, Message) else make_verbatim(text)
 
 
 def in_chinese(text: str) -> str:
     """A Message in Chinese; other text, and Messages without a Chinese template, unchanged."""
     if not isinstance(text, Message):
         return text
-    return text.translated(lambda english: entries().get(("", english), english))
+    return text.translated(lambda english: load_entries().get(("", english), english))
 
 
 def label_in_chinese(context: str, english: str) -> str:
@@ -126,11 +126,11 @@ def label_in_chinese(context: str, english: str) -> str:
 @cache
 def labels_in_chinese() -> Mapping[str, str]:
     """The Chinese of all labels, by context."""
-    return {context: chinese for (context, _), chinese in entries().items() if context}
+    return {context: chinese for (context, _), chinese in load_entries().items() if context}
 
 
 @cache
-def entries() -> Mapping[tuple[str, str], str]:
+def load_entries() -> Mapping[tuple[str, str], str]:
     """All entries: (context, English) to Chinese; the context of messages is empty.
 
     Chinese has one plural form, so both English forms of an entry have the same Chinese."""
@@ -146,7 +146,7 @@ def entries() -> Mapping[tuple[str, str], str]:
     return chinese_of
 
 
-def _filled(template: str, values: Mapping[str, Value]) -> str:
+def _fill_template(template: str, values: Mapping[str, Value]) -> str:
     """Not formatted without values, so that such templates may contain braces."""
     return template.format(**values) if values else template
 
@@ -154,11 +154,11 @@ def _filled(template: str, values: Mapping[str, Value]) -> str:
 _VALUES = (str, int, float, type(None))
 
 
-def _value(value: object) -> Value:
+def _to_value(value: object) -> Value:
     # A tuple, because isinstance takes twice as long with `str | int | float`, and a million verdicts make 30 million.
     value = value if isinstance(value, _VALUES) else str(value)
     return readable_name(value) if type(value) is str else value
 
 
-def _made(kind: type[Message], template: str, values: Mapping[str, Value]) -> Message:
+def _make_message(kind: type[Message], template: str, values: Mapping[str, Value]) -> Message:
     return kind(template, **values)

@@ -9,7 +9,7 @@ import string
 from collections.abc import Sequence
 from typing import Any
 
-from aisbench_core.base.messages.message import Bilingual, Joined, Message, Value, bilingual, joined
+from aisbench_core.base.messages.message import Bilingual, Joined, Message, Value, join_parts, make_bilingual
 
 _FORMAT = re.compile(r"[,.\w%]{0,6}")
 _WIDE = re.compile(r"\d{3}")
@@ -67,30 +67,30 @@ def from_data(text: str, data: object) -> str:
     if data is None:
         return text
     try:
-        message = _message(data, len(text))
+        message = _parse_message(data, len(text))
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         return text
     return message if message == text else text
 
 
-def _message(data: Any, max_length: int) -> Message:
+def _parse_message(data: Any, max_length: int) -> Message:
     """Raises ValueError when it is longer than max_length."""
     if "join" in data:
-        parts = [_value(value, max_length) for value in data["parts"]]
+        parts = [_parse_value(value, max_length) for value in data["parts"]]
         if len(data["join"]) * (len(parts) - 1) + sum(len(str(part)) for part in parts) > max_length:
             raise ValueError("longer than its text")
-        return joined(data["join"], parts)
+        return join_parts(data["join"], parts)
     if "chinese" in data:
         # Chinese is shorter than its English as a rule; the factor leaves room for what both quote.
         if len(data["chinese"]) > _LONGEST_CHINESE * max_length:
             raise ValueError("longer than its text")
-        return bilingual(str(data["english"]), str(data["chinese"]))
-    values = {name: _value(value, max_length) for name, value in data["values"].items()}
-    _check(data["id"], values, max_length)
+        return make_bilingual(str(data["english"]), str(data["chinese"]))
+    values = {name: _parse_value(value, max_length) for name, value in data["values"].items()}
+    _check_template(data["id"], values, max_length)
     return Message(data["id"], **values)
 
 
-def _check(template: str, values: dict[str, Value], max_length: int) -> None:
+def _check_template(template: str, values: dict[str, Value], max_length: int) -> None:
     """Raise ValueError unless the template has only plain placeholders, and its text fits.
 
     Other placeholders could read attributes, or pad the text to any length."""
@@ -109,9 +109,9 @@ def _check(template: str, values: dict[str, Value], max_length: int) -> None:
         raise ValueError("longer than its text")
 
 
-def _value(value: Any, max_length: int) -> Value:
+def _parse_value(value: Any, max_length: int) -> Value:
     if isinstance(value, dict):
-        return _message(value, max_length)
+        return _parse_message(value, max_length)
     if isinstance(value, str | int | float) or value is None:
         return value
     raise TypeError("no value of a template")

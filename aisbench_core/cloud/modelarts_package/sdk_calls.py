@@ -51,7 +51,7 @@ class SdkProcess:
                 start_new_session=True,  # Ctrl-C is for the console; the worker ends when its socket closes
             )
         except OSError:
-            self._close()
+            self._close_streams()
             raise
         finally:
             theirs.close()
@@ -77,14 +77,14 @@ class SdkProcess:
 
     def end(self) -> None:
         """Close the socket, which ends the process; kill it if it does not."""
-        self._close()
+        self._close_streams()
         try:
             self._process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
 
-    def _close(self) -> None:
+    def _close_streams(self) -> None:
         self._replies.close()
         self._socket.close()
 
@@ -105,14 +105,14 @@ class SdkCalls:
         self._slots = threading.BoundedSemaphore(PROCESSES)
         self._lock = threading.Lock()
         self._idle: list[SdkProcess] = []
-        weakref.finalize(self, _end, self._idle)
+        weakref.finalize(self, _end_processes, self._idle)
 
     def ask(self, operation: Message, call: str, parse: Callable[[Any], Value], **arguments: Any) -> Value:
         """The parsed reply of a method of `sdk_worker.Sdk`, without retries.
 
         Raises ConfigError if the package cannot be used here, MissingFeature if it has no such call."""
-        with self._borrowed(operation) as process:
-            reply = self._answer(operation, process, {"call": call, **arguments}, self._seconds)
+        with self._borrow_process(operation) as process:
+            reply = self._read_answer(operation, process, {"call": call, **arguments}, self._seconds)
         if isinstance(reply, Mapping):
             message = str(reply.get("error_msg") or reply.get("error_message") or "")
             code = str(reply.get("error_code") or "")
@@ -124,7 +124,7 @@ class SdkCalls:
             raise self._refusals.garbled(operation, None, f"{type(error).__name__}: {error}") from error
 
     @contextmanager
-    def _borrowed(self, operation: Message) -> Iterator[SdkProcess]:
+    def _borrow_process(self, operation: Message) -> Iterator[SdkProcess]:
         """A process, which returns to the pool if it is still alive afterwards."""
         if not self._slots.acquire(timeout=self._seconds):
             raise self._refusals.unreachable(operation, TimeoutError("timed out: too many calls at once"))
@@ -149,7 +149,7 @@ class SdkCalls:
         return None
 
     def _new_process(self, operation: Message) -> SdkProcess:
-        opening = self._opening()
+        opening = self._build_opening()
         python = python_of(self._profile)
         try:
             process = SdkProcess(python)
@@ -157,13 +157,13 @@ class SdkCalls:
             message = Message("{program} cannot be started: {reason}", program=python, reason=error.strerror)
             raise ConfigError(message, Message("check sdk_venv in the profile")) from None
         try:
-            self._answer(operation, process, opening, max(self._seconds, START_SECONDS))
+            self._read_answer(operation, process, opening, max(self._seconds, START_SECONDS))
         except AisbenchError:
             process.end()
             raise
         return process
 
-    def _opening(self) -> Mapping[str, Any]:
+    def _build_opening(self) -> Mapping[str, Any]:
         profile, keys = self._profile, self._credentials
         if not is_installed(profile):
             message = Message(
@@ -182,18 +182,18 @@ class SdkCalls:
             "project_id": profile.project_id,
             "region_name": profile.region,
         }
-        return {"keys": session, "endpoints": _endpoints(profile)}
+        return {"keys": session, "endpoints": _get_endpoints(profile)}
 
-    def _answer(self, operation: Message, process: SdkProcess, request: Mapping[str, Any], seconds: float) -> Any:
+    def _read_answer(self, operation: Message, process: SdkProcess, request: Mapping[str, Any], seconds: float) -> Any:
         try:
             reply = process.ask(request, seconds)
         except OSError as error:
             raise self._refusals.unreachable(operation, error) from error
         if "failure" in reply:
-            raise self._error(operation, reply["failure"])
+            raise self._make_error(operation, reply["failure"])
         return reply["value"]
 
-    def _error(self, operation: Message, failure: Mapping[str, Any]) -> AisbenchError:
+    def _make_error(self, operation: Message, failure: Mapping[str, Any]) -> AisbenchError:
         """The error for an exception of the package, which often has code and status only in its text."""
         text = f"{failure['text']} {failure['body']}".strip()
         if failure["unloadable"]:
@@ -211,18 +211,18 @@ class SdkCalls:
         code, number = _CODE.search(text), _STATUS.search(text)
         status = failure["status"] or (int(number[1] or number[2]) if number else None)
         if code or (status or 0) >= HTTPStatus.MULTIPLE_CHOICES:
-            return self._refusals.refused(operation, status, code[0] if code else "", _message(failure), "")
+            return self._refusals.refused(operation, status, code[0] if code else "", _get_message(failure), "")
         if failure["network"]:
             return self._refusals.unreachable(operation, OSError(failure["text"]))
         return self._refusals.garbled(operation, None, f"{failure['kind']}: {text}")
 
 
-def _end(processes: list[SdkProcess]) -> None:
+def _end_processes(processes: list[SdkProcess]) -> None:
     for process in processes:
         process.end()
 
 
-def _endpoints(profile: Profile) -> Mapping[str, str]:
+def _get_endpoints(profile: Profile) -> Mapping[str, str]:
     """The addresses of a private cloud; empty for the public one, which the package knows."""
     if not profile.modelarts_endpoint:
         return {}
@@ -234,7 +234,7 @@ def _endpoints(profile: Profile) -> Mapping[str, str]:
     }
 
 
-def _message(failure: Mapping[str, Any]) -> str:
+def _get_message(failure: Mapping[str, Any]) -> str:
     """The cloud's message if the package kept the reply, else the package's own text."""
     try:
         body = json.loads(failure["body"])

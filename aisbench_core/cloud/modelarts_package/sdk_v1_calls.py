@@ -33,42 +33,44 @@ class SdkV1Calls:
         query: dict[str, Any] = {"per_page": v1_requests.PAGE, "page": number, "sortBy": "create_time", "order": "desc"}
         if search:
             query["search_content"] = search[: v1_requests.LONGEST_SEARCH]
-        return self._calls.ask(operation, "v1_jobs", v1_replies.listing, **query)
+        return self._calls.ask(operation, "v1_jobs", v1_replies.parse_jobs, **query)
 
     def versions(self, operation: Message, job_id: str) -> list[JobVersion]:
-        job = _ids(operation, job_id)["job_id"]
-        return self._calls.ask(operation, "v1_versions", v1_replies.versions, job_id=job)
+        job = _split_job_id(operation, job_id)["job_id"]
+        return self._calls.ask(operation, "v1_versions", v1_replies.parse_versions, job_id=job)
 
     def version(self, operation: Message, job_id: str) -> JobVersion:
         """One version, with its metrics if the package passes them on."""
-        ids = _ids(operation, job_id)
-        return self._calls.ask(operation, "v1_version", lambda reply: v1_replies.version(reply, ids["job_id"]), **ids)
+        ids = _split_job_id(operation, job_id)
+        return self._calls.ask(
+            operation, "v1_version", lambda reply: v1_replies.parse_version(reply, ids["job_id"]), **ids
+        )
 
     def create(self, operation: Message, job: JobRequest) -> JobStatus:
         self._check_offers(operation, job)
-        return self._calls.ask(operation, "v1_create", _created, job_name=job.name, **sdk_v1_arguments(job))
+        return self._calls.ask(operation, "v1_create", _parse_created, job_name=job.name, **sdk_v1_arguments(job))
 
     def create_version(self, operation: Message, job_id: str, previous: int, job: JobRequest) -> JobStatus:
         self._check_offers(operation, job)
-        version = {"job_id": _ids(operation, job_id)["job_id"], "pre_version_id": previous}
+        version = {"job_id": _split_job_id(operation, job_id)["job_id"], "pre_version_id": previous}
         arguments = {**version, "job_desc": job.spec.description, **sdk_v1_arguments(job)}
-        return self._calls.ask(operation, "v1_create_version", _created, **arguments)
+        return self._calls.ask(operation, "v1_create_version", _parse_created, **arguments)
 
     def stop(self, operation: Message, job_id: str) -> None:
-        self._calls.ask(operation, "v1_stop", ignore_reply, **_ids(operation, job_id))
+        self._calls.ask(operation, "v1_stop", ignore_reply, **_split_job_id(operation, job_id))
 
     def delete_version(self, operation: Message, job_id: str) -> None:
-        self._calls.ask(operation, "v1_delete_version", ignore_reply, **_ids(operation, job_id))
+        self._calls.ask(operation, "v1_delete_version", ignore_reply, **_split_job_id(operation, job_id))
 
     def delete_job(self, operation: Message, job_id: str) -> None:
-        self._calls.ask(operation, "v1_delete", ignore_reply, job_id=_ids(operation, job_id)["job_id"])
+        self._calls.ask(operation, "v1_delete", ignore_reply, job_id=_split_job_id(operation, job_id)["job_id"])
 
     def flavors(self) -> Sequence[Flavor]:
         """The instance types, with what their names say."""
-        return self._calls.ask(Message("list flavors"), "v1_flavors", sdk_replies.flavors)
+        return self._calls.ask(Message("list flavors"), "v1_flavors", sdk_replies.parse_flavors)
 
     def engines(self) -> Sequence[Engine]:
-        return self._calls.ask(Message("list engines"), "v1_engines", sdk_replies.engines)
+        return self._calls.ask(Message("list engines"), "v1_engines", sdk_replies.parse_engines)
 
     def pools(self) -> None:
         """None: the package has no call for them."""
@@ -92,10 +94,10 @@ class SdkV1Calls:
             v1_requests.require_offered(operation, name, offered, v1_requests.CHOOSE_ENGINE)
 
 
-def _created(reply: Any) -> JobStatus:
-    return v1_replies.version(reply, str(reply["job_id"])).status
+def _parse_created(reply: Any) -> JobStatus:
+    return v1_replies.parse_version(reply, str(reply["job_id"])).status
 
 
-def _ids(operation: Message, job_id: str) -> dict[str, str]:
-    job, version = v1_requests.numbers(operation, job_id)
+def _split_job_id(operation: Message, job_id: str) -> dict[str, str]:
+    job, version = v1_requests.split_job_id(operation, job_id)
     return {"job_id": job, "version_id": version}

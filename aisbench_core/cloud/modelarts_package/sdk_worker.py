@@ -52,61 +52,69 @@ class Sdk:
     """The package with a session of one account. Calls have keyword arguments, as documented."""
 
     def __init__(self, keys: dict[str, str], endpoints: dict[str, str]) -> None:
-        session = _module("session").Session
+        session = _import_module("session").Session
         if endpoints:  # only for a private cloud
-            _call(session, "set_endpoint", **endpoints)
+            _call_method(session, "set_endpoint", **endpoints)
         # Without these arguments, the package would read keys from a file in the home directory.
         self._session = session(**keys)
 
     def create(
         self, files: dict[str, str], inputs: list[Any], outputs: list[Any], job_name: str, **arguments: Any
     ) -> object:
-        params = _module("train_params")
+        params = _import_module("train_params")
         if files:
-            arguments["training_files"] = _call(params, "TrainingFiles", **files)
-        arguments["outputs"] = [_call(params, "OutputData", **output) for output in outputs]
-        estimator = _call(_module("estimatorV2"), "Estimator", session=self._session, **arguments)
-        data = [_call(params, "InputData", **channel) for channel in inputs]
-        return _info(_call(estimator, "fit", inputs=data, wait=False, job_name=job_name))
+            arguments["training_files"] = _call_method(params, "TrainingFiles", **files)
+        arguments["outputs"] = [_call_method(params, "OutputData", **output) for output in outputs]
+        estimator = _call_method(_import_module("estimatorV2"), "Estimator", session=self._session, **arguments)
+        data = [_call_method(params, "InputData", **channel) for channel in inputs]
+        return _get_info(_call_method(estimator, "fit", inputs=data, wait=False, job_name=job_name))
 
     def v1_create(self, inputs: str | None, job_name: str, **arguments: Any) -> object:
-        return _info(_call(self._v1(**arguments), "fit", inputs=inputs, wait=False, job_name=job_name))
+        return _get_info(
+            _call_method(self._make_estimator(**arguments), "fit", inputs=inputs, wait=False, job_name=job_name)
+        )
 
     def v1_create_version(
         self, inputs: str | None, job_id: str, pre_version_id: int, job_desc: str, **arguments: Any
     ) -> object:
         version = {"job_id": job_id, "pre_version_id": pre_version_id, "job_desc": job_desc}
-        return _info(_call(self._v1(**arguments), "create_job_version", inputs=inputs, wait=False, **version))
+        return _get_info(
+            _call_method(self._make_estimator(**arguments), "create_job_version", inputs=inputs, wait=False, **version)
+        )
 
     def call(self, name: str, **arguments: Any) -> object:
         """Call a method of one of the tables above, or of this class."""
         if name in JOB_CALLS:
-            job = _call(_module("estimatorV2"), "Estimator", session=self._session, job_id=arguments.pop("job_id"))
-            return _call(job, JOB_CALLS[name], **arguments)
+            job = _call_method(
+                _import_module("estimatorV2"), "Estimator", session=self._session, job_id=arguments.pop("job_id")
+            )
+            return _call_method(job, JOB_CALLS[name], **arguments)
         if name in CLASS_CALLS:
-            return _call(_module("estimatorV2").Estimator, CLASS_CALLS[name], session=self._session, **arguments)
+            return _call_method(
+                _import_module("estimatorV2").Estimator, CLASS_CALLS[name], session=self._session, **arguments
+            )
         if name in VERSION_CALLS:
             ids = {key: arguments.pop(key) for key in ("job_id", "version_id") if key in arguments}
-            return _call(self._v1(**ids), VERSION_CALLS[name], **arguments)
+            return _call_method(self._make_estimator(**ids), VERSION_CALLS[name], **arguments)
         if name in V1_CLASS_CALLS:
-            estimator = _module("estimator").Estimator
-            return _call(estimator, V1_CLASS_CALLS[name], modelarts_session=self._session, **arguments)
+            estimator = _import_module("estimator").Estimator
+            return _call_method(estimator, V1_CLASS_CALLS[name], modelarts_session=self._session, **arguments)
         return getattr(self, name)(**arguments)
 
-    def _v1(self, **arguments: Any) -> Any:
-        return _call(_module("estimator"), "Estimator", modelarts_session=self._session, **arguments)
+    def _make_estimator(self, **arguments: Any) -> Any:
+        return _call_method(_import_module("estimator"), "Estimator", modelarts_session=self._session, **arguments)
 
 
-def _module(name: str) -> Any:
+def _import_module(name: str) -> Any:
     return importlib.import_module("modelarts." + name)
 
 
-def _info(job: Any) -> object:
+def _get_info(job: Any) -> object:
     """The job's facts: `fit` returns them, or in other versions of the package an object that has them."""
-    return job if isinstance(job, dict) else _call(job, "get_job_info")
+    return job if isinstance(job, dict) else _call_method(job, "get_job_info")
 
 
-def _call(_holder: Any, _name: str, **arguments: Any) -> Any:
+def _call_method(_holder: Any, _name: str, **arguments: Any) -> Any:
     function: Callable[..., Any] | None = getattr(_holder, _name, None)
     if function is None:
         raise MissingPackage("it has no " + _name)
@@ -118,7 +126,7 @@ def _call(_holder: Any, _name: str, **arguments: Any) -> Any:
         raise
 
 
-def _failure(error: BaseException) -> dict[str, Any]:
+def _describe_failure(error: BaseException) -> dict[str, Any]:
     status = getattr(error, "status", None) or getattr(error, "status_code", None)
     modules = {kind.__module__.split(".")[0] for kind in type(error).__mro__}
     return {
@@ -132,22 +140,22 @@ def _failure(error: BaseException) -> dict[str, Any]:
     }
 
 
-def _plain(value: Any) -> object:
+def _to_plain(value: Any) -> object:
     """The JSON value of an object of the package."""
     to_dict = getattr(value, "to_dict", None)
     return to_dict() if callable(to_dict) else getattr(value, "__dict__", str(value))
 
 
-def _receive(console: socket.socket, requests: queue.Queue[Any]) -> None:
+def _receive_requests(console: socket.socket, requests: queue.Queue[Any]) -> None:
     with console.makefile("rb") as lines:
         for line in lines:
             requests.put(json.loads(line.decode()))
     os._exit(0)  # the console has ended, and so must this process, also in the middle of a call
 
 
-def _serve(console: socket.socket) -> None:
+def _serve_requests(console: socket.socket) -> None:
     requests: queue.Queue[Any] = queue.Queue()
-    threading.Thread(target=_receive, args=(console, requests), daemon=True).start()
+    threading.Thread(target=_receive_requests, args=(console, requests), daemon=True).start()
     sdk: Sdk | None = None
     while True:
         request = requests.get()
@@ -156,9 +164,9 @@ def _serve(console: socket.socket) -> None:
                 sdk, value = Sdk(**request), None
             else:
                 value = sdk.call(request.pop("call"), **request)
-            answer = json.dumps({"value": value}, default=_plain)
+            answer = json.dumps({"value": value}, default=_to_plain)
         except BaseException as error:  # whatever the package raises, even SystemExit
-            answer = json.dumps({"failure": _failure(error)})
+            answer = json.dumps({"failure": _describe_failure(error)})
         console.sendall(answer.encode() + b"\n")
 
 
@@ -166,4 +174,4 @@ if __name__ == "__main__":
     # Python puts this folder first: its modules must not hide packages that `modelarts` imports.
     here = Path(__file__).resolve().parent
     sys.path[:] = [path for path in sys.path if Path(path or ".").resolve() != here]
-    _serve(socket.socket(fileno=int(sys.argv[1])))
+    _serve_requests(socket.socket(fileno=int(sys.argv[1])))

@@ -39,7 +39,7 @@ class ModelArtsSdk(WithoutJobDetails, WithoutAlgorithms):
     def __init__(self, profile: Profile, credentials: Credentials, request_seconds: float) -> None:
         """`request_seconds`: timeout of one call. Sends nothing yet."""
         self._calls = SdkCalls(profile, credentials, request_seconds)
-        self._pages = JobPages(self._search)
+        self._pages = JobPages(self._search_jobs)
 
     def create(self, job: JobRequest) -> JobStatus:
         operation = Message("create job {name}", name=job.name)
@@ -80,17 +80,17 @@ class ModelArtsSdk(WithoutJobDetails, WithoutAlgorithms):
             return self._calls.ask(
                 operation,
                 "metrics",
-                lambda reply: replies.samples(reply or {}, task, start),
+                lambda reply: replies.parse_samples(reply or {}, task, start),
                 job_id=job_id,
                 task_id=task,
             )
         return ()
 
     def flavors(self) -> Sequence[Flavor]:
-        return self._calls.ask(Message("list flavors"), "flavors", sdk_replies.flavors)
+        return self._calls.ask(Message("list flavors"), "flavors", sdk_replies.parse_flavors)
 
     def engines(self) -> Sequence[Engine]:
-        return self._calls.ask(Message("list engines"), "engines", sdk_replies.engines)
+        return self._calls.ask(Message("list engines"), "engines", sdk_replies.parse_engines)
 
     def pools(self) -> Sequence[Pool] | None:
         return None
@@ -101,7 +101,7 @@ class ModelArtsSdk(WithoutJobDetails, WithoutAlgorithms):
     def quotas(self) -> Sequence[Quota] | None:
         return None
 
-    def _search(self, operation: Message, offset: int, filters: Sequence[JobFilter]) -> list[JobStatus]:
+    def _search_jobs(self, operation: Message, offset: int, filters: Sequence[JobFilter]) -> list[JobStatus]:
         query: dict[str, Any] = {"offset": offset, "limit": PAGE, "sort_by": "create_time", "order": "desc"}
         if filters:
             query["filters"] = [{"key": f.key, "operator": f.operator, "value": list(f.values)} for f in filters]

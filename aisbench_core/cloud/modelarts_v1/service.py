@@ -7,7 +7,7 @@ from datetime import datetime
 
 from aisbench_core.base.errors import CloudNotFound, CloudRejected, CloudUnavailable
 from aisbench_core.base.messages import Message
-from aisbench_core.cloud.job_pages import find_jobs, pages
+from aisbench_core.cloud.job_pages import find_jobs, iter_pages
 from aisbench_core.cloud.modelarts_v1 import v1_replies
 from aisbench_core.cloud.modelarts_v1.v1_replies import JobVersion
 from aisbench_core.cloud.modelarts_v1.v1_requests import PAGE, V1Calls, V1Requests
@@ -48,12 +48,12 @@ class ModelArtsV1(WithoutJobDetails, WithoutAlgorithms):
 
         A version with the same output is this request, whose reply was lost: it is not created again."""
         operation = Message("create job {name}", name=job.name)
-        existing = self._named(operation, job.name)
+        existing = self._find_named(operation, job.name)
         return self._calls.create(operation, job) if existing is None else self._next_version(operation, existing, job)
 
     def find(self, name: str) -> JobStatus | None:
         """The newest version of the job with exactly this name, or None."""
-        job = self._named(Message("find job {name}", name=name), name)
+        job = self._find_named(Message("find job {name}", name=name), name)
         if job is None or job.job_id.endswith("/0"):  # a job without versions
             return None
         try:
@@ -64,7 +64,7 @@ class ModelArtsV1(WithoutJobDetails, WithoutAlgorithms):
     def named(self, name: str) -> Sequence[JobStatus]:
         """Every version of the job with exactly this name, newest first."""
         operation = Message("list versions of job {name}", name=name)
-        job = self._named(operation, name)
+        job = self._find_named(operation, name)
         if job is None:
             return ()
         try:
@@ -79,15 +79,15 @@ class ModelArtsV1(WithoutJobDetails, WithoutAlgorithms):
         The list has neither nodes nor start, so each job is also requested by itself when it appears and starts."""
         ids = set(job_ids)
         jobs = find_jobs(self._newest_first(Message("list jobs")), ids, since, PAGE, SPARE_PAGES) if ids else {}
-        return {job_id: job for job_id, listed in jobs.items() if (job := self._completed(listed)) is not None}
+        return {job_id: job for job_id, listed in jobs.items() if (job := self._complete_status(listed)) is not None}
 
     def active(self) -> Sequence[JobStatus]:
         """Jobs whose newest version has not ended, newest first; at most PAGE of them."""
         page = next(self._newest_first(Message("list active jobs"), statuses=v1_replies.ACTIVE))
-        return [job for listed in page if not listed.has_ended and (job := self._completed(listed)) is not None]
+        return [job for listed in page if not listed.has_ended and (job := self._complete_status(listed)) is not None]
 
     def detail(self, job_id: str) -> JobStatus:
-        return self._version(Message("get job {job_id}", job_id=job_id), job_id).status
+        return self._fetch_version(Message("get job {job_id}", job_id=job_id), job_id).status
 
     def stop(self, job_id: str) -> None:
         try:
@@ -123,10 +123,10 @@ class ModelArtsV1(WithoutJobDetails, WithoutAlgorithms):
 
     def metrics(self, job_id: str, task: str, start: datetime) -> Sequence[MetricSample]:
         """The job's per-minute samples from `start` on. They are not per node: worker-0 has them."""
-        if _node(task) != 0:
+        if _parse_node(task) != 0:
             return ()
         operation = Message("read the metrics of {task} of job {job_id}", task=task, job_id=job_id)
-        return tuple(v1_replies.samples(self._calls.version(operation, job_id).metrics, start))
+        return tuple(v1_replies.parse_samples(self._calls.version(operation, job_id).metrics, start))
 
     def flavors(self) -> Sequence[Flavor]:
         return self._calls.flavors()
@@ -148,9 +148,9 @@ class ModelArtsV1(WithoutJobDetails, WithoutAlgorithms):
     def _newest_first(
         self, operation: Message, search: str = "", statuses: str | None = None
     ) -> Iterator[Sequence[JobStatus]]:
-        return pages(lambda number: self._calls.page(operation, number + 1, search, statuses), PAGE)
+        return iter_pages(lambda number: self._calls.page(operation, number + 1, search, statuses), PAGE)
 
-    def _named(self, operation: Message, name: str) -> JobStatus | None:
+    def _find_named(self, operation: Message, name: str) -> JobStatus | None:
         jobs = (job for page in self._newest_first(operation, name) for job in page)
         return next((job for job in jobs if job.name == name), None)
 
@@ -158,22 +158,22 @@ class ModelArtsV1(WithoutJobDetails, WithoutAlgorithms):
         versions = self._calls.versions(operation, existing.job_id)
         if not versions:
             raise CloudUnavailable(Message("the job exists, but has no version yet"), operation=operation)
-        output = v1_replies.directory(job.outputs[0].path)
+        output = v1_replies.to_directory(job.outputs[0].path)
         for version in versions:
             if output in version.status.outputs:
                 return version.status
         previous = max(version.number for version in versions)
         return self._calls.create_version(operation, existing.job_id, previous, job)
 
-    def _version(self, operation: Message, job_id: str) -> JobVersion:
+    def _fetch_version(self, operation: Message, job_id: str) -> JobVersion:
         version = self._calls.version(operation, job_id)
         self._versions[job_id] = replace(version, metrics={})  # they grow, and are always requested anew
         return version
 
     def _cached_version(self, operation: Message, job_id: str) -> JobVersion:
-        return self._versions.get(job_id) or self._version(operation, job_id)
+        return self._versions.get(job_id) or self._fetch_version(operation, job_id)
 
-    def _completed(self, listed: JobStatus) -> JobStatus | None:
+    def _complete_status(self, listed: JobStatus) -> JobStatus | None:
         """A job of the list, with what only its version has. None if it is gone."""
         cached = self._versions.get(listed.job_id)
         if cached is None or (listed.phase == Phase.RUNNING and cached.status.started_at is None):
@@ -201,5 +201,5 @@ def _log_name(version: JobVersion, node: int) -> str:
     return f"{version.resource_id}-job-{version.status.name}-{node}.log"
 
 
-def _node(task: str) -> int:
+def _parse_node(task: str) -> int:
     return int(task.rpartition("-")[2])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from aisbench_core.cloud.modelarts_v2.replies import NOT_MEASURED, Json, moment, seconds
+from aisbench_core.cloud.modelarts_v2.replies import NOT_MEASURED, Json, seconds, to_moment
 from aisbench_core.model import ENDED_PHASES, Engine, Flavor, JobStatus, MetricSample, Phase
 
 # The names and phases of the API's status numbers, 0 to 22.
@@ -54,44 +54,44 @@ class JobVersion:
     metrics: Json
 
 
-def listed(job: Json) -> JobStatus:
+def parse_listed_job(job: Json) -> JobStatus:
     """A job in the list, with its newest version; without nodes and start, which only the version has."""
-    return _status(job, str(job["job_id"]), job.get("version_id") or 0)
+    return _parse_status(job, str(job["job_id"]), job.get("version_id") or 0)
 
 
-def listing(reply: Json) -> list[JobStatus]:
-    return [listed(job) for job in reply.get("jobs") or ()]
+def parse_jobs(reply: Json) -> list[JobStatus]:
+    return [parse_listed_job(job) for job in reply.get("jobs") or ()]
 
 
-def created(reply: Json, node_count: int) -> JobStatus:
+def parse_created_job(reply: Json, node_count: int) -> JobStatus:
     """The reply to creating a job or a version."""
-    return _status(reply, str(reply["job_id"]), reply["version_id"], node_count)
+    return _parse_status(reply, str(reply["job_id"]), reply["version_id"], node_count)
 
 
-def version(reply: Json, job: str, name: str = "") -> JobVersion:
+def parse_version(reply: Json, job: str, name: str = "") -> JobVersion:
     """One version, alone or from the list of a job's versions, which has the job's name beside it."""
     count = int(reply.get("worker_server_num") or 1)
-    status = _status({"job_name": name, **reply}, job, reply["version_id"], count)
+    status = _parse_status({"job_name": name, **reply}, job, reply["version_id"], count)
     output = str(reply.get("train_url") or "")
     return JobVersion(
-        status=replace(status, outputs=(directory(output),) if output else ()),
+        status=replace(status, outputs=(to_directory(output),) if output else ()),
         number=int(reply["version_id"]),
         resource_id=str(reply["resource_id"]),
         metrics=reply.get("system_metric_list") or {},
     )
 
 
-def versions(reply: Json) -> list[JobVersion]:
+def parse_versions(reply: Json) -> list[JobVersion]:
     job, name = str(reply["job_id"]), str(reply["job_name"])
-    return [version(item, job, name) for item in reply.get("versions") or ()]
+    return [parse_version(item, job, name) for item in reply.get("versions") or ()]
 
 
-def directory(path: str) -> str:
+def to_directory(path: str) -> str:
     """An OBS directory as /bucket/a/, from obs://bucket/a, s3://bucket/a/ or a path."""
     return f"/{path.partition('://')[2].strip('/') if '://' in path else path.strip('/')}/"
 
 
-def samples(metrics: Json, start: datetime) -> Iterator[MetricSample]:
+def parse_samples(metrics: Json, start: datetime) -> Iterator[MetricSample]:
     """The metrics of the whole job: one value per minute from `start` on, as text; empty and -1 mean none."""
     for name, values in metrics.items():
         for minute, value in enumerate(values or ()):
@@ -99,8 +99,8 @@ def samples(metrics: Json, start: datetime) -> Iterator[MetricSample]:
                 yield MetricSample(start + timedelta(minutes=minute), 0, str(name), float(value))
 
 
-def flavors(reply: Json) -> list[Flavor]:
-    return [flavor(spec) for spec in reply.get("specs") or ()]
+def parse_flavors(reply: Json) -> list[Flavor]:
+    return [parse_flavor(spec) for spec in reply.get("specs") or ()]
 
 
 def spec_numbers(reply: Json) -> dict[str, int]:
@@ -108,7 +108,7 @@ def spec_numbers(reply: Json) -> dict[str, int]:
     return {str(spec["spec_code"]): int(spec["spec_id"]) for spec in reply.get("specs") or ()}
 
 
-def engines(reply: Json) -> list[Engine]:
+def parse_engines(reply: Json) -> list[Engine]:
     return [
         Engine(str(item["engine_id"]), str(item["engine_name"]), str(item["engine_version"]))
         for item in reply.get("engines") or ()
@@ -117,10 +117,10 @@ def engines(reply: Json) -> list[Engine]:
 
 def engine_numbers(reply: Json) -> dict[str, int]:
     """The numbers of the preset images, by name and version."""
-    return {f"{engine.name} {engine.version}": int(engine.engine_id) for engine in engines(reply)}
+    return {f"{engine.name} {engine.version}": int(engine.engine_id) for engine in parse_engines(reply)}
 
 
-def flavor(spec: Json) -> Flavor:
+def parse_flavor(spec: Json) -> Flavor:
     """One instance type. Cards: gpu_num, else its attribute, else from its name, else 1."""
     code = str(spec["spec_code"])
     product = str(spec.get("gpu_type") or "")
@@ -138,7 +138,7 @@ def flavor(spec: Json) -> Flavor:
     )
 
 
-def _status(facts: Json, job: str, version_id: object, node_count: int = 1) -> JobStatus:
+def _parse_status(facts: Json, job: str, version_id: object, node_count: int = 1) -> JobStatus:
     number = int(facts["status"])
     # A number that the API may add later is kept as text, and the job goes on.
     name = f"status {number}"
@@ -150,8 +150,8 @@ def _status(facts: Json, job: str, version_id: object, node_count: int = 1) -> J
         phase=phase,
         secondary_phase=word,
         message=word if phase in ENDED_PHASES and word not in _PLAIN_ENDS else "",
-        created_at=moment(facts.get("create_time")),
-        started_at=moment(facts.get("start_time")),
+        created_at=to_moment(facts.get("create_time")),
+        started_at=to_moment(facts.get("start_time")),
         duration_s=seconds(facts.get("duration")),
         tasks=tuple(f"worker-{node}" for node in range(node_count)),
         node_count=node_count,

@@ -90,10 +90,10 @@ class V1Requests:
         self._workspace_id = profile.workspace_id
 
     def page(self, operation: Message, number: int, search: str, statuses: str | None) -> list[JobStatus]:
-        return self._read(
+        return self._send_read(
             operation,
             JOBS,
-            v1_replies.listing,
+            v1_replies.parse_jobs,
             page=number,
             per_page=PAGE,
             sortBy="create_time",
@@ -105,40 +105,40 @@ class V1Requests:
         )
 
     def versions(self, operation: Message, job_id: str) -> list[JobVersion]:
-        return self._read(operation, VERSIONS, v1_replies.versions, job_id)
+        return self._send_read(operation, VERSIONS, v1_replies.parse_versions, job_id)
 
     def version(self, operation: Message, job_id: str) -> JobVersion:
         job = job_id.partition("/")[0]
-        return self._read(operation, VERSION, lambda reply: v1_replies.version(reply, job), job_id)
+        return self._send_read(operation, VERSION, lambda reply: v1_replies.parse_version(reply, job), job_id)
 
     def create(self, operation: Message, job: JobRequest) -> JobStatus:
         body = {
             "job_name": job.name,
             "job_desc": job.spec.description,
             "workspace_id": self._workspace_id,
-            "config": self._configuration(operation, job),
+            "config": self._build_configuration(operation, job),
         }
-        return self._write(operation, "POST", JOBS, _created(job), body=body)
+        return self._send_write(operation, "POST", JOBS, _make_created_parser(job), body=body)
 
     def create_version(self, operation: Message, job_id: str, previous: int, job: JobRequest) -> JobStatus:
-        config = {**self._configuration(operation, job), "pre_version_id": previous}
+        config = {**self._build_configuration(operation, job), "pre_version_id": previous}
         body = {"job_desc": job.spec.description, "config": config}
-        return self._write(operation, "POST", VERSIONS, _created(job), job_id, body)
+        return self._send_write(operation, "POST", VERSIONS, _make_created_parser(job), job_id, body)
 
     def stop(self, operation: Message, job_id: str) -> None:
-        self._write(operation, "POST", f"{VERSION}/stop", ignore_reply, job_id)
+        self._send_write(operation, "POST", f"{VERSION}/stop", ignore_reply, job_id)
 
     def delete_version(self, operation: Message, job_id: str) -> None:
-        self._write(operation, "DELETE", VERSION, ignore_reply, job_id)
+        self._send_write(operation, "DELETE", VERSION, ignore_reply, job_id)
 
     def delete_job(self, operation: Message, job_id: str) -> None:
-        self._write(operation, "DELETE", JOB, ignore_reply, job_id)
+        self._send_write(operation, "DELETE", JOB, ignore_reply, job_id)
 
     def flavors(self) -> Sequence[Flavor]:
-        return self._read(Message("list flavors"), SPECS, v1_replies.flavors, job_type=TRAINING)
+        return self._send_read(Message("list flavors"), SPECS, v1_replies.parse_flavors, job_type=TRAINING)
 
     def engines(self) -> Sequence[Engine]:
-        return self._read(Message("list engines"), ENGINES, v1_replies.engines, job_type=TRAINING)
+        return self._send_read(Message("list engines"), ENGINES, v1_replies.parse_engines, job_type=TRAINING)
 
     def pools(self) -> Sequence[Pool]:
         """The dedicated pools, from API v2: v1 has no call for them."""
@@ -151,26 +151,28 @@ class V1Requests:
     def quotas(self) -> Sequence[Quota]:
         return list_quotas(self._caller)
 
-    def _configuration(self, operation: Message, job: JobRequest) -> dict[str, Any]:
+    def _build_configuration(self, operation: Message, job: JobRequest) -> dict[str, Any]:
         """The API's `config`, which has numbers of flavor and image. A dedicated pool has its own flavor."""
         spec, flavor, engine = job.spec, None, None
         if not spec.pool_id:
-            specs = self._read(operation, SPECS, v1_replies.spec_numbers, job_type=TRAINING)
+            specs = self._send_read(operation, SPECS, v1_replies.spec_numbers, job_type=TRAINING)
             require_offered(operation, spec.flavor, specs, CHOOSE_FLAVOR)
             flavor = specs[spec.flavor]
         if not spec.image_url:
-            engines = self._read(operation, ENGINES, v1_replies.engine_numbers, job_type=TRAINING)
+            engines = self._send_read(operation, ENGINES, v1_replies.engine_numbers, job_type=TRAINING)
             name = f"{spec.engine_name} {spec.engine_version}"
             require_offered(operation, name, engines, CHOOSE_ENGINE)
             engine = engines[name]
         return v1_configuration(job, flavor, engine)
 
-    def _read(self, operation: Message, path: str, parse: Parse[Value], job_id: str = "", **query: object) -> Value:
+    def _send_read(
+        self, operation: Message, path: str, parse: Parse[Value], job_id: str = "", **query: object
+    ) -> Value:
         """The parsed reply of a request that only reads."""
         call = self._caller.request("GET", f"/v1/{{project_id}}/{path}", _path_numbers(operation, job_id, path), query)
-        return self._caller.read(operation, call, partial(self._parse, operation, parse))
+        return self._caller.read(operation, call, partial(self._parse_reply, operation, parse))
 
-    def _write(
+    def _send_write(
         self,
         operation: Message,
         method: str,
@@ -182,9 +184,9 @@ class V1Requests:
         """The same for a request that changes something."""
         parts = _path_numbers(operation, job_id, path)
         call = self._caller.request(method, f"/v1/{{project_id}}/{path}", parts, body=body)
-        return self._caller.write(operation, call, partial(self._parse, operation, parse))
+        return self._caller.write(operation, call, partial(self._parse_reply, operation, parse))
 
-    def _parse(self, operation: Message, parse: Parse[Value], reply: Any) -> Value:
+    def _parse_reply(self, operation: Message, parse: Parse[Value], reply: Any) -> Value:
         if reply.get("is_success") is False:
             message = reply.get("error_message") or reply.get("error_msg")
             raise self._caller.refused(operation, None, reply.get("error_code"), message)
@@ -194,15 +196,15 @@ class V1Requests:
 def _path_numbers(operation: Message, job_id: str, path: str) -> dict[str, str]:
     if not job_id:
         return {}
-    job, version = numbers(operation, job_id)
+    job, version = split_job_id(operation, job_id)
     return {name: part for name, part in (("job", job), ("version", version)) if f"{{{name}}}" in path}
 
 
-def _created(job: JobRequest) -> Parse[JobStatus]:
-    return lambda reply: v1_replies.created(reply, job.spec.node_count)
+def _make_created_parser(job: JobRequest) -> Parse[JobStatus]:
+    return lambda reply: v1_replies.parse_created_job(reply, job.spec.node_count)
 
 
-def numbers(operation: Message, job_id: str) -> tuple[str, str]:
+def split_job_id(operation: Message, job_id: str) -> tuple[str, str]:
     """The ids of job and version in one of our job ids. Raises CloudNotFound for an id of API v2."""
     job, _, version = job_id.partition("/")
     if not (job and version):

@@ -22,4 +22,4 @@ def list_waiting(caller: Caller, pool_id: str) -> Sequence[WaitingJob]:
 def list_quotas(caller: Caller) -> Sequence[Quota]:
     """The project's quotas of training jobs."""
     call = caller.sdk.show_training_quotas_invoker(sdk.ShowTrainingQuotasRequest())
-    return caller.read(Message("list quotas"), call, replies.quotas)
+    return caller.read(Message("list quotas"), call, replies.parse_quotas)

@@ -5,7 +5,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from aisbench_core.cloud.modelarts_v2.replies import Json, moment
+from aisbench_core.cloud.modelarts_v2.replies import Json, to_moment
 from aisbench_core.model import (
     DiagnosedFault,
     DiagnosisTask,
@@ -35,14 +35,16 @@ def job_events(reply: Json) -> list[JobEvent]:
 def job_event(event: Json) -> JobEvent:
     """One event; its time has an offset, which is converted to UTC."""
     message, source = str(event.get("message") or ""), str(event.get("source") or "")
-    return JobEvent(_time(event["time"]), str(event.get("level") or ""), message, source, _kind(message, source))
+    return JobEvent(
+        _parse_time(event["time"]), str(event.get("level") or ""), message, source, _classify_event(message, source)
+    )
 
 
 def job_stages(reply: Json) -> list[JobStage]:
     """The stages of all attempts, in their order."""
     records = sorted(reply.get("running_records") or (), key=lambda record: int(record.get("record_order") or 0))
     return [
-        _stage(stage, int(record.get("record_order") or number))
+        _parse_stage(stage, int(record.get("record_order") or number))
         for number, record in enumerate(records, start=1)
         for stage in sorted(record.get("stages") or (), key=lambda stage: int(stage.get("stage_order") or 0))
     ]
@@ -57,7 +59,7 @@ def job_tasks(reply: Any) -> list[JobTask]:
 
 def job_diagnosis(reply: Json) -> JobDiagnosis:
     """The platform's diagnosis. Of its fields beyond the code, names and texts are kept as they come."""
-    faults = tuple(_fault(item) for item in reply.get("conclusions") or ())
+    faults = tuple(_parse_fault(item) for item in reply.get("conclusions") or ())
     return JobDiagnosis(reply.get("status") == "Completed", str(reply.get("level") or ""), faults)
 
 
@@ -68,20 +70,22 @@ def diagnosis_tasks(reply: Json) -> list[DiagnosisTask]:
             str(item["task_id"]),
             str(item.get("type") or ""),
             str(item["status"]),
-            tuple((name, text) for name, text in _texts(item) if name not in _OF_TASKS),
+            tuple((name, text) for name, text in _list_texts(item) if name not in _OF_TASKS),
         )
         for item in reply.get("tasks") or ()
     ]
 
 
-def _fault(item: Json) -> DiagnosedFault:
+def _parse_fault(item: Json) -> DiagnosedFault:
     conclusion = item.get("conclusion") or {}
-    facts = tuple((name, text) for name, text in _texts(conclusion) if name != "code")
-    sources = (", ".join(f"{name}: {text}" for name, text in _texts(source)) for source in item.get("sources") or ())
+    facts = tuple((name, text) for name, text in _list_texts(conclusion) if name != "code")
+    sources = (
+        ", ".join(f"{name}: {text}" for name, text in _list_texts(source)) for source in item.get("sources") or ()
+    )
     return DiagnosedFault(str(conclusion.get("code") or ""), facts, tuple(filter(None, sources)))
 
 
-def _texts(values: Json) -> list[tuple[str, str]]:
+def _list_texts(values: Json) -> list[tuple[str, str]]:
     """What has a value, as text; lists and objects as JSON."""
     return [
         (str(name), value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
@@ -90,13 +94,13 @@ def _texts(values: Json) -> list[tuple[str, str]]:
     ]
 
 
-def _kind(message: str, source: str) -> EventKind:
+def _classify_event(message: str, source: str) -> EventKind:
     if source not in ("", _JOB):
         return EventKind.OTHER
     return next((kind for kind, pattern in _KINDS if pattern.search(message)), EventKind.OTHER)
 
 
-def _stage(stage: Json, attempt: int) -> JobStage:
+def _parse_stage(stage: Json, attempt: int) -> JobStage:
     name = str(stage["name"])
     return JobStage(
         attempt=attempt,
@@ -105,11 +109,11 @@ def _stage(stage: Json, attempt: int) -> JobStage:
         chinese=str(stage.get("zh_message") or ""),
         started_at=_time_or_none(stage.get("start_time")),
         ended_at=_time_or_none(stage.get("end_time")),
-        steps=tuple(step for item in stage.get("sub_stages") or () if (step := _step(item)) is not None),
+        steps=tuple(step for item in stage.get("sub_stages") or () if (step := _parse_step(item)) is not None),
     )
 
 
-def _step(item: Json) -> StageStep | None:
+def _parse_step(item: Json) -> StageStep | None:
     """A step; None for one that has not begun, or says nothing."""
     at = _time_or_none(item.get("create_time"))
     english = str(item.get("en_message") or item.get("name") or "")
@@ -120,9 +124,9 @@ def _time_or_none(value: Any) -> datetime | None:
     # The SDK says text without a form: milliseconds as elsewhere, or a date as in events.
     if value in (None, "", "0"):
         return None
-    return moment(value) if str(value).isdecimal() else _time(value)
+    return to_moment(value) if str(value).isdecimal() else _parse_time(value)
 
 
-def _time(text: Any) -> datetime:
+def _parse_time(text: Any) -> datetime:
     time = datetime.fromisoformat(text)
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)

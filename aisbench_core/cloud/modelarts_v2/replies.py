@@ -38,14 +38,14 @@ def job_status(job: Json) -> JobStatus:
         name=str(metadata["name"]),
         phase=str(status.get("phase") or ""),
         secondary_phase=str(status.get("secondary_phase") or ""),
-        message=_message(status, tasks),
-        created_at=moment(metadata.get("create_time")),
-        started_at=moment(status.get("start_time")),
+        message=_join_messages(status, tasks),
+        created_at=to_moment(metadata.get("create_time")),
+        started_at=to_moment(status.get("start_time")),
         duration_s=seconds(status.get("duration")),
         tasks=tuple(str(task) for task in status.get("tasks") or ()),
         task_statuses=tasks,
         node_count=int((spec.get("resource") or {}).get("node_count") or 1),
-        outputs=tuple(_outputs(job.get("algorithm") or {})),
+        outputs=tuple(_iter_outputs(job.get("algorithm") or {})),
         priority=None if priority is None else int(priority),
         attempts=_readable_attempts(status.get("running_records") or ()),
     )
@@ -61,7 +61,7 @@ def log_paths(job: JobStatus, log_path: str) -> Mapping[int, str]:
     return {node: f"{directory}/modelarts-job-{job.job_id}-worker-{node}.log" for node in range(job.node_count)}
 
 
-def samples(reply: Json, task: str, start: datetime) -> tuple[MetricSample, ...]:
+def parse_samples(reply: Json, task: str, start: datetime) -> tuple[MetricSample, ...]:
     """The metrics of a task such as worker-0: one value per minute from `start` on."""
     node = int(task.rpartition("-")[2])
     return tuple(
@@ -72,11 +72,11 @@ def samples(reply: Json, task: str, start: datetime) -> tuple[MetricSample, ...]
     )
 
 
-def flavors(reply: Json) -> list[Flavor]:
-    return [flavor(item) for item in reply.get("flavors") or ()]
+def parse_flavors(reply: Json) -> list[Flavor]:
+    return [parse_flavor(item) for item in reply.get("flavors") or ()]
 
 
-def flavor(reply: Json) -> Flavor:
+def parse_flavor(reply: Json) -> Flavor:
     """One instance type. Cards: its NPUs, else GPUs, else its attribute, else 1."""
     facts = reply.get("flavor_info") or {}
     accelerator = facts.get("npu") or facts.get("gpu") or {}
@@ -92,7 +92,7 @@ def flavor(reply: Json) -> Flavor:
     )
 
 
-def engines(reply: Json) -> list[Engine]:
+def parse_engines(reply: Json) -> list[Engine]:
     return [
         Engine(str(item.get("engine_id") or ""), str(item["engine_name"]), str(item["engine_version"]))
         for item in reply.get("items") or ()
@@ -102,24 +102,24 @@ def engines(reply: Json) -> list[Engine]:
 def training_pools(reply: Json) -> list[Pool]:
     """The dedicated pools for training; a pool without a scope is for everything."""
     pools = reply.get("items") or ()
-    return [pool(item) for item in pools if "Train" in ((item.get("spec") or {}).get("scope") or ("Train",))]
+    return [parse_pool(item) for item in pools if "Train" in ((item.get("spec") or {}).get("scope") or ("Train",))]
 
 
-def pool(reply: Json) -> Pool:
+def parse_pool(reply: Json) -> Pool:
     """One dedicated pool. Its id for jobs is the metadata name; its display name is a label."""
     metadata, status = reply["metadata"], reply.get("status") or {}
     labels = metadata.get("labels") or {}
     spec, counts = reply.get("spec") or {}, status.get("resources") or {}
-    planned, available = _listed(spec.get("resources")), _listed(counts.get("available"))
+    planned, available = _to_list(spec.get("resources")), _to_list(counts.get("available"))
     resources = [*planned, *available]
     return Pool(
         pool_id=str(metadata["name"]),
         name=str(labels.get("os.modelarts/name") or metadata["name"]),
         phase=str(status.get("phase") or ""),
         flavors=tuple(dict.fromkeys(str(resource["flavor"]) for resource in resources if resource.get("flavor"))),
-        free_nodes=_nodes(available),
-        total_nodes=_nodes(planned),
-        faulty_nodes=_nodes(_listed(counts.get("abnormal"))),
+        free_nodes=_count_nodes(available),
+        total_nodes=_count_nodes(planned),
+        faulty_nodes=_count_nodes(_to_list(counts.get("abnormal"))),
         kind=str(spec.get("type") or ""),
     )
 
@@ -141,7 +141,7 @@ def _waiting_job(item: Json) -> WaitingJob:
     )
 
 
-def quotas(reply: Json) -> list[Quota]:
+def parse_quotas(reply: Json) -> list[Quota]:
     """The project's limits."""
     return [
         Quota(str(item["resource"]), int(item["quota"]), None if item.get("used") is None else int(item["used"]))
@@ -149,12 +149,12 @@ def quotas(reply: Json) -> list[Quota]:
     ]
 
 
-def _nodes(resources: Sequence[Json]) -> int | None:
+def _count_nodes(resources: Sequence[Json]) -> int | None:
     counts = [resource.get("count") for resource in resources]
     return sum(int(count) for count in counts if count is not None) if counts and None not in counts else None
 
 
-def _outputs(algorithm: Json) -> Iterator[str]:
+def _iter_outputs(algorithm: Json) -> Iterator[str]:
     for output in algorithm.get("outputs") or ():
         path = ((output.get("remote") or {}).get("obs") or {}).get("obs_url")
         if path:
@@ -169,12 +169,12 @@ def _task_status(task: Json) -> TaskStatus:
 def _readable_attempts(records: Sequence[Json]) -> tuple[RunAttempt, ...]:
     """A job's attempts; none if the records have another form, which must not hide the state of the job."""
     try:
-        return tuple(_attempts(records))
+        return tuple(_iter_attempts(records))
     except (AttributeError, KeyError, OSError, OverflowError, TypeError, ValueError):
         return ()
 
 
-def _attempts(records: Sequence[Json]) -> Iterator[RunAttempt]:
+def _iter_attempts(records: Sequence[Json]) -> Iterator[RunAttempt]:
     """A job's attempts; a record without a start is of one that has not begun."""
     begun = [record for record in records if record.get("start_at")]
     for number, record in enumerate(begun, start=1):
@@ -183,8 +183,8 @@ def _attempts(records: Sequence[Json]) -> Iterator[RunAttempt]:
         given_up = number == len(begun) and last.get("recover_result") in GIVEN_UP
         yield RunAttempt(
             number,
-            _second(record["start_at"]),
-            _second(record["end_at"]) if record.get("end_at") else None,
+            _parse_second(record["start_at"]),
+            _parse_second(record["end_at"]) if record.get("end_at") else None,
             fault=str(last.get("fault_scenario") or ""),
             reason=str(last.get("reason") or record.get("end_reason") or ""),
             task=str(record.get("end_related_task") or last.get("related_task") or ""),
@@ -192,35 +192,35 @@ def _attempts(records: Sequence[Json]) -> Iterator[RunAttempt]:
         )
 
 
-def _second(seconds: object) -> datetime:
+def _parse_second(seconds: object) -> datetime:
     # Records count seconds, everything else in a status milliseconds.
-    return datetime.fromtimestamp(_number(seconds), UTC)
+    return datetime.fromtimestamp(_to_number(seconds), UTC)
 
 
-def _message(status: Json, tasks: Sequence[TaskStatus]) -> str:
+def _join_messages(status: Json, tasks: Sequence[TaskStatus]) -> str:
     # Not documented for the job itself; its tasks and its last record have messages.
     messages = [f"{task.task}: {task.message}" for task in tasks if task.message]
     records = status.get("running_records") or [{}]
     return str(status.get("message") or "; ".join(messages) or records[-1].get("end_reason") or "")
 
 
-def moment(milliseconds: object) -> datetime | None:
+def to_moment(milliseconds: object) -> datetime | None:
     """A time in ms since 1970; 0 means not yet."""
-    return datetime.fromtimestamp(_number(milliseconds) / 1000, UTC) if milliseconds else None
+    return datetime.fromtimestamp(_to_number(milliseconds) / 1000, UTC) if milliseconds else None
 
 
 def seconds(milliseconds: object) -> float | None:
     """A duration in ms; None if it is missing."""
-    return None if milliseconds is None else _number(milliseconds) / 1000
+    return None if milliseconds is None else _to_number(milliseconds) / 1000
 
 
-def _number(value: object) -> float:
+def _to_number(value: object) -> float:
     if not isinstance(value, int | float | str):
         raise TypeError(f"{value!r} is not a number")
     return float(value)
 
 
-def _listed(value: Any) -> Sequence[Json]:
+def _to_list(value: Any) -> Sequence[Json]:
     # The API reference shows a list here, the SDK's classes one object.
     if not value:
         return ()

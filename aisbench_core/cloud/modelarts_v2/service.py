@@ -9,7 +9,7 @@ from huaweicloudsdkmodelarts import v1 as sdk
 from aisbench_core.base.errors import CloudNotFound
 from aisbench_core.base.messages import Message
 from aisbench_core.cloud.job_fields import v2_body
-from aisbench_core.cloud.job_pages import PAGE, JobFilter, JobPages, pages
+from aisbench_core.cloud.job_pages import PAGE, JobFilter, JobPages, iter_pages
 from aisbench_core.cloud.modelarts_client import Caller, ignore_reply
 from aisbench_core.cloud.modelarts_v2 import algorithms, detail_replies, replies, subscriptions
 from aisbench_core.cloud.modelarts_v2.capacity import list_quotas, list_waiting
@@ -50,7 +50,7 @@ class ModelArtsV2:
         self._caller = Caller(profile, credentials, request_seconds)
         self._sdk = self._caller.sdk
         self._workspace_id = profile.workspace_id
-        self._pages = JobPages(self._search)
+        self._pages = JobPages(self._search_jobs)
 
     def create(self, job: JobRequest) -> JobStatus:
         request = sdk.CreateTrainingJobRequest(body=v2_body(job, self._workspace_id))
@@ -101,7 +101,7 @@ class ModelArtsV2:
         request = sdk.ShowTrainingJobMetricsRequest(training_job_id=job_id, task_id=task)
         with Ignoring(NOTHING_YET):
             call = self._sdk.show_training_job_metrics_invoker(request)
-            return self._caller.read(operation, call, lambda reply: replies.samples(reply, task, start))
+            return self._caller.read(operation, call, lambda reply: replies.parse_samples(reply, task, start))
         return ()
 
     def events(
@@ -109,7 +109,7 @@ class ModelArtsV2:
     ) -> Sequence[JobEvent]:
         operation = Message("read the events of job {job_id}", job_id=job_id)
         # The API takes both times or none.
-        times = {"start_time": _milliseconds(since), "end_time": _milliseconds(since + FAR)} if since else {}
+        times = {"start_time": _to_milliseconds(since), "end_time": _to_milliseconds(since + FAR)} if since else {}
 
         def page(number: int) -> list[JobEvent]:
             request = sdk.ListTrainingJobEventsRequest(
@@ -118,7 +118,7 @@ class ModelArtsV2:
             call = self._sdk.list_training_job_events_invoker(request)
             return self._caller.read(operation, call, detail_replies.job_events)
 
-        events = [event for events in pages(page, EVENTS, MOST_EVENT_PAGES) for event in events]
+        events = [event for events in iter_pages(page, EVENTS, MOST_EVENT_PAGES) for event in events]
         return sorted(events, key=lambda event: event.at)
 
     def stages(self, job_id: str) -> Sequence[JobStage]:
@@ -159,11 +159,11 @@ class ModelArtsV2:
 
     def flavors(self) -> Sequence[Flavor]:
         call = self._sdk.show_training_job_flavors_invoker(sdk.ShowTrainingJobFlavorsRequest())
-        return self._caller.read(Message("list flavors"), call, replies.flavors)
+        return self._caller.read(Message("list flavors"), call, replies.parse_flavors)
 
     def engines(self) -> Sequence[Engine]:
         call = self._sdk.show_training_job_engines_invoker(sdk.ShowTrainingJobEnginesRequest())
-        return self._caller.read(Message("list engines"), call, replies.engines)
+        return self._caller.read(Message("list engines"), call, replies.parse_engines)
 
     def pools(self) -> Sequence[Pool]:
         call = self._sdk.list_pools_invoker(sdk.ListPoolsRequest(workspace_id=self._workspace_id))
@@ -193,7 +193,7 @@ class ModelArtsV2:
     def subscribed_versions(self, subscription_id: str) -> Sequence[SubscribedAlgorithm]:
         return subscriptions.list_versions(self._caller, subscription_id)
 
-    def _search(self, operation: Message, offset: int, filters: Sequence[JobFilter]) -> list[JobStatus]:
+    def _search_jobs(self, operation: Message, offset: int, filters: Sequence[JobFilter]) -> list[JobStatus]:
         body = sdk.JobSearches(
             offset=offset,
             limit=PAGE,
@@ -206,5 +206,5 @@ class ModelArtsV2:
         return self._caller.read(operation, call, replies.job_page)
 
 
-def _milliseconds(time: datetime) -> str:
+def _to_milliseconds(time: datetime) -> str:
     return str(int(time.timestamp() * 1000))

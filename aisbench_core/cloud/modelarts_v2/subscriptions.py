@@ -21,11 +21,13 @@ def list_subscribed(caller: Caller) -> Sequence[SubscribedAlgorithm]:
     query = {"content_types": "algo", "offset": 0, "limit": MOST, "sort_dir": "desc"}
     call = caller.request("GET", _ALL, {}, query)
     try:
-        entries = caller.read(Message("list subscriptions"), call, _entries)
+        entries = caller.read(Message("list subscriptions"), call, _find_entries)
     except CloudNotFound:
         return []
     return [
-        version for entry in entries for version in list_versions(caller, str(entry["subscription_id"]), _name(entry))
+        version
+        for entry in entries
+        for version in list_versions(caller, str(entry["subscription_id"]), _get_name(entry))
     ]
 
 
@@ -33,13 +35,13 @@ def list_versions(caller: Caller, subscription_id: str, name: str = "") -> Seque
     """The versions of one subscription. Raises CloudNotFound."""
 
     def parsed(reply: Json) -> Sequence[SubscribedAlgorithm]:
-        return [_version(entry, subscription_id, name) for entry in _entries(reply)]
+        return [_parse_version(entry, subscription_id, name) for entry in _find_entries(reply)]
 
     call = caller.request("GET", f"{_ALL}/{{subscription}}/versions", {"subscription": subscription_id})
     return caller.read(Message("list the versions of subscription {id}", id=subscription_id), call, parsed)
 
 
-def _entries(reply: Json) -> list[Json]:
+def _find_entries(reply: Json) -> list[Json]:
     # The name of the list is not documented; it is the only one.
     lists = [value for value in reply.values() if isinstance(value, list)]
     if len(lists) > 1:
@@ -47,10 +49,10 @@ def _entries(reply: Json) -> list[Json]:
     return lists[0] if lists else []
 
 
-def _version(entry: Json, subscription_id: str, name: str) -> SubscribedAlgorithm:
+def _parse_version(entry: Json, subscription_id: str, name: str) -> SubscribedAlgorithm:
     version = str(entry.get("version") or entry.get("version_num") or "")
-    return SubscribedAlgorithm(subscription_id, str(entry["version_id"]), name or _name(entry), version)
+    return SubscribedAlgorithm(subscription_id, str(entry["version_id"]), name or _get_name(entry), version)
 
 
-def _name(entry: Json) -> str:
+def _get_name(entry: Json) -> str:
     return str(entry.get("title") or entry.get("name") or "")

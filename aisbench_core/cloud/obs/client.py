@@ -78,7 +78,7 @@ class SharedClient(ObsClient):  # type: ignore[misc]  # the SDK has no types
 
     def _get_server_connection_use_http1x(self, *args: Any) -> Any:
         connection = super()._get_server_connection_use_http1x(*args)
-        connection._create_connection = _connect
+        connection._create_connection = _connect_socket
         return connection
 
 
@@ -111,7 +111,7 @@ def open_client(profile: Profile, credentials: Credentials, request_seconds: flo
     return client
 
 
-def _connect(address: tuple[str, int], timeout: float, source: Any) -> socket.socket:
+def _connect_socket(address: tuple[str, int], timeout: float, source: Any) -> socket.socket:
     """Connects with a short timeout of its own: the request's is for servers that work on a reply."""
     host, port = address
     connection = socket.create_connection((host.strip("[]"), port), min(timeout, CONNECT_SECONDS), source)

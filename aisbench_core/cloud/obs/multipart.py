@@ -44,7 +44,7 @@ def send(client: SharedClient, ask: Ask, bucket: str, key: str, source: Path, si
         )
 
     operation = Message("store {path}", path=f"/{bucket}/{key}")
-    _assemble(client, ask, operation, (bucket, key), -(-size // part), send_part)
+    _assemble_object(client, ask, operation, (bucket, key), -(-size // part), send_part)
 
 
 def copy(client: SharedClient, ask: Ask, source: ObjectStat, target: tuple[str, str], most: int) -> None:
@@ -60,10 +60,10 @@ def copy(client: SharedClient, ask: Ask, source: ObjectStat, target: tuple[str, 
         return client.copyPart(*target, number, upload, source.path, span, extensionHeaders=unchanged)
 
     operation = Message("copy {path}", path=source.path)
-    _assemble(client, ask, operation, target, -(-source.size // part), copy_part)
+    _assemble_object(client, ask, operation, target, -(-source.size // part), copy_part)
 
 
-def _assemble(
+def _assemble_object(
     client: SharedClient,
     ask: Ask,
     operation: Message,

@@ -14,7 +14,7 @@ from obs import DeleteObjectsRequest, Object, PutObjectHeader
 
 from aisbench_core.base.errors import CloudNotFound, CloudRejected, ConfigError
 from aisbench_core.base.messages import Message
-from aisbench_core.base.private_files import abandoned, draft_of
+from aisbench_core.base.private_files import draft_of, find_abandoned
 from aisbench_core.cloud.obs import multipart
 from aisbench_core.cloud.obs.client import open_client
 from aisbench_core.cloud.ports import ObjectStat, OnProgress
@@ -53,10 +53,10 @@ class ObsStore:
 
     def put(self, path: str, source: Path | bytes) -> ObjectStat:
         """Store an object with its MD5, which OBS verifies."""
-        bucket, key = _split(path, _storing(path))
+        bucket, key = _split_path(path, _describe_storing(path))
         if isinstance(source, bytes):
             return self._put_bytes(bucket, key, source)
-        with _readable(source):
+        with _translate_read_errors(source):
             size = source.stat().st_size
             if size <= SMALL:
                 return self._put_bytes(bucket, key, source.read_bytes())
@@ -70,30 +70,30 @@ class ObsStore:
 
     def get(self, path: str, target: Path) -> None:
         operation = Message("fetch {path}", path=path)
-        bucket, key = _split(path, operation)
+        bucket, key = _split_path(path, operation)
         target.parent.mkdir(parents=True, exist_ok=True)
         part = draft_of(target)
         try:
             part.touch()
-            result = self._ask(operation, lambda: self._client.getObject(bucket, key, downloadPath=str(part)))
+            result = self._send_request(operation, lambda: self._client.getObject(bucket, key, downloadPath=str(part)))
             # The SDK writes a web page or half an object without complaint.
             if result.body.etag is None or result.body.contentLength != part.stat().st_size:
                 raise self._refusals.garbled(operation, result.status, Message("no ETag, or not all of its bytes"))
             part.replace(target)
         finally:
-            for file in (part, *abandoned(target.parent)):
+            for file in (part, *find_abandoned(target.parent)):
                 file.unlink(missing_ok=True)
 
     def read(self, path: str, start: int = 0) -> bytes:
-        return self._read(path, start, None)
+        return self._read_range(path, start, None)
 
     def read_range(self, path: str, start: int, size: int) -> bytes:
-        return self._read(path, start, size)
+        return self._read_range(path, start, size)
 
-    def _read(self, path: str, start: int, size: int | None) -> bytes:
+    def _read_range(self, path: str, start: int, size: int | None) -> bytes:
         operation = Message("read {path}", path=path)
-        bucket, key = _split(path, operation)
-        answer = self._ask(
+        bucket, key = _split_path(path, operation)
+        answer = self._send_request(
             operation,
             lambda: self._client.fetch(bucket, key, start, size),
             fine=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
@@ -117,11 +117,11 @@ class ObsStore:
 
     def pages(self, prefix: str) -> Iterator[Sequence[ObjectStat]]:
         operation = Message("list {path}", path=prefix)
-        bucket, start = _split(prefix, operation, whole_bucket=True)
+        bucket, start = _split_path(prefix, operation, whole_bucket=True)
         marker: str | None = None
         while True:
-            page = self._page(operation, bucket, start, marker)
-            yield [_stat(bucket, item.key, item.size, item.etag) for item in page.contents]
+            page = self._fetch_page(operation, bucket, start, marker)
+            yield [_make_stat(bucket, item.key, item.size, item.etag) for item in page.contents]
             if not page.is_truncated or not page.contents:
                 return
             # As in S3, NextMarker may be missing without a delimiter.
@@ -129,14 +129,14 @@ class ObsStore:
 
     def first(self, prefix: str, most: int) -> Sequence[ObjectStat]:
         operation = Message("list {path}", path=prefix)
-        bucket, start = _split(prefix, operation, whole_bucket=True)
-        page = self._page(operation, bucket, start, None, most)
-        return [_stat(bucket, item.key, item.size, item.etag) for item in page.contents]
+        bucket, start = _split_path(prefix, operation, whole_bucket=True)
+        page = self._fetch_page(operation, bucket, start, None, most)
+        return [_make_stat(bucket, item.key, item.size, item.etag) for item in page.contents]
 
     def directory(self, path: str, most: int, after: str = "") -> DirectoryPage:
         operation = Message("list {path}", path=path)
-        bucket, prefix = _split(path, operation, whole_bucket=True)
-        page = self._page(operation, bucket, prefix, _marker(bucket, after), most, delimiter="/")
+        bucket, prefix = _split_path(path, operation, whole_bucket=True)
+        page = self._fetch_page(operation, bucket, prefix, _to_marker(bucket, after), most, delimiter="/")
         objects = [DirectoryEntry(f"/{bucket}/{item.key}", item.size) for item in page.contents if item.key != prefix]
         inside = [DirectoryEntry(f"/{bucket}/{item.prefix}") for item in page.commonPrefixs]
         # The reply lists objects and directories apart; the marker is by key order of both.
@@ -147,43 +147,45 @@ class ObsStore:
 
     def location(self, bucket: str) -> str:
         operation = Message("get the region of {bucket}", bucket=bucket)
-        body = self._body(operation, lambda: self._client.getBucketLocation(bucket))
+        body = self._fetch_body(operation, lambda: self._client.getBucketLocation(bucket))
         return str(body.location or "").strip()
 
     def head(self, path: str) -> ObjectStat | None:
         operation = Message("get {path}", path=path)
-        bucket, key = _split(path, operation)
-        result = self._ask(operation, lambda: self._client.getObjectMetadata(bucket, key), fine=HTTPStatus.NOT_FOUND)
+        bucket, key = _split_path(path, operation)
+        result = self._send_request(
+            operation, lambda: self._client.getObjectMetadata(bucket, key), fine=HTTPStatus.NOT_FOUND
+        )
         if result.status == HTTPStatus.NOT_FOUND:  # without a code: a HEAD has no body
             return None
         if result.body is None or result.body.etag is None or result.body.contentLength is None:
             raise self._refusals.garbled(operation, result.status, Message("no ETag or no length"))
-        return _stat(bucket, key, result.body.contentLength, result.body.etag)
+        return _make_stat(bucket, key, result.body.contentLength, result.body.etag)
 
     def copy(self, path: str, target: str) -> None:
         operation = Message("copy {path}", path=path)
-        source, destination = _split(path, operation), _split(target, Message("copy to {path}", path=target))
+        source, destination = _split_path(path, operation), _split_path(target, Message("copy to {path}", path=target))
         stat = self.head(path)
         if stat is None or stat.size <= self._copied_at_once:
-            self._ask(operation, lambda: self._client.copyObject(*source, *destination))
+            self._send_request(operation, lambda: self._client.copyObject(*source, *destination))
             return
-        multipart.copy(self._client, self._body, stat, destination, self._copied_at_once)
+        multipart.copy(self._client, self._fetch_body, stat, destination, self._copied_at_once)
         copied = self.head(target)
         if copied is None or copied.size != stat.size:
             raise self._refusals.garbled(operation, None, Message("the assembled object has another size"))
 
     def delete(self, path: str) -> None:
         operation = Message("delete {path}", path=path)
-        bucket, key = _split(path, operation)
+        bucket, key = _split_path(path, operation)
         try:
-            self._ask(operation, lambda: self._client.deleteObject(bucket, key))
+            self._send_request(operation, lambda: self._client.deleteObject(bucket, key))
         except CloudNotFound as error:
             if error.code != "NoSuchKey":  # a missing bucket is an error
                 raise
 
     def delete_many(self, paths: Sequence[str]) -> None:
         operation = Message("delete {count} objects", count=len(paths))
-        targets = [_split(path, operation) for path in paths]
+        targets = [_split_path(path, operation) for path in paths]
         if len({bucket for bucket, _ in targets}) > 1:
             raise ValueError("objects of one request are in one bucket")
         for begin in range(0, len(targets), PAGE):
@@ -193,7 +195,7 @@ class ObsStore:
     def _delete_part(self, operation: Message, bucket: str, keys: Sequence[str]) -> None:
         # URL encoding, because keys may contain characters that XML does not allow.
         request = DeleteObjectsRequest(quiet=False, objects=[Object(key) for key in keys], encoding_type="url")
-        body = self._body(operation, lambda: self._client.deleteObjects(bucket, request))
+        body = self._fetch_body(operation, lambda: self._client.deleteObjects(bucket, request))
         refused = body.error or []
         # To the SDK, a web page that is valid XML is an answer without objects.
         if len(body.deleted or []) + len(refused) != len(keys):
@@ -203,43 +205,49 @@ class ObsStore:
             raise self._refusals.refused(named, HTTPStatus.FORBIDDEN, first.code or "", first.message or "", "")
 
     def make_directory(self, path: str) -> None:
-        bucket, key = _split(path, Message("make directory {path}", path=path), whole_bucket=True)
+        bucket, key = _split_path(path, Message("make directory {path}", path=path), whole_bucket=True)
         if key:
             self._put_bytes(bucket, key.rstrip("/") + "/", b"")
 
     def _put_bytes(self, bucket: str, key: str, content: bytes) -> ObjectStat:
         path = f"/{bucket}/{key}"
         md5 = hashlib.md5(content, usedforsecurity=False).digest()
-        result = self._ask(_storing(path), lambda: self._client.store(bucket, key, content, _base64(md5)))
-        return self._stored(path, result, len(content), md5)
+        result = self._send_request(
+            _describe_storing(path), lambda: self._client.store(bucket, key, content, _encode_base64(md5))
+        )
+        return self._check_stored(path, result, len(content), md5)
 
     def _put_file(self, bucket: str, key: str, source: Path) -> ObjectStat:
         path = f"/{bucket}/{key}"
         with source.open("rb") as file:
             md5 = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).digest()
             size = file.tell()
-        headers = PutObjectHeader(md5=_base64(md5))
-        result = self._ask(_storing(path), lambda: self._client.putFile(bucket, key, str(source), headers=headers))
-        return self._stored(path, result, size, md5)
+        headers = PutObjectHeader(md5=_encode_base64(md5))
+        result = self._send_request(
+            _describe_storing(path), lambda: self._client.putFile(bucket, key, str(source), headers=headers)
+        )
+        return self._check_stored(path, result, size, md5)
 
     def _put_parts(self, bucket: str, key: str, source: Path, size: int) -> ObjectStat:
         path = f"/{bucket}/{key}"
-        multipart.send(self._client, self._body, bucket, key, source, size)
+        multipart.send(self._client, self._fetch_body, bucket, key, source, size)
         stat = self.head(path)
         if stat is None or stat.size != size:
-            raise self._refusals.garbled(_storing(path), None, Message("the assembled object has another size"))
+            raise self._refusals.garbled(
+                _describe_storing(path), None, Message("the assembled object has another size")
+            )
         return stat
 
-    def _stored(self, path: str, result: Any, size: int, md5: bytes) -> ObjectStat:
+    def _check_stored(self, path: str, result: Any, size: int, md5: bytes) -> ObjectStat:
         headers = dict(result.header)
         etag = headers.get("etag", "").strip('"')
         if not etag:
-            raise self._refusals.garbled(_storing(path), result.status, Message("no ETag"))
+            raise self._refusals.garbled(_describe_storing(path), result.status, Message("no ETag"))
         # With SSE-KMS the ETag is not the MD5, but OBS has already verified ours.
         encrypted = "kms" in headers.get("server-side-encryption", "")
         if etag.lower() != md5.hex() and not encrypted:
             message = Message("the stored object differs from what was sent")
-            raise self._refusals.garbled(_storing(path), result.status, message)
+            raise self._refusals.garbled(_describe_storing(path), result.status, message)
         return ObjectStat(path, size, etag)
 
     def _read_if_there(self, path: str) -> tuple[str, bytes | None]:
@@ -250,7 +258,7 @@ class ObsStore:
                 raise
             return path, None
 
-    def _page(
+    def _fetch_page(
         self,
         operation: Message,
         bucket: str,
@@ -261,19 +269,21 @@ class ObsStore:
     ) -> Any:
         limits = {"marker": marker, "max_keys": most, "delimiter": delimiter}
         # URL encoding, because keys may contain characters that XML does not allow.
-        page = self._body(operation, lambda: self._client.listObjects(bucket, prefix, **limits, encoding_type="url"))
+        page = self._fetch_body(
+            operation, lambda: self._client.listObjects(bucket, prefix, **limits, encoding_type="url")
+        )
         if page.name is None:  # to the SDK, a web page that is valid XML is an empty list
             raise self._refusals.garbled(operation, None, Message("no list of objects"))
         return page
 
-    def _body(self, operation: Message, send: Callable[[], Any]) -> Any:
+    def _fetch_body(self, operation: Message, send: Callable[[], Any]) -> Any:
         """The body of one request's result; None means that the SDK could not parse it, such as a web page."""
-        result = self._ask(operation, send)
+        result = self._send_request(operation, send)
         if result.body is None:
             raise self._refusals.garbled(operation, result.status, "")
         return result.body
 
-    def _ask(self, operation: Message, send: Callable[[], Any], fine: int = HTTPStatus.OK) -> Any:
+    def _send_request(self, operation: Message, send: Callable[[], Any], fine: int = HTTPStatus.OK) -> Any:
         """One request. Raises our errors, except for a result with the status `fine`."""
         try:
             result = self.clock.observe(send, _date_of)
@@ -295,11 +305,11 @@ def _date_of(result: Any) -> str | None:
     return dict(getattr(result, "header", None) or ()).get("date")
 
 
-def _storing(path: str) -> Message:
+def _describe_storing(path: str) -> Message:
     return Message("store {path}", path=path)
 
 
-def _split(path: str, operation: Message, whole_bucket: bool = False) -> tuple[str, str]:
+def _split_path(path: str, operation: Message, whole_bucket: bool = False) -> tuple[str, str]:
     bucket, _, key = path.removeprefix("/").partition("/")
     if not path.startswith("/") or not bucket or not (key or whole_bucket):
         message = Message("{path!r} is not an OBS path", path=path)
@@ -307,16 +317,16 @@ def _split(path: str, operation: Message, whole_bucket: bool = False) -> tuple[s
     return bucket, key
 
 
-def _stat(bucket: str, key: str, size: int, etag: str) -> ObjectStat:
+def _make_stat(bucket: str, key: str, size: int, etag: str) -> ObjectStat:
     return ObjectStat(f"/{bucket}/{key}", size, etag.strip('"'))
 
 
-def _marker(bucket: str, after: str) -> str | None:
+def _to_marker(bucket: str, after: str) -> str | None:
     return after.removeprefix(f"/{bucket}/") or None
 
 
 @contextmanager
-def _readable(source: Path) -> Iterator[None]:
+def _translate_read_errors(source: Path) -> Iterator[None]:
     """Turns an unreadable local file into a ConfigError: retrying it like an error of the cloud would not help."""
     try:
         yield
@@ -325,5 +335,5 @@ def _readable(source: Path) -> Iterator[None]:
         raise ConfigError(message, Message("was it moved or changed?")) from error
 
 
-def _base64(digest: bytes) -> str:
+def _encode_base64(digest: bytes) -> str:
     return b64encode(digest).decode()

@@ -30,27 +30,33 @@ class SwrRegistry:
         self._caller = Caller(profile, credentials, request_seconds, "SWR", address) if address else None
 
     def organisations(self) -> Sequence[Organisation]:
-        return self._read(Message("list organisations of images"), "/v2/manage/namespaces", {}, {}, _organisations)
+        return self._read_path(
+            Message("list organisations of images"), "/v2/manage/namespaces", {}, {}, _parse_organisations
+        )
 
     def repositories(self, organisation: str) -> Sequence[Repository]:
         operation = Message("list images of {organisation}", organisation=organisation)
         query = {"namespace": organisation, **_NEWEST}
-        return self._read(operation, "/v2/manage/repos", {}, query, lambda reply: _repositories(reply, organisation))
+        return self._read_path(
+            operation, "/v2/manage/repos", {}, query, lambda reply: _parse_repositories(reply, organisation)
+        )
 
     def versions(self, organisation: str, repository: str) -> Sequence[ImageVersion]:
         operation = Message("list versions of {image}", image=f"{organisation}/{repository}")
-        image, names = f"{organisation}/{repository}", _names(organisation, repository)
-        return self._read(operation, _TAGS, names, _NEWEST, lambda reply: [_version(item, image) for item in reply])
-
-    def version(self, organisation: str, repository: str, tag: str) -> ImageVersion:
-        image, names = f"{organisation}/{repository}", {**_names(organisation, repository), "tag": tag}
-        operation = Message("get image {image}", image=f"{image}:{tag}")
-        # The reference: the list writes `Tag`, the details write `tag`.
-        return self._read(
-            operation, f"{_TAGS}/{{tag}}", names, {}, lambda reply: _version({**reply, "Tag": tag}, image)
+        image, names = f"{organisation}/{repository}", _to_path_names(organisation, repository)
+        return self._read_path(
+            operation, _TAGS, names, _NEWEST, lambda reply: [_parse_version(item, image) for item in reply]
         )
 
-    def _read(
+    def version(self, organisation: str, repository: str, tag: str) -> ImageVersion:
+        image, names = f"{organisation}/{repository}", {**_to_path_names(organisation, repository), "tag": tag}
+        operation = Message("get image {image}", image=f"{image}:{tag}")
+        # The reference: the list writes `Tag`, the details write `tag`.
+        return self._read_path(
+            operation, f"{_TAGS}/{{tag}}", names, {}, lambda reply: _parse_version({**reply, "Tag": tag}, image)
+        )
+
+    def _read_path(
         self,
         operation: Message,
         path: str,
@@ -64,43 +70,47 @@ class SwrRegistry:
         return self._caller.read(operation, self._caller.request("GET", path, numbers, query), parse)
 
 
-def _names(organisation: str, repository: str) -> dict[str, str]:
+def _to_path_names(organisation: str, repository: str) -> dict[str, str]:
     # The reference: a slash in the name is sent as a dollar sign.
     return {"organisation": organisation, "repository": repository.replace("/", "$")}
 
 
-def _organisations(reply: Json) -> list[Organisation]:
+def _parse_organisations(reply: Json) -> list[Organisation]:
     items = reply.get("namespaces") or ()
     return [Organisation(str(item["name"]), str(item.get("creator_name") or "")) for item in items]
 
 
-def _repositories(reply: Sequence[Json], organisation: str) -> list[Repository]:
+def _parse_repositories(reply: Sequence[Json], organisation: str) -> list[Repository]:
     # The filter is exact in the reference of today; in older ones it finds names that contain it, too.
     found = [item for item in reply if item.get("namespace", organisation) == organisation]
     return [
         Repository(
             organisation=organisation,
             name=str(item["name"]),
-            versions=_whole(item.get("num_images")),
-            size=_whole(item.get("size")),
+            versions=_to_int_or_none(item.get("num_images")),
+            size=_to_int_or_none(item.get("size")),
             is_public=item.get("is_public") is True,
-            updated_at=_time(item.get("updated_at")),
+            updated_at=_parse_time(item.get("updated_at")),
         )
         for item in found
     ]
 
 
-def _version(item: Json, image: str) -> ImageVersion:
+def _parse_version(item: Json, image: str) -> ImageVersion:
     tag = str(item["Tag"])
-    digest, size, updated = str(item.get("digest") or ""), _whole(item.get("size")), _time(item.get("updated"))
+    digest, size, updated = (
+        str(item.get("digest") or ""),
+        _to_int_or_none(item.get("size")),
+        _parse_time(item.get("updated")),
+    )
     return ImageVersion(f"{image}:{tag}", tag, size, updated, digest)
 
 
-def _whole(value: object) -> int | None:
+def _to_int_or_none(value: object) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _time(value: object) -> datetime | None:
+def _parse_time(value: object) -> datetime | None:
     """An aware time; None where the registry writes none."""
     try:
         time = datetime.fromisoformat(str(value))

@@ -66,7 +66,7 @@ class AuditEntry:
         return hashlib.sha256(json.dumps(values, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
-def excerpt(text: str) -> str:
+def clip_audit_text(text: str) -> str:
     """A value for the audit: on one line, cut, and without characters that not every database stores."""
     line = " ".join(text.split())
     cut = line if len(line) <= MOST_LETTERS else line[: MOST_LETTERS - 1] + "…"

@@ -35,19 +35,19 @@ def permitted(method: Callable[P, R]) -> Callable[P, R]:
     """The method for actors whose role PERMISSIONS names; it raises NotAllowed for others, before anything is done.
 
     A method that is not in the table cannot be decorated."""
-    return _guarded(method, PERMISSIONS[method.__qualname__], None)
+    return _guard_method(method, PERMISSIONS[method.__qualname__], None)
 
 
 def permitted_for(owner_of: OwnerOf) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """The same, with another role for things that others own."""
 
     def decorated(method: Callable[P, R]) -> Callable[P, R]:
-        return _guarded(method, PERMISSIONS[method.__qualname__], owner_of)
+        return _guard_method(method, PERMISSIONS[method.__qualname__], owner_of)
 
     return decorated
 
 
-def _guarded(method: Callable[P, R], permission: Permission, owner_of: OwnerOf | None) -> Callable[P, R]:
+def _guard_method(method: Callable[P, R], permission: Permission, owner_of: OwnerOf | None) -> Callable[P, R]:
     signature = inspect.signature(method)
     if "actor" not in signature.parameters or (owner_of is None) != (permission.others is None):
         raise TypeError(f"{method.__qualname__} takes no actor, or its permission and its decorator differ on owners")
@@ -64,8 +64,8 @@ def _guarded(method: Callable[P, R], permission: Permission, owner_of: OwnerOf |
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         given = bound.arguments
-        with _recorded(permission, given):
-            _check(permission, owner_of, given)
+        with _record_outcome(permission, given):
+            _check_permission(permission, owner_of, given)
             given[MADE] = made = method(*args, **kwargs)
         return made
 
@@ -73,15 +73,15 @@ def _guarded(method: Callable[P, R], permission: Permission, owner_of: OwnerOf |
     return call
 
 
-def _check(permission: Permission, owner_of: OwnerOf | None, given: Mapping[str, Any]) -> None:
+def _check_permission(permission: Permission, owner_of: OwnerOf | None, given: Mapping[str, Any]) -> None:
     actor: Actor = given["actor"]
-    _require(actor, permission, of_others=False)
+    _require_role(actor, permission, of_others=False)
     if owner_of and permission.others and not has_role(actor, permission.others):
-        _require(actor, permission, of_others=owner_of(**given) not in (None, actor.name))
+        _require_role(actor, permission, of_others=owner_of(**given) not in (None, actor.name))
 
 
 @contextmanager
-def _recorded(permission: Permission, given: Mapping[str, Any]) -> Iterator[None]:
+def _record_outcome(permission: Permission, given: Mapping[str, Any]) -> Iterator[None]:
     """A context whose outcome is recorded; it adds what the change returned to the arguments."""
     notes, outcome = ChangeNotes(), ActOutcome.FAILED
     token = NOTES.set(notes)
@@ -101,10 +101,10 @@ def _recorded(permission: Permission, given: Mapping[str, Any]) -> Iterator[None
     finally:
         NOTES.reset(token)
         if permission.is_change:
-            _record(permission, given, outcome, notes)
+            _append_entry(permission, given, outcome, notes)
 
 
-def _record(permission: Permission, given: Mapping[str, Any], outcome: ActOutcome, notes: ChangeNotes) -> None:
+def _append_entry(permission: Permission, given: Mapping[str, Any], outcome: ActOutcome, notes: ChangeNotes) -> None:
     actor: Actor = given["actor"]
     role, subject = role_of(actor), subject_of(permission.subject, given)
     values = (notes.before, notes.after, "; ".join(notes.sentences))
@@ -120,7 +120,7 @@ def _record(permission: Permission, given: Mapping[str, Any], outcome: ActOutcom
 
 def require_permission(actor: Actor, method: str) -> None:
     """Raise NotAllowed if an actor may not call a method, by its qualified name, for things of their own."""
-    _require(actor, PERMISSIONS[method], of_others=False)
+    _require_role(actor, PERMISSIONS[method], of_others=False)
 
 
 def require_first(actor: Actor, method: str) -> None:
@@ -130,11 +130,11 @@ def require_first(actor: Actor, method: str) -> None:
     except NotAllowed as error:
         notes = ChangeNotes()
         notes.sentences.append(str(error.message))
-        _record(PERMISSIONS[method], {"actor": actor}, ActOutcome.REFUSED, notes)
+        _append_entry(PERMISSIONS[method], {"actor": actor}, ActOutcome.REFUSED, notes)
         raise
 
 
-def _require(actor: Actor, permission: Permission, *, of_others: bool) -> None:
+def _require_role(actor: Actor, permission: Permission, *, of_others: bool) -> None:
     change = Message("{change} of what others own", change=permission.change) if of_others else permission.change
     if actor.read_only and permission.is_change:
         raise NotAllowed(

@@ -33,7 +33,7 @@ class Operations:
         if not self._most or is_read_only(self._data_dir):
             yield
             return
-        handle = self._slot(who, time.monotonic() + wait_seconds)
+        handle = self._acquire_slot(who, time.monotonic() + wait_seconds)
         try:
             yield
         finally:
@@ -44,14 +44,14 @@ class Operations:
         with self.started(who):
             pass
 
-    def _slot(self, who: str, end: float) -> int:
+    def _acquire_slot(self, who: str, end: float) -> int:
         while (handle := self._free_slot(who)) is None:
             if time.monotonic() >= end:
-                raise self._refusal(who)
+                raise self._make_refusal(who)
             time.sleep(POLL_S)
         return handle
 
-    def _refusal(self, who: str) -> TooManyOperations:
+    def _make_refusal(self, who: str) -> TooManyOperations:
         message = Message(
             "{who} has as many exports, reports and imports under way as `operations_at_once` allows ({limit})",
             who=who,
@@ -64,11 +64,11 @@ class Operations:
         name = hashlib.sha256(who.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         with full_disks_named():
             make_private_folder(folder)
-            handles = (_locked(folder / f"{name}-{number}.lock") for number in range(self._most))
+            handles = (_try_lock(folder / f"{name}-{number}.lock") for number in range(self._most))
             return next((handle for handle in handles if handle is not None), None)
 
 
-def _locked(file: Path) -> int | None:
+def _try_lock(file: Path) -> int | None:
     handle = open_private(file, os.O_RDWR)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

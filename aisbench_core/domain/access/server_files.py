@@ -26,13 +26,13 @@ def closed_files(spec: RunSpec, actor: Actor, open_folders: Sequence[Path]) -> l
         return []
     hint = Message("use the code of a workload, or ask an admin to launch it")
     return [
-        Finding("files.closed", Level.ERROR, field, _closed(field), hint)
-        for field, path in _paths(spec)
+        Finding("files.closed", Level.ERROR, field, _describe_refusal(field), hint)
+        for field, path in _iterate_paths(spec)
         if not _is_open(Path(os.path.expanduser(path)), open_folders)  # noqa: PTH111  # pathlib's raises for an unknown ~name
     ]
 
 
-def _closed(field: str) -> Message:
+def _describe_refusal(field: str) -> Message:
     return Message("{field} names files on the server, which only an admin may use", field=field)
 
 
@@ -56,11 +56,11 @@ def open_within(file: Path, folder: Path) -> int:
         handle = _open_below(root, target.relative_to(root).parts)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR):
-            raise _replaced(file) from error
+            raise _make_change_error(file) from error
         raise
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise _replaced(file)
+        raise _make_change_error(file)
     return handle
 
 
@@ -76,7 +76,7 @@ def _open_below(root: Path, parts: Sequence[str]) -> int:
     return handle
 
 
-def _replaced(file: Path) -> ConfigError:
+def _make_change_error(file: Path) -> ConfigError:
     return ConfigError(
         Message("the code was changed while it was read: {file} is no file any more", file=file),
         Message("launch it again, and do not edit the code meanwhile"),
@@ -97,7 +97,7 @@ def _lies_in(file: Path, folder: Path) -> bool:
     return file.resolve().is_relative_to(folder.resolve())
 
 
-def _paths(spec: RunSpec) -> Iterator[tuple[str, str]]:
+def _iterate_paths(spec: RunSpec) -> Iterator[tuple[str, str]]:
     if spec.code_dir:
         yield "code_dir", spec.code_dir
     yield from ((f"update.{package}", path) for package, path in spec.update.packages.items())

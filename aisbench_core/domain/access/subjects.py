@@ -19,7 +19,9 @@ def subject_of(subject: str, given: Mapping[str, Any]) -> str:
 
     A path names an argument, and after dots its attributes, keys or numbers. Empty for what has no name, such as the
     warehouse."""
-    texts = (" ".join(filter(None, (_text(_value(path, given)) for path in paths))) for paths in paths_of(subject))
+    texts = (
+        " ".join(filter(None, (_to_text(_resolve_value(path, given)) for path in paths))) for paths in paths_of(subject)
+    )
     return next(filter(None, texts), "")
 
 
@@ -28,7 +30,7 @@ def paths_of(subject: str) -> list[list[str]]:
     return [alternative.split() for alternative in subject.split("|")]
 
 
-def _value(path: str, given: Mapping[str, Any]) -> Any:
+def _resolve_value(path: str, given: Mapping[str, Any]) -> Any:
     value: Any = given
     for name in path.split("."):
         if isinstance(value, Mapping):  # also what somebody typed, where anything can be missing
@@ -40,9 +42,9 @@ def _value(path: str, given: Mapping[str, Any]) -> Any:
     return value
 
 
-def _text(value: Any) -> str:
+def _to_text(value: Any) -> str:
     if isinstance(value, str):
         return f"{value.partition(':')[0]}:…" if _WITH_PASSWORD.search(value) else value
     if isinstance(value, Sequence):
-        return ", ".join(filter(None, map(_text, value[:MOST_NAMED])))
+        return ", ".join(filter(None, map(_to_text, value[:MOST_NAMED])))
     return "" if value is None else str(value)[:MOST_LETTERS]

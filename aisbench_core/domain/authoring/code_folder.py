@@ -48,7 +48,7 @@ def measure(folder: Path) -> CodeFolder:
                 for entry in entries:
                     if entry.name in NEVER_UPLOADED:
                         continue
-                    total = _add(total, entry, level)
+                    total = _add_entry(total, entry, level)
                     if total.over_limit:
                         break
                     if entry.is_dir(follow_symlinks=False):
@@ -58,7 +58,7 @@ def measure(folder: Path) -> CodeFolder:
     return total
 
 
-def _add(total: CodeFolder, entry: os.DirEntry[str], level: int) -> CodeFolder:
+def _add_entry(total: CodeFolder, entry: os.DirEntry[str], level: int) -> CodeFolder:
     misnamed = total.misnamed or ("" if is_utf8(entry.name) else entry.path)  # OBS stores names in UTF-8
     total = replace(total, misnamed=misnamed)
     if entry.is_dir(follow_symlinks=False):

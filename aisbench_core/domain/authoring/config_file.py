@@ -19,7 +19,7 @@ class ConfigFile:
     content: bytes = field(repr=False)
 
 
-def decoded(file: ConfigFile) -> str:
+def decode_text(file: ConfigFile) -> str:
     """The file's text with `\\n` line ends. Raises ConfigError if it is too large or not text."""
     if len(file.content) > MOST_BYTES:
         size = Message("{number:,} bytes", number=len(file.content))

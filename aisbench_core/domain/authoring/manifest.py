@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, ValidationInfo, field_validator
 
-from aisbench_core.base.messages import Message, joined, verbatim
-from aisbench_core.base.value_errors import refusal
+from aisbench_core.base.messages import Message, join_parts, make_verbatim
+from aisbench_core.base.value_errors import make_refusal
 from aisbench_core.domain.authoring.number_ranges import limits_text
 from aisbench_core.domain.progress.patterns import MAX_PATTERNS, pattern_problem
 from aisbench_core.model import Frozen, Scalar
@@ -55,7 +55,7 @@ class Parameter(Frozen):
         kind = info.data.get("type")  # missing if it is invalid itself, which is reported already
         wrong = [choice for choice in choices if kind and not kind.fits(choice)]
         if wrong:
-            raise refusal(Message("{values} is not of type {kind}", values=shown(wrong), kind=kind))
+            raise make_refusal(Message("{values} is not of type {kind}", values=format_values(wrong), kind=kind))
         return choices
 
     @field_validator("minimum", "maximum")
@@ -63,7 +63,7 @@ class Parameter(Frozen):
     def _only_numbers_have_a_range(cls, bound: float | None, info: ValidationInfo) -> float | None:
         kind = info.data.get("type")
         if bound is not None and kind in (ParameterType.STR, ParameterType.BOOL):
-            raise refusal(Message("applies to numbers, but the type is {kind}", kind=kind))
+            raise make_refusal(Message("applies to numbers, but the type is {kind}", kind=kind))
         return bound
 
     @field_validator("default")
@@ -72,22 +72,22 @@ class Parameter(Frozen):
         # Only if the fields before it are valid: otherwise this would be a second message about the same mistake.
         if {"type", "choices", "minimum", "maximum"} <= info.data.keys():
             limits = (info.data["choices"], info.data["minimum"], info.data["maximum"])
-            problem = _problem(default, info.data["type"], *limits)
+            problem = _find_problem(default, info.data["type"], *limits)
             if problem:
-                raise refusal(problem)
+                raise make_refusal(problem)
         return default
 
     def problem(self, value: Scalar) -> Message | Literal[""]:
         """What is wrong with the value, and what is allowed; empty if it is valid."""
-        return _problem(value, self.type, self.choices, self.minimum, self.maximum)
+        return _find_problem(value, self.type, self.choices, self.minimum, self.maximum)
 
     @property
     def allowed(self) -> Message:
         """The allowed values, for display."""
         if self.choices:
-            return Message("one of {choices}", choices=shown(self.choices))
+            return Message("one of {choices}", choices=format_values(self.choices))
         values = limits_text(self.minimum, self.maximum)
-        return joined(" ", [self.type.value, values]) if values else verbatim(self.type.value)
+        return join_parts(" ", [self.type.value, values]) if values else make_verbatim(self.type.value)
 
 
 class VersionEdition(Frozen):
@@ -147,7 +147,7 @@ class ProgressLines(Frozen):
     def _patterns_can_be_used(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
         for pattern in patterns:
             if problem := pattern_problem(pattern):
-                raise refusal(Message("{pattern!r} {problem}", pattern=pattern[:80], problem=problem))
+                raise make_refusal(Message("{pattern!r} {problem}", pattern=pattern[:80], problem=problem))
         return patterns
 
 
@@ -194,17 +194,17 @@ class Manifest(Frozen):
     @classmethod
     def _versions_agree(cls, versions: dict[str, VersionEdition], info: ValidationInfo) -> dict[str, VersionEdition]:
         for version, edition in versions.items():
-            _require(f"{version}.throughput_definition", [edition.throughput_definition], info, "definitions")
-            _require(f"{version}.omits", edition.omits, info, "parameters")
+            _require_names(f"{version}.throughput_definition", [edition.throughput_definition], info, "definitions")
+            _require_names(f"{version}.omits", edition.omits, info, "parameters")
         return versions
 
 
-def shown(values: Iterable[Scalar]) -> str:
+def format_values(values: Iterable[Scalar]) -> str:
     """Values as in YAML, so that "90" and 90 look different."""
     return ", ".join(str(value).lower() if isinstance(value, bool) else repr(value) for value in values)
 
 
-def _require(field: str, names: Iterable[str], info: ValidationInfo, section: str) -> None:
+def _require_names(field: str, names: Iterable[str], info: ValidationInfo, section: str) -> None:
     entries = info.data.get(section)
     for name in names:
         if entries is not None and name not in entries:
@@ -215,22 +215,22 @@ def _require(field: str, names: Iterable[str], info: ValidationInfo, section: st
                 place=section,
                 known=", ".join(entries) or Message("none"),
             )
-            raise refusal(problem)
+            raise make_refusal(problem)
 
 
-def _problem(
+def _find_problem(
     value: Scalar, kind: ParameterType, choices: tuple[Value, ...], minimum: float | None, maximum: float | None
 ) -> Message | Literal[""]:
     if not kind.fits(value):
         return Message("is not of type {kind}", kind=kind)
     if choices and value not in choices:
-        return Message("is not allowed; allowed: {choices}", choices=shown(choices))
+        return Message("is not allowed; allowed: {choices}", choices=format_values(choices))
     if isinstance(value, float) and not math.isfinite(value):
         return Message("is not a finite number")
-    if isinstance(value, int | float) and _outside(value, minimum, maximum):
+    if isinstance(value, int | float) and _is_outside(value, minimum, maximum):
         return Message("is out of range; allowed: {range}", range=limits_text(minimum, maximum))
     return ""
 
 
-def _outside(value: float, minimum: float | None, maximum: float | None) -> bool:
+def _is_outside(value: float, minimum: float | None, maximum: float | None) -> bool:
     return (minimum is not None and value < minimum) or (maximum is not None and value > maximum)

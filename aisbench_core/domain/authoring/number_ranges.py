@@ -29,8 +29,8 @@ class NumberRange:
 
     def read(self, text: str) -> float:
         """The number that a text states; an int if it must be whole. Raises InvalidNumber, saying what is allowed."""
-        number = self._parse(text)
-        if number is None or not self._includes(number):
+        number = self._parse_number(text)
+        if number is None or not self._is_in_range(number):
             typed = clipped(text.strip())
             raise InvalidNumber(Message("{typed!r} is not allowed; enter {allowed}", typed=typed, allowed=self.allowed))
         return number
@@ -64,12 +64,12 @@ class NumberRange:
             upper = Message("less than {maximum:.12g}", maximum=self.most)
         return Message("{lower} and {upper}", lower=lower, upper=upper) if lower and upper else lower or upper
 
-    def _includes(self, number: float) -> bool:
+    def _is_in_range(self, number: float) -> bool:
         is_limit = (self.without_least and number == self.least) or (self.without_most and number == self.most)
         is_within = (self.least is None or number >= self.least) and (self.most is None or number <= self.most)
         return is_within and not is_limit
 
-    def _parse(self, text: str) -> float | None:
+    def _parse_number(self, text: str) -> float | None:
         if "_" in text:  # int and float take 1_000
             return None
         try:

@@ -56,36 +56,36 @@ def is_needed(spec: RunSpec) -> bool:
     return bool(spec.code_dir and spec.boot_file and (spec.variables or spec.update.packages))
 
 
-def beside(spec: RunSpec, name: str) -> str:
+def get_sibling_path(spec: RunSpec, name: str) -> str:
     """The path of a file beside the boot file, relative to the code directory."""
     return str(PurePosixPath(spec.boot_file).parent / name)
 
 
 def own_script(spec: RunSpec) -> Path | None:
     """The user's own script beside the boot file, if any."""
-    file = _code_dir(spec) / beside(spec, SCRIPT)
+    file = _code_dir(spec) / get_sibling_path(spec, SCRIPT)
     return file if file.is_file() else None
 
 
-def packages(spec: RunSpec) -> dict[str, Path]:
+def map_packages(spec: RunSpec) -> dict[str, Path]:
     """The packages to upload, by their path relative to the code directory."""
     files = (Path(path) for path in spec.update.packages.values())
-    return {beside(spec, f"{FOLDER}/{file.name}"): file for file in files}
+    return {get_sibling_path(spec, f"{FOLDER}/{file.name}"): file for file in files}
 
 
-def script(spec: RunSpec, *, with_own: bool) -> str:
+def build_script(spec: RunSpec, *, with_own: bool) -> str:
     """The script: variables, protobuf, MindSpore and CANN, the user's own script, and the variables again.
 
     The variables come twice so that neither an installation nor the user's script overrides the spec. A package that
     cannot be installed ends the job. `with_own`: the user's script is uploaded as ma-pre-start.own.sh."""
-    return "".join(_parts(spec, with_own))
+    return "".join(_iterate_parts(spec, with_own))
 
 
 def _code_dir(spec: RunSpec) -> Path:
     return Path(os.path.expanduser(spec.code_dir))  # noqa: PTH111  # pathlib's raises for an unknown ~name
 
 
-def _parts(spec: RunSpec, with_own: bool) -> Iterator[str]:
+def _iterate_parts(spec: RunSpec, with_own: bool) -> Iterator[str]:
     update = spec.update.packages
     # One call of pip for both wheels, so that MindSpore gets this protobuf and not another one.
     wheels = [Path(update[field]).name for field in ("protobuf", "mindspore") if field in update]
@@ -114,7 +114,7 @@ def _remote_folder(spec: RunSpec) -> str:
 
 
 def _install_wheels(names: list[str]) -> str:
-    files = " ".join(_package(name) for name in names)
+    files = " ".join(_quote_package(name) for name in names)
     failure = shlex.quote(f"pip could not install {' and '.join(names)}")
     # stdin is closed, so that pip cannot wait for an answer that nobody gives.
     return (
@@ -127,11 +127,11 @@ def _install_wheels(names: list[str]) -> str:
 def _install_cann(name: str) -> str:
     return (
         f"\necho {shlex.quote('[aisbench] install ' + name)}\n"
-        f"aisbench_as_root chmod +x -- {_package(name)}\n"
-        f"aisbench_as_root {_package(name)} --upgrade --quiet </dev/null \\\n"
+        f"aisbench_as_root chmod +x -- {_quote_package(name)}\n"
+        f"aisbench_as_root {_quote_package(name)} --upgrade --quiet </dev/null \\\n"
         f"    || aisbench_end {shlex.quote(name + ' could not be installed')}\n"
     )
 
 
-def _package(name: str) -> str:
+def _quote_package(name: str) -> str:
     return f'"$aisbench_here/{FOLDER}"/{shlex.quote(name)}'

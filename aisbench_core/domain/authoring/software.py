@@ -73,7 +73,7 @@ def package_of(path: str) -> PackageFile | None:
         return PackageFile(name, PackageKind(match[1]), match[2], match[3])
     if match := _WHEEL.fullmatch(name):
         kind = PackageKind.PROTOBUF if match[1] == "protobuf" else PackageKind.MINDSPORE
-        return PackageFile(name, kind, match[2], _architecture(match[5]), _python(match[3], match[4]))
+        return PackageFile(name, kind, match[2], _parse_architecture(match[5]), _parse_python(match[3], match[4]))
     return None
 
 
@@ -84,7 +84,7 @@ def platform_of(engine_version: str) -> Platform:
     return Platform(architecture[0] if architecture else "", python[1] if python else "")
 
 
-def _architecture(platform: str) -> str:
+def _parse_architecture(platform: str) -> str:
     if platform == "any":
         return ""
     match = _ARCHITECTURE.search(platform)
@@ -92,7 +92,7 @@ def _architecture(platform: str) -> str:
     return match[0] if match and "linux" in platform else platform
 
 
-def _python(tag: str, abi: str) -> str:
+def _parse_python(tag: str, abi: str) -> str:
     match = _CPYTHON.fullmatch(tag)
     # abi3 wheels run on every later CPython, too.
     return f"{match[1]}.{match[2]}" if match and abi != "abi3" else ""

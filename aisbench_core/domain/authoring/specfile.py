@@ -35,7 +35,9 @@ def to_yaml(spec: RunSpec, comments: Mapping[str, str] | None = None) -> str:
     # YAML libraries drop comments, so that parameters are written one by one.
     if not comments or _PARAMETERS not in answers:
         return text
-    lines = "".join(_parameter(name, value, comments.get(name, "")) for name, value in answers[_PARAMETERS].items())
+    lines = "".join(
+        _format_parameter(name, value, comments.get(name, "")) for name, value in answers[_PARAMETERS].items()
+    )
     parts = (
         f"{_PARAMETERS}:\n{lines}" if field == _PARAMETERS else strict_yaml.dump({field: answer})
         for field, answer in answers.items()
@@ -100,10 +102,10 @@ def _as_written(text: str) -> int | str:
 
 def comments_of(text: str) -> dict[str, str]:
     """The comments above parameters, by parameter, in the YAML text of a spec."""
-    return dict(_comments(iter(text.split("\n"))))
+    return dict(_iterate_comments(iter(text.split("\n"))))
 
 
-def _comments(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
+def _iterate_comments(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
     for line in lines:
         if line.rstrip() == f"{_PARAMETERS}:":
             break
@@ -113,7 +115,7 @@ def _comments(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
         if comment:
             above.append(comment[1].strip())
         elif _ENTRY.match(line):  # two blanks: a parameter; more: the rest of its value
-            name = _name(line)
+            name = _parse_key(line)
             if name is not None and above:
                 yield name, " ".join(above)
             above = []
@@ -121,7 +123,7 @@ def _comments(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
             return
 
 
-def _name(line: str) -> str | None:
+def _parse_key(line: str) -> str | None:
     """The key of a line; None if the line continues an entry."""
     try:
         return next((str(key) for key in parse_yaml(line, SPEC)), None)
@@ -129,7 +131,7 @@ def _name(line: str) -> str | None:
         return None
 
 
-def _parameter(name: str, value: object, comment: str) -> str:
+def _format_parameter(name: str, value: object, comment: str) -> str:
     entry = strict_yaml.dump({name: value})
     words = " ".join(comment.split())
     above = f"  # {words}\n" if words else ""

@@ -60,7 +60,7 @@ class Workload(Manifest):
         try:
             return hashlib.sha256(file.read_bytes()).hexdigest()
         except OSError as error:
-            raise _unreadable(file, error) from error
+            raise _make_read_error(file, error) from error
 
     @property
     def reporter_files(self) -> tuple[Path, ...]:
@@ -102,7 +102,7 @@ class Workload(Manifest):
         edition = self.edition(spec.framework_version)
         changes: dict[str, Any] = {
             "framework_version": edition.version,
-            "parameters": _defaults(edition) | spec.parameters,
+            "parameters": _get_defaults(edition) | spec.parameters,
             "inputs": spec.inputs or (() if self.dataset.optional else (Channel(name=self.dataset.input),)),
             "outputs": spec.outputs or (Channel(name=self.output),),
             "imported": False,  # from now on it is more than the imported file
@@ -132,7 +132,7 @@ class Workload(Manifest):
     def facts(self, spec: RunSpec) -> WorkloadFacts:
         """The manifest's facts to store with a run, in case the manifest changes."""
         edition = self.edition(spec.framework_version)
-        values = _defaults(edition) | spec.parameters
+        values = _get_defaults(edition) | spec.parameters
         return WorkloadFacts(
             title=self.title,
             model=self.model,
@@ -162,11 +162,11 @@ class Workloads:
 
     def all(self) -> list[Workload]:
         """All usable workloads, sorted by name."""
-        return [workload for workload in self._load().values() if isinstance(workload, Workload)]
+        return [workload for workload in self._load_all().values() if isinstance(workload, Workload)]
 
     def get(self, name: str) -> Workload:
         """One workload. Raises ConfigError if there is none of that name, and its own error if it is broken."""
-        loaded = self._load()
+        loaded = self._load_all()
         workload = next(
             (loaded[path] for folder in self._folders if (path := folder / name / MANIFEST) in loaded), None
         )
@@ -190,43 +190,43 @@ class Workloads:
 
     def problems(self) -> list[tuple[Path, AisbenchError]]:
         """Each unusable manifest and its error."""
-        return [(file, error) for file, error in self._load().items() if isinstance(error, AisbenchError)]
+        return [(file, error) for file, error in self._load_all().items() if isinstance(error, AisbenchError)]
 
-    def _load(self) -> dict[Path, Workload | AisbenchError]:
-        files = sorted((file for folder in self._folders for file in _manifests(folder)), key=_name)
-        self._read = {file: self._fresh(file) for file in files}
+    def _load_all(self) -> dict[Path, Workload | AisbenchError]:
+        files = sorted((file for folder in self._folders for file in _find_manifests(folder)), key=_get_name)
+        self._read = {file: self._read_if_changed(file) for file in files}
         loaded: dict[Path, Workload | AisbenchError] = {}
         for file, (_, workload) in self._read.items():
-            shipped = self._folders[0] / _name(file) / MANIFEST
-            loaded[file] = _hidden(file) if file != shipped and shipped in files else workload
+            shipped = self._folders[0] / _get_name(file) / MANIFEST
+            loaded[file] = _make_name_error(file) if file != shipped and shipped in files else workload
         return {**loaded, **self._joined}
 
-    def _fresh(self, file: Path) -> tuple[int, Workload | AisbenchError]:
+    def _read_if_changed(self, file: Path) -> tuple[int, Workload | AisbenchError]:
         try:
             changed = file.stat().st_mtime_ns
         except OSError as error:  # deleted since the folders were listed
-            return 0, _unreadable(file, error)
+            return 0, _make_read_error(file, error)
         # Pages ask for the workloads several times per rerun, and parsing a manifest takes milliseconds.
         cached = self._read.get(file)
         return cached if cached and cached[0] == changed else (changed, _read_workload(file, self._folders[0]))
 
 
-def _unreadable(file: Path, error: OSError) -> ConfigError:
+def _make_read_error(file: Path, error: OSError) -> ConfigError:
     message = Message("{file} cannot be read: {why}", file=file, why=error.strerror)
     return ConfigError(message, Message("restore the file, or choose another workload"))
 
 
-def _manifests(folder: Path) -> list[Path]:
+def _find_manifests(folder: Path) -> list[Path]:
     # `.import-…` are packages that are being imported, `_reporter` is no workload.
     return [file for file in folder.glob(f"*/{MANIFEST}") if file.parent.name[0] not in "._"]
 
 
-def _name(file: Path) -> str:
+def _get_name(file: Path) -> str:
     return file.parent.name
 
 
-def _hidden(file: Path) -> ConfigError:
-    name = _name(file)
+def _make_name_error(file: Path) -> ConfigError:
+    name = _get_name(file)
     message = Message("a workload named {name!r} is shipped and takes precedence", name=name)
     return ConfigError(message, Message("rename the directory {folder}", folder=file.parent))
 
@@ -242,5 +242,5 @@ def _read_workload(file: Path, shipped_dir: Path) -> Workload | AisbenchError:
     )
 
 
-def _defaults(edition: Edition) -> dict[str, Scalar]:
+def _get_defaults(edition: Edition) -> dict[str, Scalar]:
     return {name: parameter.default for name, parameter in edition.parameters.items()}

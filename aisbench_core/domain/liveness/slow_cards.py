@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from statistics import median
 
-from aisbench_core.base.messages import Message, joined
+from aisbench_core.base.messages import Message, join_parts
 from aisbench_core.domain.liveness.step_reports import StepReport
 
 # A card is slow when it was in each of the last so many minutes in which it reported.
@@ -40,10 +40,12 @@ def card_rates(reports: Iterable[StepReport], bound: float | None) -> list[CardR
     until = max((report.at for report in newest), default=datetime.min.replace(tzinfo=UTC))
     cards: dict[tuple[int, int, int], dict[int, list[StepReport]]] = defaultdict(lambda: defaultdict(list))
     for report in newest:
-        if until - report.at <= WINDOW and _minute(report.at) < _minute(until):
-            cards[report.node, report.card, report.rank][_minute(report.at)].append(report)
-    rates = {card: {minute: _rate(parts) for minute, parts in minutes.items()} for card, minutes in cards.items()}
-    medians = _medians(rates)
+        if until - report.at <= WINDOW and _to_minute(report.at) < _to_minute(until):
+            cards[report.node, report.card, report.rank][_to_minute(report.at)].append(report)
+    rates = {
+        card: {minute: _compute_rate(parts) for minute, parts in minutes.items()} for card, minutes in cards.items()
+    }
+    medians = _compute_medians(rates)
     return [
         _card_rate(*card, {minute: rate for minute, rate in minutes.items() if minute in medians}, medians, bound)
         for card, minutes in sorted(rates.items())
@@ -61,10 +63,10 @@ def slow_message(rates: Sequence[CardRate]) -> Message:
         for rate in slowest[:NAMED]
     ]
     more = [Message("and {count} more", count=len(rates) - NAMED)] if len(rates) > NAMED else []
-    return Message("slow for {minutes} minutes: {cards}", minutes=SLOW_MINUTES, cards=joined(", ", [*cards, *more]))
+    return Message("slow for {minutes} minutes: {cards}", minutes=SLOW_MINUTES, cards=join_parts(", ", [*cards, *more]))
 
 
-def _medians(rates: Mapping[tuple[int, int, int], Mapping[int, float]]) -> dict[int, float]:
+def _compute_medians(rates: Mapping[tuple[int, int, int], Mapping[int, float]]) -> dict[int, float]:
     """The median card's rate in each minute in which several cards reported."""
     by_minute: dict[int, list[float]] = defaultdict(list)
     for minutes in rates.values():
@@ -84,9 +86,9 @@ def _card_rate(
     return CardRate(node, card, rank, throughput, sum(shares) / len(shares), since)
 
 
-def _rate(reports: Sequence[StepReport]) -> float:
+def _compute_rate(reports: Sequence[StepReport]) -> float:
     return sum(report.samples for report in reports) / sum(report.seconds for report in reports)
 
 
-def _minute(at: datetime) -> int:
+def _to_minute(at: datetime) -> int:
     return int(at.timestamp()) // 60

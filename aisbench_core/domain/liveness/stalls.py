@@ -205,7 +205,7 @@ def limits_of(stall_minutes: int | None, earlier: Sequence[Watch]) -> Limits:
     quiet, silent = Pauses(), Pauses()
     for watch in earlier[:LEARNT_RUNS]:
         quiet, silent = quiet.longest(watch.quiet.pauses), silent.longest(watch.silent.pauses)
-    return Limits(_raised(minutes, quiet), _raised(minutes, silent), quiet, silent)
+    return Limits(_raise_limits(minutes, quiet), _raise_limits(minutes, silent), quiet, silent)
 
 
 def _in_force(watch: Watch, quiet: Pauses, silent: Pauses) -> float:
@@ -213,7 +213,7 @@ def _in_force(watch: Watch, quiet: Pauses, silent: Pauses) -> float:
     return pauses.start_s if watch.is_in_start else pauses.later_s
 
 
-def begun(observation: Observation, started_at: datetime) -> Watch:
+def begin_watch(observation: Observation, started_at: datetime) -> Watch:
     """The first observation of a job, or of another attempt at it, counts as a sign of life."""
     now = Quiet(observation.at)
     return Watch(
@@ -222,16 +222,16 @@ def begun(observation: Observation, started_at: datetime) -> Watch:
     )  # fmt: skip
 
 
-def observed(watch: Watch, observation: Observation, limits: Limits) -> Watch:
+def update_watch(watch: Watch, observation: Observation, limits: Limits) -> Watch:
     """The watch after one more observation; `stalled_at` says whether the job counts as stalled now."""
     if observation.attempt != watch.attempt:
-        again = begun(observation, observation.at)
+        again = begin_watch(observation, observation.at)
         silent = replace(again.silent, pauses=watch.silent.pauses, recent=watch.silent.recent)
         quiet = replace(again.quiet, pauses=watch.quiet.pauses, recent=watch.quiet.recent)
         return replace(again, silent=silent, quiet=quiet, slow_cards=watch.slow_cards)
     if observation.at < watch.observed_at:  # the clock was set back
         return replace(watch, observed_at=observation.at)
-    after = _counted(watch, observation)
+    after = _count_pauses(watch, observation)
     if not limits.reached(after):
         # Stalled until there is a sign of life: what is measured or not changes the limit only.
         is_alive = after.current.seconds < watch.current.seconds
@@ -239,9 +239,9 @@ def observed(watch: Watch, observation: Observation, limits: Limits) -> Watch:
     return replace(after, stalled_at=watch.stalled_at or observation.at)
 
 
-def ended(watch: Watch, at: datetime) -> Watch:
+def end_watch(watch: Watch, at: datetime) -> Watch:
     """The watch of a job that has ended: its last pause, too, is one that was healthy if it completed."""
-    elapsed = _elapsed(watch, at)
+    elapsed = _compute_elapsed(watch, at)
     silent, quiet = (
         replace(each, seconds=each.seconds + elapsed).alive(at, 0.0, watch.started_at)
         for each in (watch.silent, watch.quiet)
@@ -254,13 +254,13 @@ def due_at(watch: Watch, limits: Limits) -> datetime:
     return watch.observed_at + timedelta(seconds=max(0.0, limits.of(watch) - watch.current.seconds))
 
 
-def _raised(minutes: int, learnt: Pauses) -> Pauses:
+def _raise_limits(minutes: int, learnt: Pauses) -> Pauses:
     longest = (learnt.start_s, learnt.later_s)
     return Pauses(*(max(60.0 * minutes, seconds * MARGIN + MARGIN_SECONDS) for seconds in longest))
 
 
-def _counted(watch: Watch, observation: Observation) -> Watch:
-    at, elapsed = observation.at, _elapsed(watch, observation.at)
+def _count_pauses(watch: Watch, observation: Observation) -> Watch:
+    at, elapsed = observation.at, _compute_elapsed(watch, observation.at)
     silent, quiet = (replace(each, seconds=each.seconds + elapsed) for each in (watch.silent, watch.quiet))
     has_lines = observation.log_bytes != watch.log_bytes
     age = elapsed / 2 if has_lines else _age_of_objects(watch, observation)  # it came in the middle, on average
@@ -279,7 +279,7 @@ def _counted(watch: Watch, observation: Observation) -> Watch:
     )  # fmt: skip
 
 
-def _elapsed(watch: Watch, at: datetime) -> float:
+def _compute_elapsed(watch: Watch, at: datetime) -> float:
     gap = at - watch.observed_at
     return max(0.0, gap.total_seconds()) if gap <= LONGEST_GAP else 0.0
 

@@ -35,14 +35,14 @@ def parse_steps(content: bytes, node: int) -> Iterator[StepReport]:
     """The reports in a part of a node's file, without lines that are cut off or that the reporter did not write."""
     for line in content.splitlines():
         try:
-            report = _report(json.loads(line), node)
+            report = _to_report(json.loads(line), node)
         except (ValueError, TypeError, KeyError, OverflowError, OSError, RecursionError):
             continue
         if report is not None:
             yield report
 
 
-def _report(values: Any, node: int) -> StepReport | None:
+def _to_report(values: Any, node: int) -> StepReport | None:
     at, samples, seconds = datetime.fromtimestamp(values["at"], UTC), float(values["samples"]), float(values["seconds"])
     card, rank = int(values["card"]), int(values["rank"])
     is_measured = math.isfinite(samples) and math.isfinite(seconds) and samples > 0 and seconds > 0

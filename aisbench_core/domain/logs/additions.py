@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aisbench_core.domain.logs.lines import EARLIEST, Line, line_of
-from aisbench_core.domain.logs.reading import PIECE_BYTES, ReadBudget, forward, size_of
+from aisbench_core.domain.logs.reading import PIECE_BYTES, ReadBudget, read_forward, size_of
 
 # Of one log at a time; what is left comes with the next call.
 MOST_BYTES = 1024 * 1024
@@ -19,7 +19,7 @@ class Added:
     positions: Mapping[int, int]
 
 
-def added(logs: Mapping[int, Path], positions: Mapping[int, int], *, ended: bool = False) -> Added:
+def read_added(logs: Mapping[int, Path], positions: Mapping[int, int], *, ended: bool = False) -> Added:
     """The lines that begin behind these positions. A log that is shorter was begun anew, and is read anew.
 
     A line without an end is still being written, unless the run has `ended`."""
@@ -28,7 +28,7 @@ def added(logs: Mapping[int, Path], positions: Mapping[int, int], *, ended: bool
     for node, file in logs.items():
         size = size_of(file)
         position = positions.get(node, 0) if positions.get(node, 0) <= size else 0
-        for offset, raw in forward(file, position, ReadBudget(MOST_BYTES)):
+        for offset, raw in read_forward(file, position, ReadBudget(MOST_BYTES)):
             position = offset + len(raw)
             if position >= size and not (raw.endswith(b"\n") or ended or len(raw) >= PIECE_BYTES // 2):
                 position = offset

@@ -13,7 +13,7 @@ _GZIP = 31  # the bits by which zlib writes the format of gzip
 _LEVEL = 1  # text of logs shrinks to a tenth at once; more takes longer than sending it
 
 
-def parts(file: Path, end: int, start: int = 0) -> Iterator[bytes]:
+def iterate_parts(file: Path, end: int, start: int = 0) -> Iterator[bytes]:
     """The bytes from `start` to before `end` of a log that may grow meanwhile; fewer if it is begun anew."""
     offset = start
     while offset < end and (part := read_at(file, offset, min(PART_BYTES, end - offset))):
@@ -21,16 +21,16 @@ def parts(file: Path, end: int, start: int = 0) -> Iterator[bytes]:
         offset += len(part)
 
 
-def archive(logs: Mapping[int, Path], folder: str) -> Iterator[bytes]:
+def iterate_archive(logs: Mapping[int, Path], folder: str) -> Iterator[bytes]:
     """All logs as `folder`.tar.gz."""
     compressor = zlib.compressobj(_LEVEL, wbits=_GZIP)
-    for content in _members(logs, folder):
+    for content in _iterate_members(logs, folder):
         if compressed := compressor.compress(content):
             yield compressed
     yield compressor.flush()
 
 
-def _members(logs: Mapping[int, Path], folder: str) -> Iterator[bytes]:
+def _iterate_members(logs: Mapping[int, Path], folder: str) -> Iterator[bytes]:
     for _, file in sorted(logs.items()):
         try:
             status = file.stat()
@@ -40,15 +40,15 @@ def _members(logs: Mapping[int, Path], folder: str) -> Iterator[bytes]:
         member.size, member.mtime, member.mode = status.st_size, status.st_mtime, 0o600
         yield member.tobuf(tarfile.GNU_FORMAT)
         sent = 0
-        for part in parts(file, member.size):
+        for part in iterate_parts(file, member.size):
             sent += len(part)
             yield part
-        yield from _zeros(member.size - sent)  # what was there when the size was written
+        yield from _iterate_zeros(member.size - sent)  # what was there when the size was written
         yield bytes(-member.size % tarfile.BLOCKSIZE)
     yield _END
 
 
-def _zeros(size: int) -> Iterator[bytes]:
+def _iterate_zeros(size: int) -> Iterator[bytes]:
     while size > 0:
         yield bytes(min(size, PART_BYTES))
         size -= PART_BYTES

@@ -63,8 +63,8 @@ def _scan_one(log: LogScan, report: Report[NodeErrors]) -> None:
             if end is not None and chunk.offset > end:
                 break
             if pattern.may_match(chunk.buffer, chunk.size):
-                for error in _errors(log.file, chunk):
-                    _add(error, system if error.line.is_system else found)
+                for error in _iterate_errors(log.file, chunk):
+                    _add_error(error, system if error.line.is_system else found)
             if found and end is None:
                 end = chunk.offset + AFTER_BYTES
     except FileNotFoundError:  # the log was removed meanwhile
@@ -72,7 +72,7 @@ def _scan_one(log: LogScan, report: Report[NodeErrors]) -> None:
     report(NodeErrors(log.node, tuple((found or system).values())))
 
 
-def _errors(file: Path, chunk: Chunk) -> Iterator[RankError]:
+def _iterate_errors(file: Path, chunk: Chunk) -> Iterator[RankError]:
     at = last_time(file, chunk.offset)
     for line in chunk.lines():
         at = line.at or at
@@ -80,7 +80,7 @@ def _errors(file: Path, chunk: Chunk) -> Iterator[RankError]:
             yield RankError(line, rank_of(line.text), line.text, at)
 
 
-def _add(error: RankError, found: dict[int | None, RankError]) -> None:
+def _add_error(error: RankError, found: dict[int | None, RankError]) -> None:
     known = found.setdefault(error.rank, error)
     if _TRACEBACK in known.cause and _TRACEBACK not in error.cause:
         found[error.rank] = replace(known, cause=error.cause)

@@ -118,11 +118,11 @@ def text_of(raw: bytes) -> str:
     raw = raw.rstrip(b"\r\n")
     if b"\x1b" in raw:
         raw = ANSI.sub(b"", raw)
-    text = decoded(raw)
+    text = decode_line(raw)
     return text if text.isascii() and text.isprintable() else text.translate(_VISIBLE)
 
 
-def decoded(raw: bytes) -> str:
+def decode_line(raw: bytes) -> str:
     """UTF-8, or else GBK, which Chinese tools still write, or else UTF-8 with replacement characters."""
     for encoding in ("utf-8", "gb18030"):
         try:

@@ -22,7 +22,7 @@ def moment_of(text: str, latest: datetime | None) -> datetime:
     found = _MOMENT.fullmatch(text.strip())
     try:
         if found:
-            return _moment(found, latest)
+            return _to_moment(found, latest)
     except ValueError:  # such as 25:00
         pass
     raise LogTimeError(
@@ -31,7 +31,7 @@ def moment_of(text: str, latest: datetime | None) -> datetime:
     )
 
 
-def _moment(found: re.Match[str], latest: datetime) -> datetime:
+def _to_moment(found: re.Match[str], latest: datetime) -> datetime:
     year, month, day, hour, minute, second, fraction = (part or "0" for part in found.groups())
     moment = latest.replace(hour=int(hour), minute=int(minute), second=int(second))
     moment = moment.replace(microsecond=int(fraction.ljust(6, "0")))

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from aisbench_core.base.errors import ConfigError
-from aisbench_core.base.messages import Message, verbatim
-from aisbench_core.domain.logs.lines import ANSI, decoded
+from aisbench_core.base.messages import Message, make_verbatim
+from aisbench_core.domain.logs.lines import ANSI, decode_line
 
 MOST_LETTERS = 1000
 
@@ -46,7 +46,7 @@ class LogPattern:
         except pa.ArrowInvalid as error:
             why = str(error).partition(": ")[2] or str(error)
             raise LogPatternError(
-                Message("the regular expression cannot be used: {why}", why=verbatim(why)),
+                Message("the regular expression cannot be used: {why}", why=make_verbatim(why)),
                 Message("the syntax is that of RE2, without lookaround and back references, and repeats up to 1000"),
             ) from error
 
@@ -77,7 +77,7 @@ class LogPattern:
         if b"\r" in plain:
             plain = plain.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         if not plain.isascii():
-            plain = b"\n".join(decoded(bytes(line)).encode() for line in plain.split(b"\n"))
+            plain = b"\n".join(decode_line(bytes(line)).encode() for line in plain.split(b"\n"))
         expression = "(?m)" + _ESCAPED.sub(lambda found: _BORDERS.get(found[0], found[0]), self._expression)
         return _is_found(expression.encode(), plain, len(plain), as_text=True)
 

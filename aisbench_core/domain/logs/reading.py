@@ -62,7 +62,7 @@ def read_at(file: Path, start: int, size: int) -> bytes:
         return b""
 
 
-def forward(file: Path, start: int, budget: ReadBudget | None = None) -> Iterator[RawLine]:
+def read_forward(file: Path, start: int, budget: ReadBudget | None = None) -> Iterator[RawLine]:
     """The lines from byte `start` on, which is taken for the beginning of one."""
     offset, rest, size = start, b"", FIRST_BYTES
     while block := read_at(file, offset + len(rest), size):
@@ -81,7 +81,7 @@ def forward(file: Path, start: int, budget: ReadBudget | None = None) -> Iterato
         yield offset, rest
 
 
-def backward(file: Path, end: int | None = None, budget: ReadBudget | None = None) -> Iterator[RawLine]:
+def read_backward(file: Path, end: int | None = None, budget: ReadBudget | None = None) -> Iterator[RawLine]:
     """The lines before byte `end` (of the file's end), the last one first."""
     offset, rest, size = size_of(file) if end is None else end, b"", FIRST_BYTES
     while offset > 0:

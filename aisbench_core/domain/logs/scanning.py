@@ -73,19 +73,19 @@ class LogScan:
                 with memoryview(self._buffer) as view:
                     read = os.preadv(log.fileno(), [view[held : held + self._size]], offset + held)
                 held += read
-                end, following = self._borders(held) if read else (held, held)
+                end, following = self._find_borders(held) if read else (held, held)
                 if read and not end:
                     continue
                 if offset + end <= covered:
                     return
                 start = time.monotonic()
                 yield Chunk(self.node, offset, self._buffer, end)
-                self._adapt(time.monotonic() - start)
+                self._adapt_size(time.monotonic() - start)
                 covered = offset + end
                 self._buffer[: held - following] = self._buffer[following:held]
                 offset, held = offset + following, held - following
 
-    def _borders(self, held: int) -> tuple[int, int]:
+    def _find_borders(self, held: int) -> tuple[int, int]:
         """Where this chunk ends and where the next one begins: after the last whole line. 0: more has to be read."""
         end = self._buffer.rfind(b"\n", 0, held) + 1
         if end or held < CHUNK_BYTES:
@@ -93,7 +93,7 @@ class LogScan:
         end = safe_cut(self._buffer, max(1, held - OVERLAP_BYTES), held)
         return end, max(1, end - OVERLAP_BYTES)
 
-    def _adapt(self, seconds: float) -> None:
+    def _adapt_size(self, seconds: float) -> None:
         if seconds < CHUNK_SECONDS:
             self._size = min(CHUNK_BYTES, self._size * 4)
         else:

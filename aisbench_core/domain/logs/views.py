@@ -8,7 +8,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from aisbench_core.domain.logs.lines import EARLIEST, LATEST, Line, LineFilter, LogLevel, is_continuation, line_of
-from aisbench_core.domain.logs.reading import ReadBudget, backward, forward, line_start, size_of
+from aisbench_core.domain.logs.reading import ReadBudget, line_start, read_backward, read_forward, size_of
 
 # What one view reads at most, of all nodes together. Without a filter it needs a few blocks of each node.
 BUDGET_BYTES = 8 * 1024 * 1024
@@ -36,22 +36,22 @@ Entry = tuple[datetime, list[Line]]
 """A line with a time and those that belong to it."""
 
 
-def last(logs: Logs, count: int, wanted: LineFilter) -> LogView:
+def view_last(logs: Logs, count: int, wanted: LineFilter) -> LogView:
     """The last lines of all these logs."""
-    return _view(logs, {node: size_of(file) for node, file in logs.items()}, count, 0, wanted)
+    return _build_view(logs, {node: size_of(file) for node, file in logs.items()}, count, 0, wanted)
 
 
-def around(logs: Logs, offsets: Mapping[int, int], count: int, wanted: LineFilter) -> LogView:
+def view_around(logs: Logs, offsets: Mapping[int, int], count: int, wanted: LineFilter) -> LogView:
     """Lines around a byte of each log: a half of them before it."""
     starts = {node: line_start(file, offsets.get(node, 0)) for node, file in logs.items()}
-    return _view(logs, starts, count // 2, count - count // 2, wanted)
+    return _build_view(logs, starts, count // 2, count - count // 2, wanted)
 
 
-def whole(logs: Logs, starts: Mapping[int, int], wanted: LineFilter) -> Iterator[Line]:
+def iterate_whole(logs: Logs, starts: Mapping[int, int], wanted: LineFilter) -> Iterator[Line]:
     """All lines from these offsets on, by time or node after node, without ever holding many of them."""
-    streams = [_forward(node, file, starts.get(node, 0), wanted, None) for node, file in sorted(logs.items())]
+    streams = [_iterate_forward(node, file, starts.get(node, 0), wanted, None) for node, file in sorted(logs.items())]
     by_time = len(logs) > 1 and all(_has_times(file, 0) for file in logs.values())
-    entries = heapq.merge(*streams, key=_time) if by_time else chain.from_iterable(streams)
+    entries = heapq.merge(*streams, key=_get_time) if by_time else chain.from_iterable(streams)
     return (line for _, lines in entries for line in lines)
 
 
@@ -66,12 +66,12 @@ def offsets_at(logs: Logs, at: datetime) -> dict[int, int]:
     return {node: offset for node, offset in found.items() if offset is not None}
 
 
-def _view(logs: Logs, starts: Mapping[int, int], before: int, after: int, wanted: LineFilter) -> LogView:
+def _build_view(logs: Logs, starts: Mapping[int, int], before: int, after: int, wanted: LineFilter) -> LogView:
     by_time = len(logs) > 1 and all(_has_times(file, starts[node]) for node, file in logs.items())
     groups = [logs] if by_time or len(logs) < 2 else [{node: file} for node, file in logs.items()]
     share = len(groups)
     parts = [
-        _part(group, starts, -(-before // share), -(-after // share), wanted, ReadBudget(BUDGET_BYTES // share))
+        _build_part(group, starts, -(-before // share), -(-after // share), wanted, ReadBudget(BUDGET_BYTES // share))
         for group in groups
     ]
     return LogView(
@@ -83,53 +83,57 @@ def _view(logs: Logs, starts: Mapping[int, int], before: int, after: int, wanted
     )
 
 
-def _part(
+def _build_part(
     logs: Logs, starts: Mapping[int, int], before: int, after: int, wanted: LineFilter, budget: ReadBudget
 ) -> LogView:
-    streams = [_backward(node, file, starts[node], wanted, budget) for node, file in sorted(logs.items(), reverse=True)]
-    merged = (line for _, lines in heapq.merge(*streams, key=_time, reverse=True) for line in reversed(lines))
+    streams = [
+        _iterate_backward(node, file, starts[node], wanted, budget) for node, file in sorted(logs.items(), reverse=True)
+    ]
+    merged = (line for _, lines in heapq.merge(*streams, key=_get_time, reverse=True) for line in reversed(lines))
     head = list(islice(merged, before + 1))
     tail: list[Line] = []
     if after:
-        ahead = [_forward(node, file, starts[node], wanted, budget) for node, file in sorted(logs.items())]
-        tail = list(islice((line for _, lines in heapq.merge(*ahead, key=_time) for line in lines), after + 1))
+        ahead = [_iterate_forward(node, file, starts[node], wanted, budget) for node, file in sorted(logs.items())]
+        tail = list(islice((line for _, lines in heapq.merge(*ahead, key=_get_time) for line in lines), after + 1))
     shown = (*reversed(head[:before]), *tail[:after])
     return LogView(shown, len(logs) > 1, len(head) > before, len(tail) > after, budget.left > 0)
 
 
-def _time(entry: Entry) -> datetime:
+def _get_time(entry: Entry) -> datetime:
     return entry[0]
 
 
-def _backward(node: int, file: Path, end: int, wanted: LineFilter, budget: ReadBudget) -> Iterator[Entry]:
+def _iterate_backward(node: int, file: Path, end: int, wanted: LineFilter, budget: ReadBudget) -> Iterator[Entry]:
     latest = LATEST
     pending: list[Line] = []
-    for offset, raw in backward(file, end, budget):
+    for offset, raw in read_backward(file, end, budget):
         line = line_of(node, offset, raw)
         pending.append(line)
         if line.at or len(pending) >= MOST_CONTINUED:
             latest = min(line.at or latest, latest)  # a clock may have been set; the order of a log is never changed
-            yield latest, _accepted(pending[::-1], wanted)
+            yield latest, _filter_accepted(pending[::-1], wanted)
             pending = []
     if pending:
-        yield latest, _accepted(pending[::-1], wanted)
+        yield latest, _filter_accepted(pending[::-1], wanted)
 
 
-def _forward(node: int, file: Path, start: int, wanted: LineFilter, budget: ReadBudget | None) -> Iterator[Entry]:
+def _iterate_forward(
+    node: int, file: Path, start: int, wanted: LineFilter, budget: ReadBudget | None
+) -> Iterator[Entry]:
     latest = EARLIEST
     pending: list[Line] = []
-    for offset, raw in forward(file, start, budget):
+    for offset, raw in read_forward(file, start, budget):
         line = line_of(node, offset, raw)
         if pending and (line.at or len(pending) >= MOST_CONTINUED):
-            yield latest, _accepted(pending, wanted)
+            yield latest, _filter_accepted(pending, wanted)
             pending = []
         latest = max(line.at or latest, latest)
         pending.append(line)
     if pending:
-        yield latest, _accepted(pending, wanted)
+        yield latest, _filter_accepted(pending, wanted)
 
 
-def _accepted(lines: Sequence[Line], wanted: LineFilter) -> list[Line]:
+def _filter_accepted(lines: Sequence[Line], wanted: LineFilter) -> list[Line]:
     return [line for line in with_continued_levels(lines) if wanted.accepts(line)]
 
 
@@ -148,14 +152,14 @@ def _has_times(file: Path, near: int) -> bool:
     """Whether the lines before an offset (at the beginning of the file: the last ones) carry times.
 
     Those of the platform alone do not count: all that the job writes would seem to happen at one time."""
-    raw_lines = islice(backward(file, near or None, ReadBudget(2 * _PROBE_BYTES)), MOST_CONTINUED)
+    raw_lines = islice(read_backward(file, near or None, ReadBudget(2 * _PROBE_BYTES)), MOST_CONTINUED)
     lines = (line_of(0, offset, raw) for offset, raw in raw_lines)
     return any(line.at and not line.is_system for line in lines)
 
 
 def last_time(file: Path, end: int | None = None) -> datetime | None:
     """The last time that a line carries before byte `end` (of the file's end), within a few blocks."""
-    lines = (line_of(0, offset, raw) for offset, raw in backward(file, end, ReadBudget(2 * _PROBE_BYTES)))
+    lines = (line_of(0, offset, raw) for offset, raw in read_backward(file, end, ReadBudget(2 * _PROBE_BYTES)))
     return next((line.at for line in lines if line.at), None)
 
 
@@ -171,11 +175,11 @@ def _offset_at(file: Path, at: datetime) -> int | None:
             high = middle
         else:
             low = found[0]
-    lines = (line_of(0, offset, raw) for offset, raw in forward(file, low, ReadBudget(4 * _PROBE_BYTES)))
+    lines = (line_of(0, offset, raw) for offset, raw in read_forward(file, low, ReadBudget(4 * _PROBE_BYTES)))
     return next((line.offset for line in lines if line.at and line.at >= at), high)
 
 
 def _next_time(file: Path, start: int) -> tuple[int, datetime] | None:
     """The next line with a time, within a few blocks."""
-    lines = (line_of(0, offset, raw) for offset, raw in forward(file, start, ReadBudget(4 * _PROBE_BYTES)))
+    lines = (line_of(0, offset, raw) for offset, raw in read_forward(file, start, ReadBudget(4 * _PROBE_BYTES)))
     return next(((line.offset, line.at) for line in lines if line.at), None)

@@ -16,11 +16,11 @@ def fixed(spec: RunSpec, findings: Iterable[Finding]) -> RunSpec:
     answers = spec.model_dump(exclude_unset=True)  # so that unset fields still follow the manifest
     for finding in findings:
         for field, value in finding.fix:
-            _change(answers, field, value)
+            _change_field(answers, field, value)
     return parse(RunSpec, answers, SPEC)
 
 
-def _change(answers: dict[str, Any], field: str, value: Scalar | None) -> None:
+def _change_field(answers: dict[str, Any], field: str, value: Scalar | None) -> None:
     section, _, name = field.partition(".")
     if not name:
         answers[section] = value

@@ -30,7 +30,7 @@ RULES: tuple[PreflightRule[Subject], ...] = tuple(rule for module in _MODULES fo
 _GRAVITY = (Level.ERROR, Level.WARNING, Level.INFO)
 
 
-def preflight(
+def check_offline(
     spec: RunSpec,
     profile: Profile,
     workloads: Workloads,
@@ -52,7 +52,7 @@ def worst_first(findings: Sequence[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: _GRAVITY.index(finding.level))
 
 
-def estimate(spec: RunSpec, profile: Profile, hours: float) -> float | None:
+def estimate_cost(spec: RunSpec, profile: Profile, hours: float) -> float | None:
     """The cost of `hours` of running, in the profile's currency: price x nodes x hours.
 
     None without a price."""

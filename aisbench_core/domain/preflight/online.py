@@ -128,7 +128,7 @@ def online_output(subject: OnlineSubject) -> Iterator[Violation]:
     for output in subject.outputs:
         if _is_used(subject.objects, output.path):
             message = Message("{path!r} is not empty", path=output.path)
-            yield Violation(message, _OWN_DIRECTORY, *_emptied(output))
+            yield Violation(message, _OWN_DIRECTORY, *_empty_output(output))
 
 
 @rule("online.output-busy", Level.ERROR, "outputs", Source.CONSOLE)
@@ -137,11 +137,11 @@ def online_output_busy(subject: OnlineSubject) -> Iterator[Violation]:
     active = subject.training.active() if subject.outputs else ()  # the list costs up to four requests
     for output in subject.outputs:
         for job in active:
-            if any(_overlap(output.path, path) for path in job.outputs):
+            if any(_is_overlapping(output.path, path) for path in job.outputs):
                 message = Message(
                     "job {job} ({phase}) also writes to {path!r}", job=job.name, phase=job.phase, path=output.path
                 )
-                yield Violation(message, _OWN_DIRECTORY, *_emptied(output))
+                yield Violation(message, _OWN_DIRECTORY, *_empty_output(output))
 
 
 @rule("online.flavor", Level.ERROR, "flavor", Source.REGION)
@@ -222,14 +222,14 @@ def online_image(subject: OnlineSubject) -> Iterator[Violation]:
     image, region = image_name(subject.spec.image_url), subject.offline.profile.region
     if image is None or image.is_digest or (image.registry and image.region != region):
         return
-    tags = _tags(subject, image)
+    tags = _list_tags(subject, image)
     if tags is not None and (image.version or "latest") not in tags:
         known = ", ".join(tags[:_MOST_TAGS]) or Message("none")
         message = Message("SWR has no image {image!r}; tags: {known}", image=subject.spec.image_url, known=known)
         yield Violation(message, Message("`aisbench region images` lists them"))
 
 
-def _tags(subject: OnlineSubject, image: ImageName) -> list[str] | None:
+def _list_tags(subject: OnlineSubject, image: ImageName) -> list[str] | None:
     """The image's tags; None if it is somebody else's, or the registry cannot be read: a job may still pull it."""
     try:
         if image.organisation not in {organisation.name for organisation in subject.images.organisations()}:
@@ -286,7 +286,7 @@ def no_progress(_done: int, _total: int) -> None:
     """For callers that show no progress."""
 
 
-def online(
+def check_online(
     spec: RunSpec,
     cloud: Cloud,
     workloads: Workloads,
@@ -305,21 +305,23 @@ def online(
         groups.setdefault(online_rule.rule_id.partition("-")[0], []).append(online_rule)
     results: dict[str, list[Finding]] = {}
     for name, result in run_concurrently(
-        {name: partial(_findings, rules, subject) for name, rules in groups.items()}, seconds
+        {name: partial(_collect_findings, rules, subject) for name, rules in groups.items()}, seconds
     ):
         if isinstance(result, BaseException):
             raise result
         results[name] = result
         on_progress(len(results), len(groups))
-    findings = [finding for name, rules in groups.items() for finding in results.get(name, _late(rules, seconds))]
+    findings = [
+        finding for name, rules in groups.items() for finding in results.get(name, _report_late(rules, seconds))
+    ]
     return findings + [finding for rule in AGAIN for finding in rule.findings(offline)]
 
 
-def _findings(rules: Sequence[PreflightRule[OnlineSubject]], subject: OnlineSubject) -> list[Finding]:
+def _collect_findings(rules: Sequence[PreflightRule[OnlineSubject]], subject: OnlineSubject) -> list[Finding]:
     return [finding for rule in rules for finding in rule.findings(subject)]
 
 
-def _late(rules: Sequence[PreflightRule[OnlineSubject]], seconds: float) -> list[Finding]:
+def _report_late(rules: Sequence[PreflightRule[OnlineSubject]], seconds: float) -> list[Finding]:
     message = Message("not checked: the region did not answer within {seconds:g} s", seconds=seconds)
     return [
         Finding(rule.rule_id, Level.WARNING, rule.field, message, Message("try again"), source=str(rule.source))
@@ -327,12 +329,12 @@ def _late(rules: Sequence[PreflightRule[OnlineSubject]], seconds: float) -> list
     ]
 
 
-def _overlap(one: str, other: str) -> bool:
+def _is_overlapping(one: str, other: str) -> bool:
     one, other = (f"{path.rstrip('/')}/" for path in (one, other))
     return one.startswith(other) or other.startswith(one)
 
 
-def _emptied(output: Channel) -> tuple[str, Fix]:
+def _empty_output(output: Channel) -> tuple[str, Fix]:
     field = f"outputs.{output.name}"
     return field, ((field, ""),)
 

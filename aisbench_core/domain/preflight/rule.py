@@ -112,10 +112,10 @@ class Subject:
             return CodeFolder()
         reporter = self.workload.reporter_files if self.workload else ()
         folder = measure(self.code_dir)
-        packages = pre_start.packages(self.spec).values() if pre_start.is_needed(self.spec) else ()
+        packages = pre_start.map_packages(self.spec).values() if pre_start.is_needed(self.spec) else ()
         # Preflight must not pass what the launch would make too large.
         entries = folder.entries + len(reporter) + len(packages) + bool(packages) + pre_start.is_needed(self.spec)
-        return replace(folder, entries=entries, size=folder.size + sum(map(_size, packages)))
+        return replace(folder, entries=entries, size=folder.size + sum(map(_get_size, packages)))
 
     @property
     def flavor(self) -> Flavor | None:
@@ -128,7 +128,7 @@ class Subject:
         return bool(self.spec.image_url or self.spec.command)
 
 
-def _size(file: Path) -> int:
+def _get_size(file: Path) -> int:
     try:
         return file.stat().st_size
     except (OSError, ValueError):
@@ -144,10 +144,10 @@ def subject_of(spec: RunSpec, profile: Profile, workloads: Workloads, flavors: S
         return Subject(spec, with_defaults, profile, None, error, flavors)
     exists = not spec.framework_version or spec.framework_version in workload.versions
     filled = workload.filled(with_defaults) if exists else with_defaults
-    return Subject(spec, _resumed(filled), profile, workload, None, flavors)
+    return Subject(spec, _prefetch_outputs(filled), profile, workload, None, flavors)
 
 
-def _resumed(spec: RunSpec) -> RunSpec:
+def _prefetch_outputs(spec: RunSpec) -> RunSpec:
     """A job finds its earlier outputs only if they are downloaded before it starts."""
     if not spec.resume_from:
         return spec

@@ -8,7 +8,7 @@ from aisbench_core.config.job_secrets import JobSecrets
 from aisbench_core.config.settings import Settings
 from aisbench_core.domain.authoring.workloads import Workloads
 from aisbench_core.domain.preflight import offline
-from aisbench_core.domain.preflight.online import OnProgress, no_progress, online
+from aisbench_core.domain.preflight.online import OnProgress, check_online, no_progress
 from aisbench_core.domain.preflight.rule import FindRun, subject_of
 from aisbench_core.model import Finding, RunSpec
 
@@ -45,19 +45,19 @@ class Preflight:
         """Findings that need no request."""
         chosen = self._regions.profile(profile)
         flavors = self._regions.known_flavors(chosen)
-        return offline.preflight(spec, chosen, self._workloads, flavors, self._secrets, self._find_run)
+        return offline.check_offline(spec, chosen, self._workloads, flavors, self._secrets, self._find_run)
 
     def online(self, spec: RunSpec, profile: str = "", on_progress: OnProgress = no_progress) -> list[Finding]:
         """Findings of the region, within the setting `look_seconds`. Raises CloudError when it cannot be reached."""
         chosen = self._regions.profile(profile)
         cloud = self._interactive(chosen.name, subject_of(spec, chosen, self._workloads).spec.api)
         seconds = self._settings.look_seconds
-        return online(spec, cloud, self._workloads, seconds, on_progress)
+        return check_online(spec, cloud, self._workloads, seconds, on_progress)
 
     def estimate(self, spec: RunSpec, profile: str, hours: float) -> Cost | None:
         """The cost of that many hours; None when the profile has no price for the flavor."""
         chosen = self._regions.profile(profile)
-        total = offline.estimate(spec, chosen, hours)
+        total = offline.estimate_cost(spec, chosen, hours)
         if total is None:
             return None
         return Cost(total, chosen.price_per_node_hour[spec.flavor or chosen.flavor], chosen.currency)

@@ -121,16 +121,16 @@ class ProgressPatterns:
     def readings(self, text: bytes) -> list[Reading]:
         """Everything that the text says, in its order; where two patterns match the same, the first counts."""
         text = b"\n".join(line[:MAX_LINE] for line in text.replace(b"\r", b"\n").split(b"\n"))
-        found: dict[int, Reading] = {reading.offset: reading for reading in reported(text)}
+        found: dict[int, Reading] = {reading.offset: reading for reading in iterate_reported(text)}
         for style, pattern in self._patterns.items():
             for match in pattern.finditer(text):
                 line = _line_start(text, match.start())
-                if line not in found and (reading := _read(match.groupdict(), line, style)):
+                if line not in found and (reading := _to_reading(match.groupdict(), line, style)):
                     found[line] = reading
         return [found[line] for line in sorted(found)]
 
 
-def reported(text: bytes) -> Iterator[Reading]:
+def iterate_reported(text: bytes) -> Iterator[Reading]:
     """The reporter's lines in a text; what only looks like one is none."""
     at = text.find(REPORTED)
     while at >= 0:
@@ -144,13 +144,15 @@ def reported(text: bytes) -> Iterator[Reading]:
 
 def _of_reporter(line: Mapping[str, Any], offset: int) -> Reading:
     """A line of `aisbench_report.progress`. Raises ValueError and others where it is damaged."""
-    numbers = {name: _number(line.get(name, "")) for name in ("step", "of", "epoch", "epochs", "loss", "throughput")}
+    numbers = {
+        name: _parse_number(line.get(name, "")) for name in ("step", "of", "epoch", "epochs", "loss", "throughput")
+    }
     return Reading(
         offset,
-        step=_whole(numbers["step"]),
-        steps=_whole(numbers["of"]),
-        epoch=_whole(numbers["epoch"]),
-        epochs=_whole(numbers["epochs"]),
+        step=_to_whole(numbers["step"]),
+        steps=_to_whole(numbers["of"]),
+        epoch=_to_whole(numbers["epoch"]),
+        epochs=_to_whole(numbers["epochs"]),
         loss=numbers["loss"],
         card_throughput=_above_zero(numbers["throughput"]),
         stage=str(line.get("stage", ""))[:40],
@@ -158,10 +160,12 @@ def _of_reporter(line: Mapping[str, Any], offset: int) -> Reading:
     )
 
 
-def _read(groups: Mapping[Any, bytes | None], offset: int, style: str) -> Reading | None:
+def _to_reading(groups: Mapping[Any, bytes | None], offset: int, style: str) -> Reading | None:
     """A match as a reading; None if it says nothing, or only what is no number."""
-    texts = {_name(name): value.decode("utf-8", "replace") for name, value in groups.items() if value is not None}
-    numbers = {name: number for name in _NUMBERS if (number := _number(texts.get(name, ""))) is not None}
+    texts = {
+        _decode_name(name): value.decode("utf-8", "replace") for name, value in groups.items() if value is not None
+    }
+    numbers = {name: number for name in _NUMBERS if (number := _parse_number(texts.get(name, ""))) is not None}
     if not numbers and "stage" not in texts:
         return None
     epoch = numbers.get("epoch")
@@ -169,10 +173,10 @@ def _read(groups: Mapping[Any, bytes | None], offset: int, style: str) -> Readin
         epoch = numbers["epoch_from_0"] + 1
     return Reading(
         offset,
-        step=_whole(numbers.get("step")),
-        steps=_whole(numbers.get("steps")),
-        epoch=_whole(epoch),
-        epochs=_whole(numbers.get("epochs")),
+        step=_to_whole(numbers.get("step")),
+        steps=_to_whole(numbers.get("steps")),
+        epoch=_to_whole(epoch),
+        epochs=_to_whole(numbers.get("epochs")),
         epochs_done=numbers.get("epochs_done"),
         loss=numbers.get("loss"),
         throughput=_above_zero(numbers.get("throughput")),
@@ -193,7 +197,7 @@ def _step_seconds(numbers: Mapping[str, float]) -> float | None:
     return 1 / rate if rate else None
 
 
-def _name(name: Any) -> str:
+def _decode_name(name: Any) -> str:
     return name.decode() if isinstance(name, bytes) else name
 
 
@@ -201,7 +205,7 @@ def _line_start(text: bytes, at: int) -> int:
     return text.rfind(b"\n", 0, at) + 1
 
 
-def _number(text: Any) -> float | None:
+def _parse_number(text: Any) -> float | None:
     """A finite number; None for anything else. A loss that is not a number is no measurement of it."""
     with suppress(ValueError, TypeError):
         number = float(text)
@@ -209,7 +213,7 @@ def _number(text: Any) -> float | None:
     return None
 
 
-def _whole(number: float | None) -> int | None:
+def _to_whole(number: float | None) -> int | None:
     return int(number) if number is not None and 0 <= number < 1e15 else None
 
 

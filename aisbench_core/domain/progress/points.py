@@ -39,7 +39,7 @@ def read_points(file: Path) -> list[TrainingPoint]:
     return points
 
 
-def thinned(points: Sequence[TrainingPoint], most: int) -> Sequence[TrainingPoint]:
+def thin_points(points: Sequence[TrainingPoint], most: int) -> Sequence[TrainingPoint]:
     """At most so many of them, evenly, with the newest."""
     every = -(-len(points) // most)
     return points if every <= 1 else points[::-1][::every][::-1]
@@ -49,12 +49,12 @@ def add_points(points: Sequence[TrainingPoint], file: Path, stored: int) -> int:
     """Append points to a file that has `stored` of them; returns how many it has then."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("ab") as lines:
-        lines.write(_lines(points))
+        lines.write(_dump_points(points))
     if stored + len(points) <= MAX_POINTS:
         return stored + len(points)
     every = read_points(file)
     fewer = [*every[:-1:2], every[-1]]
-    _replace(file, _lines(fewer))
+    _replace_file(file, _dump_points(fewer))
     return len(fewer)
 
 
@@ -71,14 +71,14 @@ def read_so_far(file: Path) -> ReadSoFar:
 
 def write_so_far(so_far: ReadSoFar, file: Path) -> None:
     """Store it. It is worth no synchronisation: without it a log is read again."""
-    _replace(file, _READ_SO_FAR.dump_json(so_far))
+    _replace_file(file, _READ_SO_FAR.dump_json(so_far))
 
 
-def _lines(points: Sequence[TrainingPoint]) -> bytes:
+def _dump_points(points: Sequence[TrainingPoint]) -> bytes:
     return b"".join(_POINT.dump_json(point, exclude_none=True) + b"\n" for point in points)
 
 
-def _replace(file: Path, content: bytes) -> None:
+def _replace_file(file: Path, content: bytes) -> None:
     draft = file.with_suffix(".draft")
     draft.write_bytes(content)
     draft.replace(file)

@@ -41,29 +41,29 @@ class Tracker:
         for start in range(0, len(readings), size):
             part = readings[start : start + size]
             written = since + (until - since) * (start + len(part)) / len(readings)
-            point = self._merged(part, written)
+            point = self._merge_readings(part, written)
             if self.last is None or replace(point, at=self.last.at) != self.last:
                 points.append(point)
                 self.last = point
         return points
 
-    def _merged(self, part: Sequence[Reading], at: datetime) -> TrainingPoint:
+    def _merge_readings(self, part: Sequence[Reading], at: datetime) -> TrainingPoint:
         before = self.last or TrainingPoint(at)
-        furthest = max(part, key=_position)
-        throughput, cards = self._throughput(part)
+        furthest = max(part, key=_to_position)
+        throughput, cards = self._compute_throughput(part)
         point = replace(
-            self._located(furthest, before, at),
-            loss=_last(part, "loss") if _last(part, "loss") is not None else before.loss,
-            step_s=_last(part, "step_s") or before.step_s,
+            self._locate_reading(furthest, before, at),
+            loss=_find_last(part, "loss") if _find_last(part, "loss") is not None else before.loss,
+            step_s=_find_last(part, "step_s") or before.step_s,
             stage=next((reading.stage for reading in reversed(part) if reading.stage), before.stage),
         )
         if throughput is None:
             throughput = self._from_steps(part, point.step_s)
         return replace(point, throughput=throughput or before.throughput, cards=cards or before.cards).plausible
 
-    def _located(self, reading: Reading, before: TrainingPoint, at: datetime) -> TrainingPoint:
+    def _locate_reading(self, reading: Reading, before: TrainingPoint, at: datetime) -> TrainingPoint:
         """Where the training is; what a line does not say is as it was before."""
-        epochs = reading.epochs or before.epochs or self._epochs()
+        epochs = reading.epochs or before.epochs or self._find_epochs()
         step, steps, epoch, share = before.step, before.steps, before.epoch, before.share
         if reading.epochs_done is not None:
             epoch = int(reading.epochs_done) + 1
@@ -95,25 +95,25 @@ class Tracker:
         step = (epoch - 1) * each + reading.step
         return step, each * epochs if epochs else None, step / (each * epochs) if epochs else None
 
-    def _epochs(self) -> int | None:
+    def _find_epochs(self) -> int | None:
         values = (self.spec.parameters.get(name) for name in _EPOCHS)
         return next(
             (value for value in values if isinstance(value, int) and not isinstance(value, bool) and value > 0), None
         )
 
-    def _throughput(self, part: Sequence[Reading]) -> tuple[float | None, int | None]:
+    def _compute_throughput(self, part: Sequence[Reading]) -> tuple[float | None, int | None]:
         """Of the whole job, and how many cards said it: the others are taken to be as fast."""
-        whole = _last(part, "throughput")
+        whole = _find_last(part, "throughput")
         if whole is not None:
             return whole, self.spec.card_count
-        card = _last(part, "card_throughput")
-        return (None, None) if card is None else (card * self._together(), 1)
+        card = _find_last(part, "card_throughput")
+        return (None, None) if card is None else (card * self._count_cards(), 1)
 
     def _from_steps(self, part: Sequence[Reading], step_s: float | None) -> float | None:
-        batch = _last(part, "batch") or (self.batch * self._together() if self.batch else None)
+        batch = _find_last(part, "batch") or (self.batch * self._count_cards() if self.batch else None)
         return batch / step_s if batch and step_s else None
 
-    def _together(self) -> int:
+    def _count_cards(self) -> int:
         """Cards that train one model: a throughput is theirs."""
         spec = self.spec
         return spec.cards_per_node if spec.mode is Mode.SINGLE_SERVER else spec.card_count
@@ -130,9 +130,9 @@ def _from_1(reading: Reading) -> Reading:
     return reading if reading.epoch is None else replace(reading, epoch=reading.epoch + 1)
 
 
-def _position(reading: Reading) -> tuple[float, int, int]:
+def _to_position(reading: Reading) -> tuple[float, int, int]:
     return (reading.epochs_done or reading.epoch or 0, reading.step or 0, reading.offset)
 
 
-def _last(part: Sequence[Reading], name: str) -> float | None:
+def _find_last(part: Sequence[Reading], name: str) -> float | None:
     return next((value for reading in reversed(part) if (value := getattr(reading, name)) is not None), None)

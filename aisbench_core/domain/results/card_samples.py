@@ -85,10 +85,10 @@ def parse_card_file(content: bytes, node: int) -> Iterator[CardSample]:
             continue
         for card, values in cards.items():
             if isinstance(values, dict) and 0 <= card < 1024:
-                yield from _measured(at, node, card, values)
+                yield from _iter_samples(at, node, card, values)
 
 
-def _measured(at: datetime, node: int, card: int, values: Mapping[str, Any]) -> Iterator[CardSample]:
+def _iter_samples(at: datetime, node: int, card: int, values: Mapping[str, Any]) -> Iterator[CardSample]:
     for name in NAMES:
         value = values.get(name)
         # -1 stands for "not measured", as in the platform's own metrics.
@@ -115,10 +115,10 @@ def card_summaries(samples: Iterable[CardSample]) -> list[CardSummary]:
     for sample in samples:
         cards[sample.node, sample.card][sample.name].append(sample.value)
         times[sample.node, sample.card].add(sample.at)
-    return [_summary(*key, len(times[key]), values) for key, values in sorted(cards.items())]
+    return [_summarize_card(*key, len(times[key]), values) for key, values in sorted(cards.items())]
 
 
-def _summary(node: int, card: int, readings: int, values: Mapping[str, Collection[float]]) -> CardSummary:
+def _summarize_card(node: int, card: int, readings: int, values: Mapping[str, Collection[float]]) -> CardSummary:
     def mean(name: str) -> float | None:
         return fmean(values[name]) if name in values else None
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 
-from aisbench_core.base.messages import Message, bilingual, joined
+from aisbench_core.base.messages import Message, join_parts, make_bilingual
 from aisbench_core.model import AlertKind, Event, JobAlert, JobDetails, JobFault, Level, RunAttempt
 
 _LEVELS = {"Error": Level.ERROR, "Warning": Level.WARNING}
@@ -33,11 +33,15 @@ RECOVERIES = {
 
 def cloud_events(run_id: str, details: JobDetails) -> list[Event]:
     """The platform's events, the steps of stages that are in none of them, and the places in the queue, by time."""
-    events = [*_events(run_id, details), *_steps(run_id, details), *_positions(run_id, details)]
+    events = [
+        *_iter_platform_events(run_id, details),
+        *_iter_step_events(run_id, details),
+        *_iter_queue_events(run_id, details),
+    ]
     return sorted(events, key=lambda event: event.at)
 
 
-def chronological(events: Iterable[Event]) -> list[Event]:
+def sort_events(events: Iterable[Event]) -> list[Event]:
     """Events of all sources by time. The platform's times are whole seconds: within its second, such a one is last."""
     return sorted(events, key=lambda event: event.at + (_SECOND if _is_rounded(event) else timedelta()))
 
@@ -50,7 +54,7 @@ def alert_message(alert: JobAlert) -> Message:
     """What happened to the job, in one sentence."""
     attempt = alert.attempt
     number = attempt.number if attempt else 1
-    why = interruption(attempt) if attempt else Message("no reason given")
+    why = describe_interruption(attempt) if attempt else Message("no reason given")
     match alert.kind:
         case AlertKind.HANG:
             return Message("The platform suspects that the job hangs.")
@@ -71,11 +75,13 @@ def alert_message(alert: JobAlert) -> Message:
             return Message("Attempt {number} ended: {why}.", number=number, why=why)
 
 
-def interruption(attempt: RunAttempt) -> Message:
+def describe_interruption(attempt: RunAttempt) -> Message:
     """Why an attempt ended, and on which node, as far as the platform says."""
     fault = FAULTS.get(JobFault(attempt.fault)) if attempt.fault in set(JobFault) else attempt.fault
     reason = attempt.reason if attempt.reason and attempt.reason != fault else ""
-    why = joined(": ", [part for part in (fault, reason) if part]) if fault or reason else Message("no reason given")
+    why = (
+        join_parts(": ", [part for part in (fault, reason) if part]) if fault or reason else Message("no reason given")
+    )
     if not attempt.task:
         return why
     if not attempt.host:
@@ -88,22 +94,22 @@ def recovery_text(attempt: RunAttempt) -> str:
     return RECOVERIES.get(attempt.recovery, attempt.recovery)
 
 
-def _events(run_id: str, details: JobDetails) -> Iterator[Event]:
+def _iter_platform_events(run_id: str, details: JobDetails) -> Iterator[Event]:
     for event in details.events:
         level = _LEVELS.get(event.level, Level.INFO)
-        yield Event(run_id, event.at, CLOUD, level, bilingual(event.message, event.chinese), event.source)
+        yield Event(run_id, event.at, CLOUD, level, make_bilingual(event.message, event.chinese), event.source)
 
 
-def _steps(run_id: str, details: JobDetails) -> Iterator[Event]:
+def _iter_step_events(run_id: str, details: JobDetails) -> Iterator[Event]:
     # Some steps are events, too.
     known = {event.message for event in details.events}
     for stage in details.stages:
         for step in stage.steps:
             if step.english not in known:
-                yield Event(run_id, step.at, CLOUD, Level.INFO, bilingual(step.english, step.chinese))
+                yield Event(run_id, step.at, CLOUD, Level.INFO, make_bilingual(step.english, step.chinese))
 
 
-def _positions(run_id: str, details: JobDetails) -> Iterator[Event]:
+def _iter_queue_events(run_id: str, details: JobDetails) -> Iterator[Event]:
     for queued in details.queue:
         values = {"position": queued.position, "waiting": queued.waiting}
         message = Message("place {position} of {waiting} in the queue of the pool", **values)

@@ -33,7 +33,7 @@ def read_progress(log: Path) -> tuple[ProgressPoint, ...]:
         stat = log.stat()
     except FileNotFoundError:
         return ()
-    return _points(log, stat.st_size, stat.st_mtime_ns)
+    return _read_points(log, stat.st_size, stat.st_mtime_ns)
 
 
 def target_message(points: Sequence[ProgressPoint], target: float) -> Message | None:
@@ -58,10 +58,10 @@ def seconds_in(event: Event) -> float | None:
 
 # A page draws itself every few seconds, and a follower asks at every tick: only a log that grew is read again.
 @lru_cache(maxsize=256)
-def _points(log: Path, _size: int, _changed_ns: int) -> tuple[ProgressPoint, ...]:
+def _read_points(log: Path, _size: int, _changed_ns: int) -> tuple[ProgressPoint, ...]:
     points: list[ProgressPoint] = []
     for line in _marked_lines(log):
-        point = _point(line)
+        point = _parse_point(line)
         if point is None:
             continue
         if points and point.seconds < points[-1].seconds:
@@ -80,7 +80,7 @@ def _marked_lines(log: Path) -> Iterator[bytes]:
             yield from (line[line.index(MARK) + len(MARK) - 1 :] for line in lines if MARK in line)
 
 
-def _point(text: bytes) -> ProgressPoint | None:
+def _parse_point(text: bytes) -> ProgressPoint | None:
     """None for anything that the reporter does not print: logs hold what jobs write."""
     try:
         values = json.loads(text)

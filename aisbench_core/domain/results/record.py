@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from aisbench_core.base.errors import ResultError, disk_error
-from aisbench_core.base.messages import Message, from_json, joined, list_from_json, list_to_json, to_json
+from aisbench_core.base.messages import Message, from_json, join_parts, list_from_json, list_to_json, to_json
 from aisbench_core.base.private_files import write_whole
 from aisbench_core.model import (
     SYSTEM_FIELDS,
@@ -84,20 +84,22 @@ def write_record(record: RunRecord, record_file: Path, metrics_file: Path, event
 
     Files of samples and events are written only if there are any, or were before."""
     events = tuple(
-        _as(_StoredEvent, event, message_data=to_json(event.message), actor_data=to_json(event.actor))
+        _copy_as(_StoredEvent, event, message_data=to_json(event.message), actor_data=to_json(event.actor))
         for event in record.events
     )
     for values, adapter, file in ((record.samples, _SAMPLE, metrics_file), (events, _EVENT, events_file)):
         if values or file.exists():
-            write_whole(file, _lines(adapter, values))
+            write_whole(file, _dump_lines(adapter, values))
     write_whole(record_file, dump_record(record))
 
 
 def dump_record(record: RunRecord) -> bytes:
     """The content of a record's file, without samples and events, which have files of their own."""
-    run = _as(_StoredRun, record.run, detail_data=to_json(record.run.detail))
-    result = record.result and _as(_StoredResult, record.result, problems_data=list_to_json(record.result.problems))
-    stored = _as(
+    run = _copy_as(_StoredRun, record.run, detail_data=to_json(record.run.detail))
+    result = record.result and _copy_as(
+        _StoredResult, record.result, problems_data=list_to_json(record.result.problems)
+    )
+    stored = _copy_as(
         _StoredRecord,
         record,
         run=run,
@@ -114,7 +116,7 @@ def dump_record(record: RunRecord) -> bytes:
 def read_record(record_file: Path, metrics_file: Path, events_file: Path) -> RunRecord:
     """Read a record. Raises ResultError, naming the file, when one is missing or damaged."""
     record = read_outline(record_file)
-    return replace(record, samples=tuple(read_samples(metrics_file)), events=tuple(_events(events_file)))
+    return replace(record, samples=tuple(read_samples(metrics_file)), events=tuple(_iter_stored_events(events_file)))
 
 
 def read_outline(record_file: Path) -> RunRecord:
@@ -122,19 +124,19 @@ def read_outline(record_file: Path) -> RunRecord:
     try:
         return parse_outline(record_file.read_bytes())
     except (OSError, ValidationError) as error:
-        raise damaged(inside(record_file), error) from error
+        raise make_damage_error(get_inner_path(record_file), error) from error
 
 
 def parse_outline(content: bytes) -> RunRecord:
     """The same from the content of a record's file. Raises ValidationError."""
     stored = _RECORD.validate_json(content)
-    run = _as(Run, stored.run, detail=from_json(stored.run.detail, stored.run.detail_data))
-    result = stored.result and _as(
+    run = _copy_as(Run, stored.run, detail=from_json(stored.run.detail, stored.run.detail_data))
+    result = stored.result and _copy_as(
         CollectedResult,
         stored.result,
         problems=tuple(list_from_json(stored.result.problems, stored.result.problems_data)),
     )
-    return _as(RunRecord, stored, run=run, result=result)
+    return _copy_as(RunRecord, stored, run=run, result=result)
 
 
 def read_samples(metrics_file: Path) -> list[MetricSample]:
@@ -144,7 +146,7 @@ def read_samples(metrics_file: Path) -> list[MetricSample]:
 
 def write_samples(samples: Iterable[MetricSample], metrics_file: Path) -> None:
     """Replace the stored samples of a run."""
-    write_whole(metrics_file, _lines(_SAMPLE, samples))
+    write_whole(metrics_file, _dump_lines(_SAMPLE, samples))
 
 
 def read_lines(adapter: TypeAdapter[Any], file: Path) -> Iterator[Any]:
@@ -154,13 +156,13 @@ def read_lines(adapter: TypeAdapter[Any], file: Path) -> Iterator[Any]:
     try:
         lines = file.read_bytes().splitlines()
     except OSError as error:
-        raise damaged(inside(file), error) from error
+        raise make_damage_error(get_inner_path(file), error) from error
     for number, line in enumerate(lines, start=1):
         try:
             yield adapter.validate_json(line)
         except ValidationError as error:
-            where = Message("{file}, line {number}", file=inside(file), number=number)
-            raise damaged(where, error) from error
+            where = Message("{file}, line {number}", file=get_inner_path(file), number=number)
+            raise make_damage_error(where, error) from error
 
 
 def read_annotations(folder: Path) -> Annotations:
@@ -172,7 +174,7 @@ def add_annotations(folder: Path, changes: Iterable[AnnotationChange]) -> None:
     """Append the changes that the folder does not contain yet."""
     new = set(changes) - set(read_annotations(folder).changes)
     if new:
-        _append(folder / ANNOTATIONS_FILE, b"".join(_CHANGE.dump_json(change) + b"\n" for change in sorted(new)))
+        _append_lines(folder / ANNOTATIONS_FILE, b"".join(_CHANGE.dump_json(change) + b"\n" for change in sorted(new)))
 
 
 def file_text(stated: Stated, fields: tuple[str, ...], *, whole: bool) -> str:
@@ -198,34 +200,34 @@ def read_stated(folder: Path) -> Stated | None:
     return stated_of(values) if files else None
 
 
-def _events(file: Path) -> Iterator[Event]:
+def _iter_stored_events(file: Path) -> Iterator[Event]:
     for stored in read_lines(_EVENT, file):
         message, actor = from_json(stored.message, stored.message_data), from_json(stored.actor, stored.actor_data)
-        yield _as(Event, stored, message=message, actor=actor)
+        yield _copy_as(Event, stored, message=message, actor=actor)
 
 
-def _as(kind: type[T], value: Any, **changes: object) -> T:
+def _copy_as(kind: type[T], value: Any, **changes: object) -> T:
     """The value as another dataclass: fields of the same name are copied."""
     same = {field.name: getattr(value, field.name) for field in fields(kind) if hasattr(value, field.name)}  # type: ignore[arg-type]  # only of dataclasses
     return kind(**same | changes)
 
 
-def _lines(adapter: TypeAdapter[Any], values: Iterable[Any]) -> bytes:
+def _dump_lines(adapter: TypeAdapter[Any], values: Iterable[Any]) -> bytes:
     return b"".join(adapter.dump_json(value) + b"\n" for value in values)
 
 
-def inside(file: Path) -> str:
+def get_inner_path(file: Path) -> str:
     """A file's path from the folder of its run."""
     return f"{file.parent.name}/{file.name}"
 
 
-def damaged(file: str, error: OSError | ValidationError) -> ResultError:
+def make_damage_error(file: str, error: OSError | ValidationError) -> ResultError:
     """The error for a damaged file of a run's or series' folder."""
     hint = Message("bring the file back from a backup; what the warehouse holds of it stays")
-    return ResultError(Message("{what} cannot be read: {reason}", what=file, reason=_reason(error)), hint)
+    return ResultError(Message("{what} cannot be read: {reason}", what=file, reason=_describe_error(error)), hint)
 
 
-def _reason(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     """The first error, and how many more there are."""
     if isinstance(error, OSError):
         return error.strerror or ""
@@ -233,12 +235,12 @@ def _reason(error: Exception) -> str:
         return Message("it is not a JSON object")
     first = error.errors(include_url=False, include_context=False)[0]
     where = ".".join(map(str, first["loc"]))
-    text = joined(": ", [where, first["msg"]]) if where else str(first["msg"])
+    text = join_parts(": ", [where, first["msg"]]) if where else str(first["msg"])
     more = error.error_count() - 1
     return Message("{reason}, and {number} more", reason=text, number=more) if more else text
 
 
-def _append(file: Path, lines: bytes) -> None:
+def _append_lines(file: Path, lines: bytes) -> None:
     """One write, so that lines of two processes do not mix. A full disk leaves no partial line."""
     with file.open("ab", buffering=0) as target:
         before = target.seek(0, os.SEEK_END)
@@ -259,6 +261,6 @@ def _stated_values(file: Path) -> dict[str, Any]:
         values = {_NAMES.get(key, key): value for key, value in content if value not in ("", None)}
         stated_of(values)
     except (OSError, ValueError, AttributeError) as error:  # ValidationError is a ValueError
-        message = Message("{what} cannot be read: {reason}", what=inside(file), reason=_reason(error))
+        message = Message("{what} cannot be read: {reason}", what=get_inner_path(file), reason=_describe_error(error))
         raise ResultError(message) from error
     return values

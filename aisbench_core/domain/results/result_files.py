@@ -107,10 +107,12 @@ class ResultFiles:
         if not text:
             raise ResultError(Message("{name} is empty", name=name))
         if not NUMBER.fullmatch(text):
-            raise ResultError(Message("{name} holds {found}, and not a number", name=name, found=_start(text)))
+            raise ResultError(Message("{name} holds {found}, and not a number", name=name, found=_quote_start(text)))
         value = float(text)
         if not math.isfinite(value):
-            raise ResultError(Message("{name} holds {found}, and not a finite number", name=name, found=_start(text)))
+            raise ResultError(
+                Message("{name} holds {found}, and not a finite number", name=name, found=_quote_start(text))
+            )
         return value
 
     def throughput(self, name: str) -> float:
@@ -154,7 +156,7 @@ def read_result_files(files: ResultFiles, layout: Layout, info: TrainResultInfo)
                 found=size,
             )
         )
-    ranks = tuple(_ranks(files, layout, problems))
+    ranks = tuple(_iter_ranks(files, layout, problems))
     accuracies = [attempt(files.accuracy, name) for name in layout.accuracy_files()]
     measured = [accuracy for accuracy in accuracies if accuracy is not None]
     total = math.fsum(rank.throughput for rank in ranks) / (1 if is_cluster else layout.node_count)
@@ -163,8 +165,8 @@ def read_result_files(files: ResultFiles, layout: Layout, info: TrainResultInfo)
         throughput_ratio=total if len(ranks) == count else None,
         accuracy=fmean(measured) if len(measured) == len(accuracies) else None,
     )
-    synthetic, sha256 = _dataset(files, problems)
-    servers = () if is_cluster else tuple(_servers(ranks, accuracies, layout))
+    synthetic, sha256 = _read_dataset(files, problems)
+    servers = () if is_cluster else tuple(_iter_servers(ranks, accuracies, layout))
     stamped = REHEARSAL in {*files.contents, *files.too_large}
     return CollectedResult(count, ranks, info, render(info), synthetic, sha256, tuple(problems), servers, stamped)
 
@@ -175,7 +177,7 @@ def collect(objects: ObjectStore, output_path: str, spec: RunSpec, info: TrainRe
     `info`: the run's times."""
     layout = Layout(spec.mode, spec.node_count, spec.cards_per_node)
     sizes = {stat.path.removeprefix(output_path): stat.size for stat in objects.list(output_path)}
-    result = read_result_files(_read(objects, output_path, layout.names, sizes), layout, info)
+    result = read_result_files(_read_files(objects, output_path, layout.names, sizes), layout, info)
     surplus = layout.surplus_files(sizes)
     if not surplus:
         return result
@@ -190,14 +192,14 @@ def collect(objects: ObjectStore, output_path: str, spec: RunSpec, info: TrainRe
     return replace(result, problems=(*result.problems, problem))
 
 
-def _read(objects: ObjectStore, output_path: str, names: set[str], sizes: Mapping[str, int]) -> ResultFiles:
+def _read_files(objects: ObjectStore, output_path: str, names: set[str], sizes: Mapping[str, int]) -> ResultFiles:
     small = [name for name in names if sizes.get(name, math.inf) <= MOST_BYTES]
     contents = objects.read_many(output_path + name for name in small)
     too_large = frozenset(name for name in names if sizes.get(name, 0) > MOST_BYTES)
     return ResultFiles({path.removeprefix(output_path): content for path, content in contents.items()}, too_large)
 
 
-def _ranks(files: ResultFiles, layout: Layout, problems: list[Message]) -> Iterator[RankResult]:
+def _iter_ranks(files: ResultFiles, layout: Layout, problems: list[Message]) -> Iterator[RankResult]:
     """The first MOST_NAMED damaged files are named, the others counted: there can be thousands."""
     damaged = 0
     for server, rank, name in layout.rank_files():
@@ -211,7 +213,7 @@ def _ranks(files: ResultFiles, layout: Layout, problems: list[Message]) -> Itera
         problems.append(Message("files of other ranks without a usable number: {count}", count=damaged - MOST_NAMED))
 
 
-def _servers(
+def _iter_servers(
     ranks: tuple[RankResult, ...], accuracies: Sequence[float | None], layout: Layout
 ) -> Iterator[ServerResult]:
     """Throughput and accuracy of each server; throughput None if a card's number is missing."""
@@ -223,7 +225,7 @@ def _servers(
         yield ServerResult(server, math.fsum(cards[server]) if complete else None, accuracy)
 
 
-def _dataset(files: ResultFiles, problems: list[Message]) -> tuple[bool, str]:
+def _read_dataset(files: ResultFiles, problems: list[Message]) -> tuple[bool, str]:
     """Whether the data is synthetic, and its SHA-256 (hex); False and empty if the optional file is missing."""
     if DATASET not in {*files.contents, *files.too_large}:
         return False, ""
@@ -242,5 +244,5 @@ def _dataset(files: ResultFiles, problems: list[Message]) -> tuple[bool, str]:
     return False, ""
 
 
-def _start(text: str) -> str:
+def _quote_start(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:40] + "…")

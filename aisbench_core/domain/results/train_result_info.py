@@ -56,10 +56,10 @@ def render(info: TrainResultInfo) -> str:
     """The block as JSON. Accuracy and throughput are numbers in strings, as upstream writes them.
 
     Unmeasured values are null, where upstream writes a placeholder. Times are ISO-8601 in UTC."""
-    return json.dumps({name: _rendered(name, getattr(info, name)) for name in sorted(KEYS)}, indent=3)
+    return json.dumps({name: _render_value(name, getattr(info, name)) for name in sorted(KEYS)}, indent=3)
 
 
-def stamped(block: str) -> str:
+def mark_rehearsal(block: str) -> str:
     """A rendered block, marked as a rehearsal's."""
     return json.dumps({**json.loads(block), "rehearsal": True}, indent=3)
 
@@ -71,7 +71,7 @@ def is_stamped(text: str) -> bool:
 
 def read(text: str, zone: tzinfo) -> ReadBlock:
     """Parse a block, as far as possible if it is damaged. `zone`: of its times."""
-    texts = {key: value for key, value in _pairs(text).items() if key in KEYS}
+    texts = {key: value for key, value in _parse_pairs(text).items() if key in KEYS}
     values: dict[str, float | datetime] = {}
     placeholders, problems = [], []
     for key, value in sorted(texts.items()):
@@ -86,7 +86,7 @@ def read(text: str, zone: tzinfo) -> ReadBlock:
     missing = sorted(KEYS - columns.LATER_KEYS - texts.keys() - nulls)
     if missing:
         problems.append(Message("the block lacks {keys}", keys=", ".join(missing)))
-    return ReadBlock(TrainResultInfo(**values), normalized(texts), tuple(placeholders), tuple(problems))  # type: ignore[arg-type]  # by name
+    return ReadBlock(TrainResultInfo(**values), normalize_values(texts), tuple(placeholders), tuple(problems))  # type: ignore[arg-type]  # by name
 
 
 def is_placeholder(key: str, text: str) -> bool:
@@ -134,13 +134,13 @@ def read_time(text: str, zone: tzinfo) -> datetime:
         raise no_time from None
 
 
-def normalized(texts: Mapping[str, str]) -> dict[str, str]:
+def normalize_values(texts: Mapping[str, str]) -> dict[str, str]:
     """The values with equal numbers as equal text."""
     stripped = ((key, text.strip()) for key, text in texts.items())
     return {key: repr(float(text)) if key not in TIMES and NUMBER.fullmatch(text) else text for key, text in stripped}
 
 
-def _pairs(text: str) -> dict[str, str]:
+def _parse_pairs(text: str) -> dict[str, str]:
     """The block's values as text, without nulls; of invalid JSON every pair that the pattern matches."""
     try:
         block = json.loads(text, parse_int=str, parse_float=str, parse_constant=str, strict=False)
@@ -151,7 +151,7 @@ def _pairs(text: str) -> dict[str, str]:
     return {key: value if isinstance(value, str) else repr(value) for key, value in block.items() if value is not None}
 
 
-def _rendered(name: str, value: float | datetime | None) -> str | float | None:
+def _render_value(name: str, value: float | datetime | None) -> str | float | None:
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     return repr(value) if value is not None and name in AS_TEXT else value

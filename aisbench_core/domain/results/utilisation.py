@@ -67,7 +67,7 @@ def low_utilisation(samples: Sequence[MetricSample]) -> list[LowUtilisation]:
             if longest:
                 since, until = longest[0].at, longest[-1].at
                 mean = fmean(sample.value for sample in longest)
-                reason = _reason(mean, metric, _means(measured, since, until))
+                reason = _explain_idling(mean, metric, _compute_means(measured, since, until))
                 found.append(LowUtilisation(node, metric, since, until, mean, reason))
     return found
 
@@ -89,7 +89,9 @@ def _if_long(low: list[MetricSample]) -> Iterator[list[MetricSample]]:
         yield low
 
 
-def _means(measured: Mapping[str, Sequence[MetricSample]], since: datetime, until: datetime) -> dict[str, float]:
+def _compute_means(
+    measured: Mapping[str, Sequence[MetricSample]], since: datetime, until: datetime
+) -> dict[str, float]:
     """The mean of each metric in this time, without values that are not measured."""
     values = {
         name: [sample.value for sample in samples if since <= sample.at <= until and 0 <= sample.value <= 100]
@@ -98,7 +100,7 @@ def _means(measured: Mapping[str, Sequence[MetricSample]], since: datetime, unti
     return {name: fmean(measurements) for name, measurements in values.items() if measurements}
 
 
-def _reason(mean: float, metric: str, means: Mapping[str, float]) -> Message:
+def _explain_idling(mean: float, metric: str, means: Mapping[str, float]) -> Message:
     processor, memory = means.get(_PROCESSOR), means.get(_MEMORY_OF[metric])
     if mean < IDLE_PERCENT:
         return Message("the cards compute nothing: the job compiles, waits for data, or hangs")

@@ -234,31 +234,31 @@ class Rulesets:
 
     def ids(self) -> list[str]:
         """All ids, the product's own first. Raises ConfigError when two files have the same."""
-        return [DEFAULT, *sorted(self._files().keys() - {DEFAULT})]
+        return [DEFAULT, *sorted(self._find_files().keys() - {DEFAULT})]
 
     def get(self, ruleset_id: str) -> Ruleset:
         """One ruleset. Raises ConfigError when there is none, SpecError about each field that is wrong."""
-        return _read(self._file(ruleset_id), self._files())
+        return _read_ruleset(self._find_file(ruleset_id), self._find_files())
 
     def bases(self) -> dict[str, Message]:
         """The basis of each ruleset with inferred rules, by id; files that cannot be used are left out."""
         try:
-            files = self._files()
+            files = self._find_files()
         except ConfigError:  # two of the lab's own files have the same id
             return Rulesets().bases() if self._own else {}
         bases: dict[str, Message] = {}
         for ruleset_id, file in files.items():
             with suppress(ConfigError, SpecError):
-                if basis := _read(file, files).basis:
+                if basis := _read_ruleset(file, files).basis:
                     bases[ruleset_id] = basis
         return bases
 
     def text(self, ruleset_id: str) -> str:
         """The file's text, as a start for an own one. Raises ConfigError."""
-        return self._file(ruleset_id).read_text("utf-8")
+        return self._find_file(ruleset_id).read_text("utf-8")
 
-    def _file(self, ruleset_id: str) -> Path:
-        files = self._files()
+    def _find_file(self, ruleset_id: str) -> Path:
+        files = self._find_files()
         if ruleset_id not in files:
             ids = ", ".join(self.ids())
             raise ConfigError(
@@ -267,7 +267,7 @@ class Rulesets:
             )
         return files[ruleset_id]
 
-    def _files(self) -> dict[str, Path]:
+    def _find_files(self) -> dict[str, Path]:
         by_id: dict[str, Path] = {}
         own = self._own.glob("*.yaml") if self._own else []
         for file in [*sorted(SHIPPED.glob("*.yaml")), *sorted(own)]:
@@ -287,7 +287,7 @@ class Rulesets:
 
 
 @cache
-def shipped(ruleset_id: str = DEFAULT) -> Ruleset:
+def get_shipped(ruleset_id: str = DEFAULT) -> Ruleset:
     """A shipped ruleset."""
     return Rulesets().get(ruleset_id)
 
@@ -300,7 +300,7 @@ def _id_of(file: Path) -> str:
     return file.stem
 
 
-def _read(file: Path, files: Mapping[str, Path]) -> Ruleset:
+def _read_ruleset(file: Path, files: Mapping[str, Path]) -> Ruleset:
     content = _with_bases(file, files, MAX_EXTENDED)
     return parse(Ruleset, content, Message("ruleset {name}", name=file.name))
 
@@ -319,13 +319,13 @@ def _with_bases(file: Path, files: Mapping[str, Path], levels: int) -> dict[str,
             ),
             Message("known are {known}", known=ids),
         )
-    return _merged(_with_bases(files[base], files, levels - 1), content)
+    return _merge_contents(_with_bases(files[base], files, levels - 1), content)
 
 
-def _merged(base: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, Any]:
+def _merge_contents(base: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, Any]:
     """Mappings are merged; any other value replaces that of the base."""
     changes = {
-        key: _merged(base[key], value) if isinstance(value, dict) and isinstance(base.get(key), dict) else value
+        key: _merge_contents(base[key], value) if isinstance(value, dict) and isinstance(base.get(key), dict) else value
         for key, value in content.items()
     }
     return {**base, **changes}

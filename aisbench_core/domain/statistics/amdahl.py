@@ -7,7 +7,7 @@ from enum import StrEnum
 from statistics import fmean
 from typing import Any
 
-from aisbench_core.domain.statistics.student import critical, larger_spread_p
+from aisbench_core.domain.statistics.student import get_critical_t, larger_spread_p
 
 # The law has two unknowns, so it fits any two points exactly; only a third can contradict it.
 MIN_NODE_COUNTS = 3
@@ -78,18 +78,20 @@ class AmdahlFit:
             return None
         share = self.serial
         shares = (share.value, share.high or 0.0, share.low)
-        return IntervalEstimate(*(float(_slowness(serial, base) / _slowness(serial, nodes)) for serial in shares))
+        return IntervalEstimate(
+            *(float(_compute_slowness(serial, base) / _compute_slowness(serial, nodes)) for serial in shares)
+        )
 
     def limit(self, base: int) -> IntervalEstimate | None:
         """The limit of speed_up for infinitely many nodes; None where the serial share is 0 or unbounded."""
         share = self.serial
         if share is None or not share.value or not share.high:
             return None
-        value, low = (_slowness(serial, base) / serial for serial in (share.value, share.high))
-        return IntervalEstimate(value, low, _slowness(share.low, base) / share.low if share.low else None)
+        value, low = (_compute_slowness(serial, base) / serial for serial in (share.value, share.high))
+        return IntervalEstimate(value, low, _compute_slowness(share.low, base) / share.low if share.low else None)
 
 
-def amdahl(sizes: Sequence[SizeRuns]) -> AmdahlFit:
+def fit_amdahl(sizes: Sequence[SizeRuns]) -> AmdahlFit:
     """The fit over runs of different node counts (formula amdahl/1: Amdahl, AFIPS 1967).
 
     The interval contains every share whose sum of squares exceeds the best one's by at most t² variances: Student's t
@@ -98,11 +100,11 @@ def amdahl(sizes: Sequence[SizeRuns]) -> AmdahlFit:
     if len({size.nodes for size in sizes}) < MIN_NODE_COUNTS:
         return AmdahlFit(FitProblem.TOO_FEW)
     cost = _Cost(sizes)
-    best = _lowest(cost)
+    best = _minimize_cost(cost)
     within_df = cost.runs - len(sizes)
     between, within = cost(best), cost.within
     p_value = _p_value(between, len(sizes) - 2, within, within_df) if within_df else None
-    fitted = [cost.log_one_node(best) - math.log(_slowness(best, size.nodes)) for size in sizes]
+    fitted = [cost.log_one_node(best) - math.log(_compute_slowness(best, size.nodes)) for size in sizes]
     residuals = tuple((size.nodes, math.expm1(size.log_mean - law)) for size, law in zip(sizes, fitted, strict=True))
     worst = max(abs(residual) for _, residual in residuals)
     tolerated = MAX_UNTESTED_RESIDUAL if p_value is None else MAX_RESIDUAL
@@ -111,8 +113,8 @@ def amdahl(sizes: Sequence[SizeRuns]) -> AmdahlFit:
     doubted = p_value is None or p_value < DOUBTED_BELOW
     df = len(sizes) - 2 if doubted else cost.runs - 2
     variance = (between if doubted else between + within) / df
-    limit = between + critical(0.05, df) ** 2 * variance
-    low, high = (_crossing(cost, limit, best, end) for end in (cost.smallest, MAX_SHARE))
+    limit = between + get_critical_t(0.05, df) ** 2 * variance
+    low, high = (_find_crossing(cost, limit, best, end) for end in (cost.smallest, MAX_SHARE))
     if high < 0 or low > 1:
         problem = FitProblem.FASTER_THAN_IDEAL if high < 0 else FitProblem.SLOWER_WITH_NODES
         return AmdahlFit(problem, residuals=residuals)
@@ -136,22 +138,22 @@ class _Cost:
     def log_one_node(self, share: float) -> float:
         import numpy as np
 
-        return float((self._weights * (self._logs + np.log(_slowness(share, self._nodes)))).sum() / self.runs)
+        return float((self._weights * (self._logs + np.log(_compute_slowness(share, self._nodes)))).sum() / self.runs)
 
     def __call__(self, share: float) -> float:
         import numpy as np
 
-        residuals = self._logs + np.log(_slowness(share, self._nodes))
+        residuals = self._logs + np.log(_compute_slowness(share, self._nodes))
         residuals = residuals - (self._weights * residuals).sum() / self.runs
         return float((self._weights * residuals * residuals).sum())
 
 
-def _slowness(share: float, nodes: Any) -> Any:
+def _compute_slowness(share: float, nodes: Any) -> Any:
     """T(1) / T(n) by the law."""
     return share + (1 - share) / nodes
 
 
-def _lowest(cost: _Cost) -> float:
+def _minimize_cost(cost: _Cost) -> float:
     import numpy as np
     from scipy.optimize import minimize_scalar
 
@@ -170,7 +172,7 @@ def _p_value(between: float, between_df: int, within: float, within_df: int) -> 
     return larger_spread_p(between / between_df, between_df, within / within_df, within_df)
 
 
-def _crossing(cost: Callable[[float], float], limit: float, inside: float, outside: float) -> float:
+def _find_crossing(cost: Callable[[float], float], limit: float, inside: float, outside: float) -> float:
     """Where the cost reaches `limit` between the best share and the end of the search, by bisection; else that end."""
     if cost(outside) <= limit:
         return outside

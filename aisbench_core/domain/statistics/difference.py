@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean, variance
 
-from aisbench_core.domain.statistics.student import critical, larger_spread_p, power_of_t, two_sided_p
+from aisbench_core.domain.statistics.student import get_critical_t, larger_spread_p, power_of_t, two_sided_p
 from aisbench_core.domain.statistics.summary import log_interval
 
 # Of each side: a single value has no spread.
@@ -63,7 +63,7 @@ def difference(baseline: Sequence[float], candidate: Sequence[float]) -> MeanDif
     if fmean(baseline) == 0:
         return None
     test = _choose_test(baseline, candidate)
-    standard_error = _welch if test is TTest.WELCH else _pooled
+    standard_error = _compute_welch_error if test is TTest.WELCH else _pool_error
     error, df = standard_error(baseline, candidate)
     base = fmean(baseline)
     gap = fmean(candidate) - base
@@ -72,11 +72,11 @@ def difference(baseline: Sequence[float], candidate: Sequence[float]) -> MeanDif
     change = gap / base
     p_value = two_sided_p(gap / error, df) if error else float(gap == 0)  # without variance every gap is significant
     if min(base, fmean(candidate)) <= 0:
-        margin = abs(critical(0.05, df) * error / base)
+        margin = abs(get_critical_t(0.05, df) * error / base)
         return MeanDifference(change, change - margin, change + margin, p_value, test)
     error, df = standard_error(*([value / fmean(side) for value in side] for side in (baseline, candidate)))
     ratio = 1 + change
-    low, high = log_interval(ratio, ratio * critical(0.05, df) * error)
+    low, high = log_interval(ratio, ratio * get_critical_t(0.05, df) * error)
     return MeanDifference(change, low - 1, high - 1, p_value, test)
 
 
@@ -86,13 +86,13 @@ def _choose_test(one: Sequence[float], other: Sequence[float]) -> TTest:
     return TTest.WELCH if len(small) < len(large) and wider < UNEQUAL_BELOW else TTest.POOLED
 
 
-def _pooled(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
+def _pool_error(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
     df = len(one) + len(other) - 2
     pooled = (variance(one) * (len(one) - 1) + variance(other) * (len(other) - 1)) / df
     return math.sqrt(pooled * (1 / len(one) + 1 / len(other))), df
 
 
-def _welch(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
+def _compute_welch_error(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
     """Standard error and degrees of freedom (Welch-Satterthwaite)."""
     first, second = variance(one) / len(one), variance(other) / len(other)
     if first + second == 0:
@@ -101,7 +101,7 @@ def _welch(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
     return math.sqrt(first + second), 1 / (share**2 / (len(one) - 1) + (1 - share) ** 2 / (len(other) - 1))
 
 
-def adjusted(p_values: Sequence[float]) -> list[float]:
+def adjust_p_values(p_values: Sequence[float]) -> list[float]:
     """Benjamini-Hochberg adjusted p-values, in the same order.
 
     Of the tests with a value of at most q, on average at most a share q are false discoveries."""
@@ -134,13 +134,17 @@ class Reporting:
     alpha: float
 
 
-def power(cv: float, change: float, baseline: int, candidate: int, rule: Reporting) -> Power:
+def compute_power(cv: float, change: float, baseline: int, candidate: int, rule: Reporting) -> Power:
     """The power to report true changes with probability TARGET_POWER.
 
     A true change of exactly `least` never reaches it: half of its measurements are smaller, however many runs."""
-    runs = _fewest(lambda count: _detects(change, cv, baseline, count, rule)) if baseline >= MIN_VALUES else None
-    runs_each = None if runs else _fewest(lambda count: _detects(change, cv, count, count, rule))
-    return Power(cv, change, _visible(cv, baseline, candidate, rule), runs, runs_each)
+    runs = (
+        _find_fewest_runs(lambda count: _is_detected(change, cv, baseline, count, rule))
+        if baseline >= MIN_VALUES
+        else None
+    )
+    runs_each = None if runs else _find_fewest_runs(lambda count: _is_detected(change, cv, count, count, rule))
+    return Power(cv, change, _find_detectable_change(cv, baseline, candidate, rule), runs, runs_each)
 
 
 def detection_rate(change: float, cv: float, baseline: int, candidate: int, rule: Reporting) -> float:
@@ -151,20 +155,20 @@ def detection_rate(change: float, cv: float, baseline: int, candidate: int, rule
     return power_of_t(change / error, rule.least / error, baseline + candidate - 2, rule.alpha)
 
 
-def _detects(change: float, cv: float, baseline: int, candidate: int, rule: Reporting) -> bool:
+def _is_detected(change: float, cv: float, baseline: int, candidate: int, rule: Reporting) -> bool:
     return detection_rate(change, cv, baseline, candidate, rule) >= TARGET_POWER
 
 
-def _fewest(detects: Callable[[int], bool]) -> int | None:
+def _find_fewest_runs(detects: Callable[[int], bool]) -> int | None:
     """The smallest sufficient number of runs, by bisection: more runs never detect less."""
     return bisect_left(range(MAX_RUNS), True, lo=MIN_VALUES, key=detects) if detects(MAX_RUNS) else None
 
 
-def _visible(cv: float, baseline: int, candidate: int, rule: Reporting) -> float | None:
+def _find_detectable_change(cv: float, baseline: int, candidate: int, rule: Reporting) -> float | None:
     if min(baseline, candidate) < MIN_VALUES:
         return None
     low, high = 0.0, rule.least + 1000 * cv
     for _ in range(40):
         middle = (low + high) / 2
-        low, high = (low, middle) if _detects(middle, cv, baseline, candidate, rule) else (middle, high)
+        low, high = (low, middle) if _is_detected(middle, cv, baseline, candidate, rule) else (middle, high)
     return high

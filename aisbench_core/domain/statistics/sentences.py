@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from aisbench_core.base.formats import change_digits, signed
+from aisbench_core.base.formats import change_digits, format_change
 from aisbench_core.base.messages import Message
 from aisbench_core.domain.statistics.difference import MeanDifference
 
@@ -23,14 +23,14 @@ class Side:
 def difference_sentence(size: MeanDifference, candidate: Side, baseline: Side, per: str = "") -> Message:
     """Slower or faster with the interval, or that no difference is shown: where the interval has both signs."""
     low, high = size.ci_low, size.ci_high
-    names = _names(candidate, baseline) | {"per": _PER.get(per, "")}
+    names = _name_sides(candidate, baseline) | {"per": _PER.get(per, "")}
     counts = {"runs": candidate.runs, "before": baseline.runs}
     if low <= 0 <= high:
         return Message(
             "No difference{per} between {candidate} and {baseline}{on} is shown: {change}"
             " (95 % interval: {interval}; {runs} and {before} runs)",
-            change=signed(size.change, 1),
-            interval=f"{signed(low, 1)} … {signed(high, 1)}",
+            change=format_change(size.change, 1),
+            interval=f"{format_change(low, 1)} … {format_change(high, 1)}",
             **names,
             **counts,
         )
@@ -53,11 +53,11 @@ def difference_sentence(size: MeanDifference, candidate: Side, baseline: Side, p
 def not_compared_sentence(reason: Message, candidate: Side, baseline: Side) -> Message:
     """That there is no comparison: the runs of a side may differ in what decides speed, or missed their target."""
     return Message(
-        "{candidate} is not compared with {baseline}{on}: {mixed}", mixed=reason, **_names(candidate, baseline)
+        "{candidate} is not compared with {baseline}{on}: {mixed}", mixed=reason, **_name_sides(candidate, baseline)
     )
 
 
-def _names(candidate: Side, baseline: Side) -> dict[str, str]:
+def _name_sides(candidate: Side, baseline: Side) -> dict[str, str]:
     """What distinguishes the two: versions, or hardware; what they share is named once."""
     if candidate.hardware != baseline.hardware:
         names = [f"{side.version} · {side.hardware}" for side in (candidate, baseline)]

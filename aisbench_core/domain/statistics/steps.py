@@ -34,15 +34,15 @@ class Step:
     p_value: float
 
 
-def steps(values: Sequence[float], alpha: float = ALPHA) -> tuple[Step, ...]:
+def find_steps(values: Sequence[float], alpha: float = ALPHA) -> tuple[Step, ...]:
     """The steps of the series, in order.
 
     Candidates come from the best penalised piecewise constant fit (least squares); the least significant one is removed
     until all are significant at `alpha` given their neighbours. Outliers are replaced first. Takes O(n²) in numpy."""
     if len(values) < 2 * MIN_LENGTH:
         return ()
-    scaled = _scaled(_without_spikes(np.asarray(values, dtype=float)))
-    bounds = [0, *_candidates(scaled), len(values)]
+    scaled = _scale_values(_without_spikes(np.asarray(values, dtype=float)))
+    bounds = [0, *_find_candidates(scaled), len(values)]
     while len(bounds) > 2:
         candidates = [Step(bounds[i], _p_value(scaled, *bounds[i - 1 : i + 2])) for i in range(1, len(bounds) - 1)]
         worst = max(candidates, key=lambda step: step.p_value)
@@ -52,11 +52,11 @@ def steps(values: Sequence[float], alpha: float = ALPHA) -> tuple[Step, ...]:
     return ()
 
 
-def likeliest(values: Sequence[float]) -> Step | None:
+def find_likeliest_step(values: Sequence[float]) -> Step | None:
     """The best single split of the whole series, significant or not; None for fewer than twice MIN_LENGTH values."""
     if len(values) < 2 * MIN_LENGTH:
         return None
-    scaled = _scaled(_without_spikes(np.asarray(values, dtype=float)))
+    scaled = _scale_values(_without_spikes(np.asarray(values, dtype=float)))
     index = _best_split(scaled)
     return Step(index, _p_value(scaled, 0, index, len(values)))
 
@@ -67,20 +67,20 @@ def _without_spikes(values: FloatArray) -> FloatArray:
     A level of MIN_LENGTH values is the median of its own neighbourhood, so it stays."""
     padded = np.pad(values, 2, mode="reflect")
     medians = np.median(np.lib.stride_tricks.sliding_window_view(padded, 5), axis=1)
-    return np.where(np.abs(values - medians) > SPIKE * _noise(values), medians, values)
+    return np.where(np.abs(values - medians) > SPIKE * _estimate_noise(values), medians, values)
 
 
-def _noise(values: FloatArray) -> float:
+def _estimate_noise(values: FloatArray) -> float:
     """The standard deviation around the levels, from differences of neighbours, which a few steps hardly affect."""
     gaps = np.abs(np.diff(values))
     return max(1.4826 * float(np.median(gaps)) / math.sqrt(2), 1e-9 * float(np.abs(values).max()), 1e-300)
 
 
-def _scaled(values: FloatArray) -> FloatArray:
-    return (values - np.median(values)) / _noise(values)
+def _scale_values(values: FloatArray) -> FloatArray:
+    return (values - np.median(values)) / _estimate_noise(values)
 
 
-def _candidates(values: FloatArray) -> list[int]:
+def _find_candidates(values: FloatArray) -> list[int]:
     """The steps of the fit with the smallest sum of squares plus penalty (optimal partitioning, Jackson 2005)."""
     count = len(values)
     sums = np.concatenate(([0.0], np.cumsum(values)))

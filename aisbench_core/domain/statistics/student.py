@@ -35,7 +35,7 @@ def two_sided_p(t: float, df: float) -> float:
     return float(2 * stdtr(df, -abs(t)))
 
 
-def critical(alpha: float, df: float) -> float:
+def get_critical_t(alpha: float, df: float) -> float:
     """The two-sided critical value of t."""
     from scipy.special import stdtrit
 
@@ -53,12 +53,12 @@ def power_of_t(shift: float, least: float, df: int, alpha: float) -> float:
     normal variable; its probability is averaged over the chi-squared distribution of the estimate."""
     from scipy.special import ndtr
 
-    bounds = _spreads(df) * critical(alpha, df)
+    bounds = _compute_spreads(df) * get_critical_t(alpha, df)
     return float(ndtr(shift - bounds.clip(min=least)).mean())
 
 
 @lru_cache(maxsize=512)
-def _spreads(df: int) -> "NDArray[np.float64]":
+def _compute_spreads(df: int) -> "NDArray[np.float64]":
     """Estimated over true standard deviation, at equally probable points."""
     import numpy as np
     from scipy.special import chdtri

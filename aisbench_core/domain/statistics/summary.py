@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 
-from aisbench_core.domain.statistics.student import critical
+from aisbench_core.domain.statistics.student import get_critical_t
 from aisbench_core.model.columns.statistics import OLYMPIC_RUNS
 
 # Keeps an interval finite for runs that differ by a factor of a million.
@@ -65,7 +65,7 @@ def mean_interval(mean: float, sd: float, count: int) -> tuple[float, float]:
     """The 95 % interval of the mean of `count` values, two or more (Student's t on a log scale).
 
     The leaderboard computes the same in SQL: `mean_interval_sql`."""
-    return log_interval(mean, critical(0.05, count - 1) * sd / math.sqrt(count))
+    return log_interval(mean, get_critical_t(0.05, count - 1) * sd / math.sqrt(count))
 
 
 def prediction_interval(values: Sequence[float]) -> tuple[float, float] | None:
@@ -73,7 +73,7 @@ def prediction_interval(values: Sequence[float]) -> tuple[float, float] | None:
     if len(values) < 2:
         return None
     count = len(values)
-    return log_interval(fmean(values), critical(0.05, count - 1) * stdev(values) * math.sqrt(1 + 1 / count))
+    return log_interval(fmean(values), get_critical_t(0.05, count - 1) * stdev(values) * math.sqrt(1 + 1 / count))
 
 
 def log_interval(centre: float, margin: float) -> tuple[float, float]:

@@ -73,7 +73,7 @@ class RunCurves:
 def iter_scalars(folder: Path) -> Iterator[tuple[str, Scalar]]:
     """Every readable scalar of the event files in a folder, one after the other, with its directory."""
     for path in event_files(folder):
-        directory = _directory(folder, path)
+        directory = _get_directory(folder, path)
         reading = _File(path)
         yield from ((directory, scalar) for scalar in reading.new_scalars())
 
@@ -83,7 +83,7 @@ def event_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if is_event_file(path.name) and path.is_file())
 
 
-def _directory(folder: Path, path: Path) -> str:
+def _get_directory(folder: Path, path: Path) -> str:
     return path.parent.relative_to(folder).as_posix().removeprefix(".")
 
 
@@ -136,9 +136,9 @@ class _Drawing:
         self.times.append(scalar.time)
         self.values.append(scalar.value)
         if len(self.values) >= 2 * MOST_POINTS:
-            self._thin()
+            self._thin_points()
 
-    def _thin(self) -> None:
+    def _thin_points(self) -> None:
         """Leave the lowest and the highest of every four points, so that no peak is lost."""
         stays = []
         for start in range(0, len(self.values), 4):
@@ -177,11 +177,11 @@ class _Reading:
     def update(self) -> None:
         for path in event_files(self.folder):
             file = self.files.setdefault(path, _File(path))
-            directory = _directory(self.folder, path)
+            directory = _get_directory(self.folder, path)
             for scalar in file.new_scalars():
-                self._add(directory, scalar)
+                self._add_scalar(directory, scalar)
 
-    def _add(self, directory: str, scalar: Scalar) -> None:
+    def _add_scalar(self, directory: str, scalar: Scalar) -> None:
         key = directory, scalar.tag[:MOST_TAG]
         if key not in self.drawings and len(self.drawings) >= MOST_CURVES:
             self.excluded = True

@@ -57,12 +57,12 @@ def iter_records(path: Path, start: int = 0) -> Iterator[Record]:
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(start)
-        while (record := _next(file, start, size)) is not None:
+        while (record := _read_next(file, start, size)) is not None:
             yield record
             start = record.end
 
 
-def _next(file: BinaryIO, start: int, size: int) -> Record | None:
+def _read_next(file: BinaryIO, start: int, size: int) -> Record | None:
     header = file.read(_HEADER.size)
     if len(header) < _HEADER.size:
         return None
@@ -106,14 +106,14 @@ def with_data(content: bytes, replace: Callable[[bytes], bytes]) -> bytes:
     return b"".join(parts)
 
 
-def _table() -> list[int]:
+def _build_table() -> list[int]:
     entries = list(range(256))
     for _ in range(8):
         entries = [(entry >> 1) ^ (0x82F63B78 if entry & 1 else 0) for entry in entries]
     return entries
 
 
-_TABLE = _table()
+_TABLE = _build_table()
 
 
 def masked_crc(data: bytes) -> int:

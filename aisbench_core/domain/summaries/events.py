@@ -59,10 +59,10 @@ def read_scalars(data: bytes, *, mindspore: bool = False) -> list[Scalar] | None
         event.ParseFromString(data)
     except DecodeError:
         return None
-    return list(_scalars(event))
+    return list(_iterate_scalars(event))
 
 
-def _scalars(event: Any) -> Iterator[Scalar]:
+def _iterate_scalars(event: Any) -> Iterator[Scalar]:
     for value in event.summary.value:
         number = value.plain if value.HasField("plain") else _of_tensor(value)
         if number is not None and math.isfinite(event.time):

@@ -41,10 +41,10 @@ def fetch_event_files(
     if not most:
         return FetchedEvents()
     found = list(islice(_event_objects(objects, outputs), MOST_FILES))
-    room = most - sum(_size(folder / name) for _, name in found)
+    room = most - sum(_get_size(folder / name) for _, name in found)
     grew, left = False, 0
     for stat, name in found:
-        added, missing = _append(objects, stat, folder / name, room, byte_forms(secrets))
+        added, missing = _append_part(objects, stat, folder / name, room, byte_forms(secrets))
         room -= added
         grew, left = grew or added != 0, left + missing
     return FetchedEvents(len(found), grew, left)
@@ -63,9 +63,11 @@ def _event_objects(objects: ObjectStore, outputs: Sequence[Channel]) -> Iterator
                     yield stat, "/".join([output.name, *parts])
 
 
-def _append(objects: ObjectStore, stat: ObjectStat, file: Path, room: int, forms: Sequence[bytes]) -> tuple[int, int]:
+def _append_part(
+    objects: ObjectStore, stat: ObjectStat, file: Path, room: int, forms: Sequence[bytes]
+) -> tuple[int, int]:
     """Bytes that the file has grown by, and those that there is no room for."""
-    before = _size(file)
+    before = _get_size(file)
     here = before if stat.size >= before else 0  # another file of this name
     room += before - here
     while here < stat.size and room > 0:
@@ -73,7 +75,7 @@ def _append(objects: ObjectStore, stat: ObjectStat, file: Path, room: int, forms
             part = objects.read_range(stat.path, here, min(PART_BYTES, room, stat.size - here))
         except CloudNotFound:
             break
-        part = _masked(part, forms)
+        part = _mask_part(part, forms)
         if not part:
             break
         try:
@@ -87,7 +89,7 @@ def _append(objects: ObjectStore, stat: ObjectStat, file: Path, room: int, forms
     return here - before, stat.size - here if room <= 0 else 0
 
 
-def _masked(part: bytes, forms: Sequence[bytes]) -> bytes:
+def _mask_part(part: bytes, forms: Sequence[bytes]) -> bytes:
     """The part with these forms masked: of a run with secrets only complete records are stored, with new checksums."""
     if not forms:
         return part
@@ -97,5 +99,5 @@ def _masked(part: bytes, forms: Sequence[bytes]) -> bytes:
         return b""
 
 
-def _size(file: Path) -> int:
+def _get_size(file: Path) -> int:
     return file.stat().st_size if file.is_file() else 0

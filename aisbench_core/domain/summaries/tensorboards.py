@@ -18,7 +18,7 @@ from pathlib import Path
 from aisbench_core.base.errors import AisbenchError, ConfigError
 from aisbench_core.base.messages import Message
 from aisbench_core.config.settings import environment
-from aisbench_core.config.variables import scrubbed
+from aisbench_core.config.variables import scrub_environment
 from aisbench_core.domain.summaries.curves import event_files
 from aisbench_core.domain.summaries.event_files import is_mindspore
 
@@ -103,7 +103,7 @@ class TensorBoards:
                 return running
             while len(self._running) >= MOST:
                 self._running.pop(0).end()
-            started = _started(folders, port)
+            started = _start_server(folders, port)
             self._running.append(started)
             return started
 
@@ -123,7 +123,7 @@ class TensorBoards:
             self._running.remove(one)
 
 
-def _started(folders: Mapping[str, Path], port: int) -> TensorBoard:
+def _start_server(folders: Mapping[str, Path], port: int) -> TensorBoard:
     folder = Path(tempfile.mkdtemp(prefix="aisbench-tensorboard-"))
     token = secrets.token_urlsafe(32)
     shown = folder / "runs"
@@ -133,21 +133,26 @@ def _started(folders: Mapping[str, Path], port: int) -> TensorBoard:
     log = folder / "log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [*_CHILD, str(os.getpid()), "aisbench_core.domain.summaries.tensorboard_process", *_arguments(shown, port)],
+            [
+                *_CHILD,
+                str(os.getpid()),
+                "aisbench_core.domain.summaries.tensorboard_process",
+                *_build_arguments(shown, port),
+            ],
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,
-            env=scrubbed(environment()),  # it needs no keys
+            env=scrub_environment(environment()),  # it needs no keys
         )
     with suppress(BrokenPipeError), process.stdin as stdin:  # type: ignore[union-attr]  # a pipe, as asked for
         stdin.write(f"{PREFIX}{token}\n".encode())
     starting = TensorBoard(tuple(folders), token, port, process, folder)
     end = time.monotonic() + READY_SECONDS
     while process.poll() is None and time.monotonic() < end:
-        if match := _ADDRESS.search(_read(log)):
+        if match := _ADDRESS.search(_read_log(log)):
             return TensorBoard(starting.run_ids, token, int(match[1]), process, folder)
         time.sleep(POLL_SECONDS)
-    lines = _read(log).decode("utf-8", "replace").strip().splitlines()
+    lines = _read_log(log).decode("utf-8", "replace").strip().splitlines()
     starting.end()
     raise AisbenchError(Message("TensorBoard did not start: {line}", line=lines[-1] if lines else Message("no output")))
 
@@ -156,7 +161,7 @@ def _started(folders: Mapping[str, Path], port: int) -> TensorBoard:
 _CHILD = (sys.executable, "-m", "aisbench_core.interfaces.cli.child")
 
 
-def _arguments(folder: Path, port: int) -> list[str]:
+def _build_arguments(folder: Path, port: int) -> list[str]:
     return [
         *("--logdir", str(folder), "--host", "127.0.0.1", "--port", str(port)),
         # The fast loader is a server of its own on another port, which everybody on this machine could ask.
@@ -164,6 +169,6 @@ def _arguments(folder: Path, port: int) -> list[str]:
     ]
 
 
-def _read(log: Path) -> bytes:
+def _read_log(log: Path) -> bytes:
     with log.open("rb") as file:
         return file.read(_MOST_LOG)

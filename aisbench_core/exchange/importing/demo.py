@@ -63,12 +63,12 @@ def demo_records(workloads: Workloads, created_by: str, now: datetime) -> Iterat
                 )
                 total = per_card * speed * nodes * CARDS * (1 - LOSS) ** (nodes.bit_length() - 1)
                 total *= chance.gauss(1, SPREAD)
-                result = _result(spec, total, accuracy + chance.gauss(0, 0.0008), chance)
-                run = _run(f"{PREFIX}{name}-{version}-n{nodes}-{repeat + 1}", spec, created_by, at)
-                yield _record(run, workload, result, now)
+                result = _generate_result(spec, total, accuracy + chance.gauss(0, 0.0008), chance)
+                run = _build_run(f"{PREFIX}{name}-{version}-n{nodes}-{repeat + 1}", spec, created_by, at)
+                yield _build_record(run, workload, result, now)
 
 
-def _result(spec: RunSpec, total: float, accuracy: float, chance: random.Random) -> CollectedResult:
+def _generate_result(spec: RunSpec, total: float, accuracy: float, chance: random.Random) -> CollectedResult:
     shares = [chance.gauss(1, CARD_SPREAD) for _ in range(spec.card_count)]
     cards = [round(total * share / sum(shares), 3) for share in shares]
     ranks = tuple(RankResult(0, rank, throughput) for rank, throughput in enumerate(cards))
@@ -79,7 +79,7 @@ def _result(spec: RunSpec, total: float, accuracy: float, chance: random.Random)
     return CollectedResult(spec.card_count, ranks, info, raw, dataset_sha256=data, rehearsal=True)
 
 
-def _run(run_id: str, spec: RunSpec, created_by: str, at: datetime) -> Run:
+def _build_run(run_id: str, spec: RunSpec, created_by: str, at: datetime) -> Run:
     seconds = 5_400.0 / spec.node_count
     end = at + timedelta(seconds=seconds)
     return Run(
@@ -97,7 +97,7 @@ def _run(run_id: str, spec: RunSpec, created_by: str, at: datetime) -> Run:
     )
 
 
-def _record(run: Run, workload: Workload, result: CollectedResult, now: datetime) -> RunRecord:
+def _build_record(run: Run, workload: Workload, result: CollectedResult, now: datetime) -> RunRecord:
     stated = ("workload", "framework_version", "parameters", "flavor", "node_count", "cards_per_node", "mode")
     imported = Imported(SOURCE, now, stated, "generated; nothing was measured")
     return RunRecord(

@@ -57,12 +57,12 @@ def exported_record(
     if has_answers or not result.exported.keys() >= NEEDED or not _RUN_ID.fullmatch(result.exported["run_id"]):
         return None
     try:
-        return _record(result, choices.where, rehearsed, now)
+        return _build_record(result, choices.where, rehearsed, now)
     except (ValueError, ValidationError):  # somebody changed the row
         return None
 
 
-def _record(result: ParsedResult, where: Provenance, rehearsed: frozenset[str], now: datetime) -> RunRecord:
+def _build_record(result: ParsedResult, where: Provenance, rehearsed: frozenset[str], now: datetime) -> RunRecord:
     cells = result.exported
     fields = _spec_fields(cells)
     if cells.get("rehearsal") == "true" or cells["region"] in rehearsed:
@@ -70,14 +70,14 @@ def _record(result: ParsedResult, where: Provenance, rehearsed: frozenset[str], 
     elif where == Provenance():
         where = Provenance(cells["region"])
     return RunRecord(
-        run=_run(cells, RunSpec.model_validate(fields), where),
-        workload=_facts(cells),
+        run=_build_run(cells, RunSpec.model_validate(fields), where),
+        workload=_build_facts(cells),
         region=where.region,
         rehearsal=where.rehearsal,
         accelerator=cells.get("accelerator", ""),
-        result=_result(result),
-        imported=Imported(result.location, now, tuple(fields), _note(cells), carried=_carried(cells)),
-        described=_tester(cells),
+        result=_build_result(result),
+        imported=Imported(result.location, now, tuple(fields), _read_note(cells), carried=_read_carried_values(cells)),
+        described=_read_stated(cells),
     )
 
 
@@ -90,8 +90,8 @@ def _spec_fields(cells: Cells) -> dict[str, Any]:
     return fields
 
 
-def _run(cells: Cells, spec: RunSpec, where: Provenance) -> Run:
-    created_at = _time(cells["created_at_utc"])
+def _build_run(cells: Cells, spec: RunSpec, where: Provenance) -> Run:
+    created_at = _parse_time(cells["created_at_utc"])
     index = cells.get("run_index")
     return Run(
         run_id=cells["run_id"],
@@ -101,15 +101,15 @@ def _run(cells: Cells, spec: RunSpec, where: Provenance) -> Run:
         created_at=created_at,
         updated_at=created_at,
         next_step_at=created_at,
-        duration_s=_number(cells.get("platform_duration_s")),
+        duration_s=_parse_number(cells.get("platform_duration_s")),
         series_index=int(index) if index else None,
-        price_per_node_hour=_number(cells.get("price_per_node_hour")),
+        price_per_node_hour=_parse_number(cells.get("price_per_node_hour")),
         currency=cells.get("currency", ""),
         **{name: cells.get(name, "") for name in ("created_by", "job_id", "job_name", "code_sha256", "series_id")},  # type: ignore[arg-type]  # by name
     )
 
 
-def _facts(cells: Cells) -> WorkloadFacts:
+def _build_facts(cells: Cells) -> WorkloadFacts:
     return WorkloadFacts(
         title=cells["model_name"],
         model=cells["model_name"],
@@ -117,21 +117,21 @@ def _facts(cells: Cells) -> WorkloadFacts:
         throughput_definition=cells.get("throughput_definition", ""),
         throughput_unit=cells.get("throughput_unit", ""),
         dataset=cells.get("dataset_name", ""),
-        accuracy_target=_number(cells.get("accuracy_target")),
+        accuracy_target=_parse_number(cells.get("accuracy_target")),
         accuracy_target_source=cells.get("accuracy_target_source", ""),
         speed_parameters=None,
     )
 
 
-def _result(result: ParsedResult) -> CollectedResult | None:
+def _build_result(result: ParsedResult) -> CollectedResult | None:
     cells = result.exported
     if "ranks_expected" not in cells:  # the run failed before it had a result
         return None
     times = {name: cells.get(column) for name, column in _TIMES.items()}
-    values: dict[str, Any] = {name: _number(cells.get(column)) for name, column in _NUMBERS.items()}
-    values |= {name: _time(text) if text else None for name, text in times.items()}
+    values: dict[str, Any] = {name: _parse_number(cells.get(column)) for name, column in _NUMBERS.items()}
+    values |= {name: _parse_time(text) if text else None for name, text in times.items()}
     if cells.get("npu_util_source") == "train_result_info":
-        values["resource_util_ratio"] = _fraction(cells["npu_util_avg_pct"])
+        values["resource_util_ratio"] = _to_fraction(cells["npu_util_avg_pct"])
     return CollectedResult(
         int(cells["ranks_expected"]),
         (),
@@ -139,33 +139,33 @@ def _result(result: ParsedResult) -> CollectedResult | None:
         result.raw,
         cells.get("synthetic_data") == "true",
         cells.get("dataset_sha256", ""),
-        _problems(cells),
+        _list_problems(cells),
     )
 
 
-def _carried(cells: Cells) -> dict[str, str | int | float | None]:
+def _read_carried_values(cells: Cells) -> dict[str, str | int | float | None]:
     """Values that were computed from cards, samples and code, which the row does not contain."""
     missing = [key for key in cells.get("not_measured_fields", "").split(";") if key]
     from_platform = cells.get("npu_util_source") == "platform metrics"
     return {
         **{name: cells.get(name, "") for name in _CARRIED_TEXTS},
-        **{name: _number(cells.get(name)) for name in _CARRIED_NUMBERS},
+        **{name: _parse_number(cells.get(name)) for name in _CARRIED_NUMBERS},
         "not_known": cells.get("not_known", UNKNOWN_SPEC),
-        "resolved": _resolved(cells.get("resolved")),
+        "resolved": _parse_resolved(cells.get("resolved")),
         "formula_id": cells.get("throughput_aggregation", ""),
         "ranks_found": int(cells["ranks_found"]) if "ranks_found" in cells else None,
-        "rank_cv": _fraction(cells["rank_cv_pct"]) if "rank_cv_pct" in cells else None,
-        "npu_util_avg_pct": _number(cells.get("npu_util_avg_pct")) if from_platform else None,
+        "rank_cv": _to_fraction(cells["rank_cv_pct"]) if "rank_cv_pct" in cells else None,
+        "npu_util_avg_pct": _parse_number(cells.get("npu_util_avg_pct")) if from_platform else None,
         "not_measured": canonical_json(missing),
     }
 
 
-def _resolved(text: str | None) -> str | None:
+def _parse_resolved(text: str | None) -> str | None:
     found = resolved_of(text)
     return None if found == NOTHING_RESOLVED else found.text
 
 
-def _problems(cells: Cells) -> tuple[str, ...]:
+def _list_problems(cells: Cells) -> tuple[str, ...]:
     # The other console's "invalid" is trusted, its "valid" is not: the checks of here apply.
     if cells.get("validity") != "invalid":
         return ()
@@ -173,7 +173,7 @@ def _problems(cells: Cells) -> tuple[str, ...]:
     return (Message("the console that exported it calls it invalid: {reason}", reason=reason),)
 
 
-def _note(cells: Cells) -> str:
+def _read_note(cells: Cells) -> str:
     """The note without the remarks that every export adds."""
     region = cells["region"]
     is_rehearsal = cells.get("rehearsal") == "true"
@@ -183,7 +183,7 @@ def _note(cells: Cells) -> str:
     return cells.get("note", "").removesuffix("; ".join(added)).removesuffix("; ")
 
 
-def _tester(cells: Cells) -> Stated | None:
+def _read_stated(cells: Cells) -> Stated | None:
     division = cells.get("division", "")
     fields = {
         "test_id": cells.get("test_id", ""),
@@ -194,14 +194,14 @@ def _tester(cells: Cells) -> Stated | None:
     return stated_of(values) if values else None
 
 
-def _time(text: str) -> datetime:
+def _parse_time(text: str) -> datetime:
     time = datetime.fromisoformat(text)
     if time.tzinfo is None:
         raise ValueError("exported times have a zone")
     return time
 
 
-def _number(text: str | None) -> float | None:
+def _parse_number(text: str | None) -> float | None:
     if text is None:
         return None
     value = float(text)
@@ -210,7 +210,7 @@ def _number(text: str | None) -> float | None:
     return value
 
 
-def _fraction(percent: str) -> float:
+def _to_fraction(percent: str) -> float:
     # Dividing by 100 may be off by one bit from the fraction that was exported.
     value = float(percent)
     near = value / 100

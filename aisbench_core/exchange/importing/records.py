@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import zip_longest
 
 from aisbench_core.base.errors import Problem, SpecError
-from aisbench_core.base.messages import Message, joined
+from aisbench_core.base.messages import Message, join_parts
 from aisbench_core.domain.authoring.workloads import Workload
 from aisbench_core.exchange.importing.choices import UNIT_NOT_STATED, UNKNOWN_REGION, Choices, ImportAnswers, Provenance
 from aisbench_core.exchange.importing.exported import exported_record
@@ -78,14 +78,14 @@ def record_of(result: ParsedResult, choices: Choices, catalogue: Catalogue, who:
     """The record of a result. `choices` were checked (`check`); impossible values of a file are left out."""
     if exported := exported_record(result, choices, catalogue.rehearsed, now):
         return exported
-    result, answers = settled(result, choices), _answers(result, choices)
+    result, answers = drop_unknown_unit(result, choices), _merge_answers(result, choices)
     workload = catalogue.find(answers)
     version = answers.framework_version
     if workload and version not in workload.versions and f"r{version}" in workload.versions:
         version = f"r{version}"  # people and tables leave out the r of r1.3
-    spec, stated = _spec(result, answers, workload, version)
+    spec, stated = _build_spec(result, answers, workload, version)
     where = Provenance(UNKNOWN_REGION, True) if result.rehearsal else choices.where
-    run = _run(result, spec, where, who, now)
+    run = _build_run(result, spec, where, who, now)
     is_sized = {"node_count", "cards_per_node"} <= {*stated}
     servers = zip_longest(result.server_throughputs, result.server_accuracies)
     collected = CollectedResult(
@@ -94,7 +94,7 @@ def record_of(result: ParsedResult, choices: Choices, catalogue: Catalogue, who:
         result.info,
         result.raw,
         result.synthetic_data,
-        problems=(*result.problems, *_impossible(result)),
+        problems=(*result.problems, *_find_impossible_sizes(result)),
         server_results=tuple(ServerResult(server, *values) for server, values in enumerate(servers)),
     )
     notes = (
@@ -108,7 +108,7 @@ def record_of(result: ParsedResult, choices: Choices, catalogue: Catalogue, who:
         texts = (*texts, UNIT_NOT_STATED)
     return RunRecord(
         run=run,
-        workload=_facts(result, answers, workload, version),
+        workload=_build_facts(result, answers, workload, version),
         region=where.region,
         rehearsal=where.rehearsal,
         accelerator=result.accelerator,
@@ -118,15 +118,15 @@ def record_of(result: ParsedResult, choices: Choices, catalogue: Catalogue, who:
     )
 
 
-def settled(result: ParsedResult, choices: Choices) -> ParsedResult:
+def drop_unknown_unit(result: ParsedResult, choices: Choices) -> ParsedResult:
     """The result without its throughput, with the problem, if its unit is not known and no answer states it."""
-    if result.unit_problem is None or _answers(result, choices).unit:
+    if result.unit_problem is None or _merge_answers(result, choices).unit:
         return result
     info, problems = replace(result.info, throughput_ratio=None), (*result.problems, result.unit_problem)
     return replace(result, info=info, problems=problems, unit_problem=None)
 
 
-def _answers(result: ParsedResult, choices: Choices) -> ImportAnswers:
+def _merge_answers(result: ParsedResult, choices: Choices) -> ImportAnswers:
     """The file's values, overridden by the answers about all results, and those by the answers about this one."""
     merged = ImportAnswers(
         workload=result.workload,
@@ -135,8 +135,8 @@ def _answers(result: ParsedResult, choices: Choices) -> ImportAnswers:
         framework_version=result.framework_version,
         unit=result.throughput_unit,
         mode=result.mode,
-        node_count=_size(result, "node_count"),
-        cards_per_node=_size(result, "cards_per_node"),
+        node_count=_get_possible_size(result, "node_count"),
+        cards_per_node=_get_possible_size(result, "cards_per_node"),
     )
     for answers in (choices.about_all, choices.about.get(result.identity, ImportAnswers())):
         if answers.model and not answers.workload:  # another model is another workload than the file's
@@ -148,7 +148,7 @@ def _answers(result: ParsedResult, choices: Choices) -> ImportAnswers:
     return merged
 
 
-def _size(result: ParsedResult, name: str) -> int | None:
+def _get_possible_size(result: ParsedResult, name: str) -> int | None:
     value: int | None = getattr(result, name)
     return value if _is_size(value, MOST[name]) else None
 
@@ -157,7 +157,7 @@ def _is_size(value: int | None, most: int) -> bool:
     return value is None or 1 <= value <= most
 
 
-def _impossible(result: ParsedResult) -> list[str]:
+def _find_impossible_sizes(result: ParsedResult) -> list[str]:
     """Problems about sizes that no job can have."""
     return [
         Message("{name} is {found}; allowed: 1 to {most}", name=name, found=getattr(result, name), most=most)
@@ -166,7 +166,7 @@ def _impossible(result: ParsedResult) -> list[str]:
     ]
 
 
-def _spec(
+def _build_spec(
     result: ParsedResult, answers: ImportAnswers, workload: Workload | None, version: str
 ) -> tuple[RunSpec, tuple[str, ...]]:
     """The spec, and the names of its known fields. Unknown sizes are chosen so that they fit the ranks."""
@@ -186,12 +186,12 @@ def _spec(
     return spec, tuple(stated)
 
 
-def _run(result: ParsedResult, spec: RunSpec, where: Provenance, who: str, now: datetime) -> Run:
+def _build_run(result: ParsedResult, spec: RunSpec, where: Provenance, who: str, now: datetime) -> Run:
     start = result.started_at or result.info.total_start_time
     end = result.ended_at or result.info.total_end_time
     measured = result.info.throughput_ratio is not None or bool(result.rank_results)
     created_at = start or end or now
-    detail = joined("; ", result.problems) if result.problems else Message("it has no throughput")
+    detail = join_parts("; ", result.problems) if result.problems else Message("it has no throughput")
     return Run(
         run_id=run_id_of(result),
         spec=spec,
@@ -208,7 +208,9 @@ def _run(result: ParsedResult, spec: RunSpec, where: Provenance, who: str, now: 
     )
 
 
-def _facts(result: ParsedResult, answers: ImportAnswers, workload: Workload | None, version: str) -> WorkloadFacts:
+def _build_facts(
+    result: ParsedResult, answers: ImportAnswers, workload: Workload | None, version: str
+) -> WorkloadFacts:
     """The facts of the workload; without one, of file and user. The parameters are always unknown."""
     edition = workload.edition(version) if workload and version in workload.versions else None
     name = answers.model or answers.workload or NAMELESS
@@ -218,7 +220,7 @@ def _facts(result: ParsedResult, answers: ImportAnswers, workload: Workload | No
         model=workload.model if workload else name,
         framework=workload.framework if workload else answers.framework,
         throughput_definition=answers.throughput_definition or (edition.throughput_definition if edition else ""),
-        throughput_unit=_unit(answers.unit, workload),
+        throughput_unit=_choose_unit(answers.unit, workload),
         dataset=result.dataset or (workload.dataset.name if workload else ""),
         accuracy_target=target.value if target else None,
         accuracy_target_source=target.source if target else "",
@@ -226,7 +228,7 @@ def _facts(result: ParsedResult, answers: ImportAnswers, workload: Workload | No
     )
 
 
-def _unit(stated: str, workload: Workload | None) -> str:
+def _choose_unit(stated: str, workload: Workload | None) -> str:
     """The stated one; a sample is whatever the workload counts."""
     if workload and stated in ("", USUAL_UNIT):
         return workload.throughput_unit

@@ -125,9 +125,9 @@ def save(
             for result in () if replace else chunk:
                 run_id = existing.corrected_by(result)
                 if run_id and run_id == existing.find(result):
-                    corrected += _differs(record(result), folders.folders.read(run_id))
+                    corrected += _has_changed(record(result), folders.folders.read(run_id))
             records = [_with_id(record(result), run_id) for result, run_id in _to_store(chunk, existing, replace)]
-            new += _stored(records, warehouse, folders, replace)
+            new += _store_records(records, warehouse, folders, replace)
         done += len(chunk)
         on_progress(done)
     return Saved(tuple(new), done - len(new), corrected)
@@ -138,7 +138,7 @@ def save_records(records: Sequence[RunRecord], warehouse: Warehouse, folders: Se
     new = []
     for start in range(0, len(records), CHUNK):
         with import_turn(folders.folders.runs_dir.parent):
-            new += _stored(records[start : start + CHUNK], warehouse, folders, replace=False)
+            new += _store_records(records[start : start + CHUNK], warehouse, folders, replace=False)
     return new
 
 
@@ -161,7 +161,7 @@ def _to_store(
             yield result, run_id
 
 
-def _differs(record: RunRecord, folder: RunFolder) -> bool:
+def _has_changed(record: RunRecord, folder: RunFolder) -> bool:
     """Whether a row's record differs from the stored one; assumed if that is not on this machine."""
     try:
         stored = read_outline(folder.record)
@@ -170,7 +170,7 @@ def _differs(record: RunRecord, folder: RunFolder) -> bool:
     return (record.result, record.workload) != (stored.result, stored.workload) or record.run.spec != stored.run.spec
 
 
-def _stored(records: Sequence[RunRecord], warehouse: Warehouse, into: SealedFolders, replace: bool) -> list[str]:
+def _store_records(records: Sequence[RunRecord], warehouse: Warehouse, into: SealedFolders, replace: bool) -> list[str]:
     """The ids of the stored runs. The folder of a run that another machine has stored meanwhile is removed again."""
     folders = into.folders
     paths = {record.run.run_id: folders.path(record.run.run_id).path for record in records}
@@ -194,11 +194,13 @@ def _with_id(record: RunRecord, run_id: str) -> RunRecord:
 def _all_written(records: Sequence[RunRecord], folders: RunFolders) -> list[RunRecord]:
     """Write records to their folders, and publish these."""
     if not folders.are_published:
-        return [_written(record, folders.path(record.run.run_id)) for record in records]
+        return [_write_to_folder(record, folders.path(record.run.run_id)) for record in records]
 
     def publish(record: RunRecord) -> RunRecord:
         run_id = record.run.run_id
-        return folders.update(run_id, (*RECORD_FILES, *STATED_FILES), lambda: _written(record, folders.path(run_id)))
+        return folders.update(
+            run_id, (*RECORD_FILES, *STATED_FILES), lambda: _write_to_folder(record, folders.path(run_id))
+        )
 
     written = [result for _, result in at_once(publish, records)]
     for result in written:
@@ -207,7 +209,7 @@ def _all_written(records: Sequence[RunRecord], folders: RunFolders) -> list[RunR
     return [result for result in written if isinstance(result, RunRecord)]
 
 
-def _written(record: RunRecord, folder: RunFolder) -> RunRecord:
+def _write_to_folder(record: RunRecord, folder: RunFolder) -> RunRecord:
     """Write a record to its folder; an existing system description is kept."""
     write_record(record, folder.record, folder.metrics, folder.events)
     described = read_stated(folder.path)

@@ -101,7 +101,7 @@ class ResultImport:
             return Provenance(UNKNOWN_REGION if loaded.rehearsal else loaded.region, loaded.rehearsal, loaded.name)
         return (
             Provenance(UNKNOWN_REGION, True)
-            if region and region in self._rehearsed()
+            if region and region in self._list_rehearsal_regions()
             else Provenance(region or UNKNOWN_REGION)
         )
 
@@ -111,17 +111,17 @@ class ResultImport:
         `mapping`: meanings of columns beside the stored ones. Raises ResultError if the path does not exist, SpecError
         for an unknown meaning or more than `import_most_mb`."""
         require_size(sizes_below(path), self._settings.import_most_mb)
-        return read_path(path, self._meanings(mapping), zone)
+        return read_path(path, self._merge_meanings(mapping), zone)
 
     def read_uploads(self, files: Sequence[Upload], mapping: Mapping[str, str]) -> Results:
         """The same for uploaded files; result files among them are of one run."""
-        meanings = self._meanings(mapping)
+        meanings = self._merge_meanings(mapping)
         require_size((file.seek(0, os.SEEK_END) for _, file in files), self._settings.import_most_mb)
         for name, file in files:
             if not is_result_file(name):
                 file.seek(0)  # a page may read the same upload again after an answer
                 yield from read_stream(file, name, meanings)
-        parts = [InputFile(name, None, partial(_copy, file)) for name, file in files if is_result_file(name)]
+        parts = [InputFile(name, None, partial(_copy_file, file)) for name, file in files if is_result_file(name)]
         if parts:
             yield from read_files(parts, UPLOADED, meanings)
 
@@ -132,7 +132,7 @@ class ResultImport:
 
         Raises SpecError for another path, CloudError, and ConfigError for an invalid profile or keys."""
         path = obs_path(directory)
-        meanings = self._meanings(mapping)
+        meanings = self._merge_meanings(mapping)
         with files_below(self._connect(profile).objects, path) as files:
             require_size((file.size or 0 for file in files), self._settings.import_most_mb)
             if not files:
@@ -154,15 +154,15 @@ class ResultImport:
             file.seek(0)
             yield from map(self._with_stored, columns_of_stream(file, name))
 
-    def _catalogue(self) -> Catalogue:
-        return Catalogue(self._workloads.all(), self._rehearsed())
+    def _build_catalogue(self) -> Catalogue:
+        return Catalogue(self._workloads.all(), self._list_rehearsal_regions())
 
-    def _rehearsed(self) -> frozenset[str]:
+    def _list_rehearsal_regions(self) -> frozenset[str]:
         profiles = map(self._regions.profile, self._regions.names())
         return frozenset(profile.region for profile in profiles if profile.rehearsal)
 
-    def _meanings(self, mapping: Mapping[str, str]) -> dict[str, str]:
-        return self.columns.stored() | checked(mapping)
+    def _merge_meanings(self, mapping: Mapping[str, str]) -> dict[str, str]:
+        return self.columns.stored() | check_mapping(mapping)
 
     def _with_stored(self, table: Table | Unread) -> Table | Unread:
         if isinstance(table, Unread):
@@ -181,14 +181,14 @@ class ResultImport:
         parsed = list(results)
         existing = saving.ExistingRuns(self._warehouse)
         existing.load(parsed)
-        catalogue, now = self._catalogue(), self._clock()
+        catalogue, now = self._build_catalogue(), self._clock()
         previews = []
         for result, duplicate_of in zip(parsed, existing.duplicates(parsed), strict=True):
             record = records.record_of(result, choices, catalogue, actor.name, now)
             evaluation = self._warehouse.imports.evaluate(record)
             failed = tuple(check for check in stored_checks(evaluation.checks) if check.level is CheckLevel.FAIL)
             validity = Validity(evaluation.validity)
-            settled = records.settled(result, choices)
+            settled = records.drop_unknown_unit(result, choices)
             previews.append(Preview(settled, record, existing.find(result), duplicate_of, validity, failed))
         return previews
 
@@ -205,18 +205,20 @@ class ResultImport:
         Raises SpecError for impossible answers, before anything is stored."""
         require_writable(self._settings.data_dir)
         records.check(choices)
-        catalogue, now = self._catalogue(), self._clock()  # runs with the same time are one import, undone as one
+        catalogue, now = self._build_catalogue(), self._clock()  # runs with the same time are one import, undone as one
 
         def record(result: ParsedResult) -> RunRecord:
             return records.record_of(result, choices, catalogue, actor.name, now)
 
         with self._operations.started(actor.name):
-            return saving.save(results, record, self._warehouse, self._sealed(actor), on_progress, choices.replace)
+            return saving.save(
+                results, record, self._warehouse, self._make_sealed_folders(actor), on_progress, choices.replace
+            )
 
     @permitted
     def preview_merge(self, database: Path, actor: Actor) -> MergeCounts:  # noqa: ARG002  # the guard reads it
         """What `merge` would do; raises as it does."""
-        return self._warehouse.merging.preview(database, self._rehearsed())
+        return self._warehouse.merging.preview(database, self._list_rehearsal_regions())
 
     @permitted
     def merge(self, database: Path, on_progress: Progress, actor: Actor) -> MergeCounts:
@@ -228,7 +230,7 @@ class ResultImport:
         log_change(actor, f"import of the warehouse {database}")
         with self._operations.started(actor.name):
             return self._warehouse.merging.merge(
-                database, self._settings.merged_dir, self._rehearsed(), on_progress, self._clock()
+                database, self._settings.merged_dir, self._list_rehearsal_regions(), on_progress, self._clock()
             )
 
     def record(self, run_id: str) -> RunRecord:
@@ -242,9 +244,9 @@ class ResultImport:
         require_writable(self._settings.data_dir)
         log_change(actor, "add the demo history")
         records = list(demo.demo_records(self._workloads, actor.name, self._clock()))
-        return len(saving.save_records(records, self._warehouse, self._sealed(actor)))
+        return len(saving.save_records(records, self._warehouse, self._make_sealed_folders(actor)))
 
-    def _sealed(self, actor: Actor) -> saving.SealedFolders:
+    def _make_sealed_folders(self, actor: Actor) -> saving.SealedFolders:
         return saving.SealedFolders(self._folders, self._seals, actor)
 
     # --- undoing -------------------------------------------------------------------------------
@@ -288,7 +290,7 @@ class ResultImport:
         return self._warehouse.imports.forget(one.at, keep_remarks=keep_remarks)
 
 
-def _copy(file: BinaryIO) -> BinaryIO:
+def _copy_file(file: BinaryIO) -> BinaryIO:
     """A copy, because the reader closes it; result files are small."""
     file.seek(0)
     return BytesIO(file.read())
@@ -310,7 +312,7 @@ class Columns:
         if not self._file.exists():
             return {}
         try:
-            return checked(_STORED.validate_json(self._file.read_bytes()))
+            return check_mapping(_STORED.validate_json(self._file.read_bytes()))
         except (OSError, ValidationError, SpecError):
             message = Message("{file} cannot be read", file=self._file)
             raise ConfigError(message, Message("delete it, and choose the meanings of columns again")) from None
@@ -318,12 +320,12 @@ class Columns:
     @permitted
     def remember(self, mapping: Mapping[str, str], actor: Actor) -> None:
         """Store more meanings. Raises SpecError for an unknown one."""
-        both = self.stored() | checked(mapping)
+        both = self.stored() | check_mapping(mapping)
         log_change(actor, f"meanings of {len(mapping)} table columns")
         write_whole(self._file, json.dumps(both, ensure_ascii=False, indent=2, sort_keys=True).encode())
 
 
-def checked(mapping: Mapping[str, str]) -> dict[str, str]:
+def check_mapping(mapping: Mapping[str, str]) -> dict[str, str]:
     """The same mapping. Raises SpecError with the headers of unknown meanings."""
     allowed = {NOTHING, *ColumnMeaning}
     problems = [
@@ -361,7 +363,7 @@ def files_below(objects: ObjectStore, directory: str) -> Iterator[list[InputFile
     stats = [stat for stat in objects.list(directory) if not stat.path.endswith("/")]
     small = _BatchReader(objects, [stat.path for stat in stats if stat.size <= SMALL])
     with tempfile.TemporaryDirectory(prefix="aisbench-import-") as folder:
-        large = partial(_download, objects, Path(folder))
+        large = partial(_download_file, objects, Path(folder))
         yield [
             InputFile(
                 stat.path.removeprefix(directory),
@@ -390,7 +392,7 @@ class _BatchReader:
         return BytesIO(self.batch[path])
 
 
-def _download(objects: ObjectStore, folder: Path, path: str) -> BinaryIO:
+def _download_file(objects: ObjectStore, folder: Path, path: str) -> BinaryIO:
     target = folder / "object"
     objects.get(path, target)
     file = target.open("rb")

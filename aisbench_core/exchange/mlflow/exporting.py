@@ -44,7 +44,7 @@ class MlflowExport:
         try:
             with self.reader.cursor() as cur:
                 for run in iter_full_runs(cur, query):
-                    name, note = _experiment(run.values)
+                    name, note = _describe_experiment(run.values)
                     if name not in experiments:
                         experiments[name] = server.experiment_id(name, note)
                     outcomes[server.send(experiments[name], tracked_run(run))] += 1
@@ -53,7 +53,7 @@ class MlflowExport:
         return outcomes
 
 
-def _experiment(values: Mapping[str, Any]) -> tuple[str, str]:
+def _describe_experiment(values: Mapping[str, Any]) -> tuple[str, str]:
     """The name of a run's experiment, and the note about it."""
     kind, note = (", rehearsals", "rehearsals: these numbers are no measurements") if values["rehearsal"] else ("", "")
     return f"AISBench {values['workload']} ({values['region']}{kind})", note
@@ -67,15 +67,15 @@ def tracked_run(run: FullRun) -> TrackedRun:
         run_id=values["run_id"],
         user=values["created_by"],
         status=_STATUS.get(values["state"], "FAILED"),
-        start=_ms(start),
-        end=_ms(end),
-        params=_texts(_params(values)),
-        tags=_texts(_tags(run)),
-        points=sorted(_points(run, _ms(end or values["created_at_utc"]) or 0)),
+        start=_to_ms(start),
+        end=_to_ms(end),
+        params=_to_texts(_collect_params(values)),
+        tags=_to_texts(_collect_tags(run)),
+        points=sorted(_iterate_points(run, _to_ms(end or values["created_at_utc"]) or 0)),
     )
 
 
-def _params(values: Mapping[str, Any]) -> dict[str, Any]:
+def _collect_params(values: Mapping[str, Any]) -> dict[str, Any]:
     params = {name: values[name] for name in _PARAMS}
     parameters = _from_json(values["spec"], dict).get("parameters")
     if isinstance(parameters, dict):
@@ -83,14 +83,14 @@ def _params(values: Mapping[str, Any]) -> dict[str, Any]:
     return params
 
 
-def _tags(run: FullRun) -> dict[str, Any]:
+def _collect_tags(run: FullRun) -> dict[str, Any]:
     values = run.values
     tags = {f"aisbench.{name}": values[name] for name in _TAGS}
     tags |= {f"aisbench.{name}": at.isoformat() for name, at in run.times.items()}
     for key in ("system", "tester"):
         tags |= {f"aisbench.{key}.{name}": value for name, value in _from_json(values[key], dict).items()}
     return tags | {
-        "aisbench.tags": ", ".join(map(_text, _from_json(values["tags"], list))),
+        "aisbench.tags": ", ".join(map(_to_text, _from_json(values["tags"], list))),
         keys.RUN_ID: values["run_id"],
         keys.JOB_ID: values["job_id"],
         keys.REHEARSAL: str(values["rehearsal"]).lower(),
@@ -117,39 +117,39 @@ def _from_json(text: str | None, kind: type[T]) -> T:
     return value if isinstance(value, kind) else kind()
 
 
-def _points(run: FullRun, at: int) -> Iterator[Point]:
+def _iterate_points(run: FullRun, at: int) -> Iterator[Point]:
     """All measured numbers as (key, step, milliseconds, value)."""
     for name in _METRICS:
-        yield from _point(name, 0, at, run.values[name])
+        yield from _yield_point(name, 0, at, run.values[name])
     for server, rank, throughput in run.ranks:
-        yield from _point(keys.RANK.format(server=server), rank, at, throughput)
+        yield from _yield_point(keys.RANK.format(server=server), rank, at, throughput)
     for server, total, accuracy in run.servers:
-        yield from _point(keys.SERVER_THROUGHPUT, server, at, total)
-        yield from _point(keys.SERVER_ACCURACY, server, at, accuracy)
+        yield from _yield_point(keys.SERVER_THROUGHPUT, server, at, total)
+        yield from _yield_point(keys.SERVER_ACCURACY, server, at, accuracy)
     for step, (moment, node, name, value) in enumerate(run.samples):
-        yield from _point(keys.SAMPLE.format(name=name, node=node), step, _ms(moment) or 0, value)
+        yield from _yield_point(keys.SAMPLE.format(name=name, node=node), step, _to_ms(moment) or 0, value)
 
 
-def _point(key: str, step: int, at: int, value: float | None) -> Iterator[Point]:
+def _yield_point(key: str, step: int, at: int, value: float | None) -> Iterator[Point]:
     if value is not None and math.isfinite(value):
-        yield _key(key), step, at, float(value)
+        yield _to_key(key), step, at, float(value)
 
 
-def _texts(values: Mapping[str, Any]) -> dict[str, str]:
+def _to_texts(values: Mapping[str, Any]) -> dict[str, str]:
     """Parameters or tags that are set, as every MLflow accepts them; the last of several with the same key."""
-    return {_key(name): _text(value)[:MAX_TEXT] for name, value in values.items() if value not in (None, "")}
+    return {_to_key(name): _to_text(value)[:MAX_TEXT] for name, value in values.items() if value not in (None, "")}
 
 
-def _key(name: str) -> str:
+def _to_key(name: str) -> str:
     """A name without letters that MLflow refuses, and which it does not read as another path."""
     key = _OTHER_LETTERS.sub("_", name)[:MAX_KEY]
     return key if posixpath.normpath(key) == key else key.replace("/", "_")
 
 
-def _text(value: Any) -> str:
+def _to_text(value: Any) -> str:
     """Texts without NUL, which PostgreSQL under MLflow refuses, other values as JSON."""
     return (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).replace("\0", "\ufffd")
 
 
-def _ms(at: datetime | None) -> int | None:
+def _to_ms(at: datetime | None) -> int | None:
     return round(at.replace(tzinfo=UTC).timestamp() * 1000) if at else None

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from aisbench_core.base.errors import ResultError, excerpt
+from aisbench_core.base.errors import ResultError, clip_value
 from aisbench_core.base.messages import Message
 
 # The columns that a store must have to be read.
@@ -88,7 +88,7 @@ class StoreRun:
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator["MlflowStore"]:
+def open_store(path: Path) -> Iterator["MlflowStore"]:
     """Open a store read-only. Raises ResultError for a file that is not a readable MLflow store."""
     try:
         with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as con:
@@ -117,51 +117,51 @@ class MlflowStore:
 
     def check(self) -> None:
         """Raise ResultError when tables, columns or types are not MLflow's."""
-        _check_tables(self._query)
-        _check_values(self._query)
+        _check_tables(self._fetch_rows)
+        _check_values(self._fetch_rows)
 
-    def _query(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+    def _fetch_rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         self._deadline = time.monotonic() + QUERY_SECONDS
         return self._con.execute(sql, values).fetchall()
 
     def experiments(self) -> dict[int, str]:
         """Names of the experiments that were not deleted, by id."""
         sql = "select experiment_id, name from experiments where lifecycle_stage = 'active' order by experiment_id"
-        return dict(self._query(sql))
+        return dict(self._fetch_rows(sql))
 
     def keys(self, experiment: int) -> tuple[list[str], list[str], list[str]]:
         """The names of an experiment's metrics, parameters and tags."""
         metrics, params, tags = (
-            [key for (key,) in self._query(_KEYS.format(table=table), [experiment])]
+            [key for (key,) in self._fetch_rows(_KEYS.format(table=table), [experiment])]
             for table in ("latest_metrics", "params", "tags")
         )
         return metrics, params, tags
 
     def runs(self, experiment: int, name: str) -> Iterator[StoreRun]:
         """An experiment's runs that were not deleted, oldest first."""
-        rows = self._query(
+        rows = self._fetch_rows(
             "select run_uuid, name, user_id, status, start_time, end_time from runs "
             "where experiment_id = ? and lifecycle_stage = 'active' order by start_time, run_uuid",
             [experiment],
         )
         for run_id, run_name, user, status, start, end in rows:
-            texts = (self._texts("params", run_id), self._texts("tags", run_id))
+            texts = (self._read_texts("params", run_id), self._read_texts("tags", run_id))
             sql = "select key, value from latest_metrics where run_uuid = ? and not is_nan order by key"
-            latest = {key: value for key, value in self._query(sql, [run_id]) if math.isfinite(value)}
-            times, history = (_time(start), _time(end)), self._history(run_id)
+            latest = {key: value for key, value in self._fetch_rows(sql, [run_id]) if math.isfinite(value)}
+            times, history = (_to_time(start), _to_time(end)), self._read_history(run_id)
             yield StoreRun(run_id, run_name or "", name, user or "", status or "", *times, *texts, latest, history)
 
-    def _texts(self, table: str, run_id: str) -> dict[str, str]:
+    def _read_texts(self, table: str, run_id: str) -> dict[str, str]:
         sql = f"select key, value from {table} where run_uuid = ? order by key"
-        return {key: value or "" for key, value in self._query(sql, [run_id])}
+        return {key: value or "" for key, value in self._fetch_rows(sql, [run_id])}
 
-    def _history(self, run_id: str) -> tuple[Point, ...]:
-        rows = self._query(
+    def _read_history(self, run_id: str) -> tuple[Point, ...]:
+        rows = self._fetch_rows(
             "select key, value, timestamp, step from metrics where run_uuid = ? and not is_nan "
             "order by key, step, timestamp limit ?",
             [run_id, MAX_POINTS],
         )
-        points = (Point(key, value, at, step) for key, value, ms, step in rows if (at := _time(ms)))
+        points = (Point(key, value, at, step) for key, value, ms, step in rows if (at := _to_time(ms)))
         return tuple(point for point in points if math.isfinite(point.value))
 
 
@@ -187,7 +187,7 @@ def _check_tables(query: Query) -> None:
                 Message(
                     "it is an MLflow store with an unknown schema ({version}): missing {missing}; "
                     "`mlflow db upgrade` upgrades an old store",
-                    version=excerpt(version[0][0]) if version else Message("none"),
+                    version=clip_value(version[0][0]) if version else Message("none"),
                     missing=", ".join(missing),
                 )
             )
@@ -205,7 +205,7 @@ def _check_values(query: Query) -> None:
             kinds = ", ".join(f"'{kind}'" for kind in allowed)
             sql = f"select typeof({name}), {name} from {table} where typeof({name}) not in ({kinds}) limit 1"
             for kind, value in query(sql):
-                content = f"{kind} {excerpt(value)}" if kind in ("text", "integer", "real") else kind
+                content = f"{kind} {clip_value(value)}" if kind in ("text", "integer", "real") else kind
                 raise ResultError(
                     Message(
                         "table {table}: column {name} holds {found}; allowed: {allowed}",
@@ -217,7 +217,7 @@ def _check_values(query: Query) -> None:
                 )
 
 
-def _time(milliseconds: int | None) -> datetime | None:
+def _to_time(milliseconds: int | None) -> datetime | None:
     try:
         return datetime.fromtimestamp(milliseconds / 1000, UTC) if milliseconds else None
     except (OverflowError, ValueError, OSError):

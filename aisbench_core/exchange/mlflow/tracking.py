@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from aisbench_core.base.errors import ConfigError, ServerUnavailable, excerpt
+from aisbench_core.base.errors import ConfigError, ServerUnavailable, clip_value
 from aisbench_core.base.messages import Message
 from aisbench_core.exchange.mlflow.keys import CONTENT, KEY
 
@@ -69,7 +69,7 @@ class _Refused(ConfigError):
             answer = None
         said = answer if isinstance(answer, dict) else {}
         self.code = str(said.get("error_code", ""))
-        why = excerpt(said.get("message") or reply.reason)
+        why = clip_value(said.get("message") or reply.reason)
         super().__init__(
             Message("{server} refuses it: HTTP {status}: {why}", server=address, status=reply.status_code, why=why),
             Message("MLFLOW_TRACKING_USERNAME and _PASSWORD, or _TOKEN, sign in to it")
@@ -98,15 +98,15 @@ class TrackingServer:
         """The id of the experiment of that name, which is created if there is none.
 
         Raises ConfigError and ServerUnavailable."""
-        return self._retry(lambda: self._find_experiment(name) or self._create_experiment(name, note))
+        return self._retry_work(lambda: self._find_experiment(name) or self._create_experiment(name, note))
 
     def send(self, experiment_id: str, run: TrackedRun) -> SendOutcome:
         """Send a run, unless it is there with the same content; what is there of it with other content is deleted.
 
         Raises ConfigError and ServerUnavailable."""
-        return self._retry(lambda: self._send(experiment_id, run))
+        return self._retry_work(lambda: self._send_run(experiment_id, run))
 
-    def _retry(self, work: Callable[[], T]) -> T:
+    def _retry_work(self, work: Callable[[], T]) -> T:
         """Do it, and again while the server is busy or out of reach: twice must be as once."""
         for number in range(TRIES - 1):
             try:
@@ -117,7 +117,7 @@ class TrackingServer:
 
     def _find_experiment(self, name: str) -> str | None:
         try:
-            found = self._request("GET", "experiments/get-by-name", {"experiment_name": name})["experiment"]
+            found = self._send_request("GET", "experiments/get-by-name", {"experiment_name": name})["experiment"]
         except _Refused as refused:
             if refused.code == _UNKNOWN:
                 return None
@@ -131,42 +131,42 @@ class TrackingServer:
 
     def _create_experiment(self, name: str, note: str) -> str:
         tags = [{"key": "mlflow.note.content", "value": note}] if note else []
-        return str(self._request("POST", "experiments/create", {"name": name, "tags": tags})["experiment_id"])
+        return str(self._send_request("POST", "experiments/create", {"name": name, "tags": tags})["experiment_id"])
 
-    def _send(self, experiment_id: str, run: TrackedRun) -> SendOutcome:
+    def _send_run(self, experiment_id: str, run: TrackedRun) -> SendOutcome:
         key, content = hashlib.sha256(f"aisbench {run.run_id}".encode()).hexdigest()[:32], run.content_sha256
         found = self._find_runs(experiment_id, key)
         same = [run_id for run_id, tags in found.items() if tags.get(CONTENT) == content][:1]
         if not same:
-            self._create(experiment_id, replace(run, tags={**run.tags, KEY: key, CONTENT: content}))
+            self._create_run(experiment_id, replace(run, tags={**run.tags, KEY: key, CONTENT: content}))
         # The old one goes last, so that a break between leaves two rather than none.
         for run_id in found.keys() - {*same}:
-            self._request("POST", "runs/delete", {"run_id": run_id})
+            self._send_request("POST", "runs/delete", {"run_id": run_id})
         return SendOutcome.EXISTING if same else SendOutcome.REPLACED if found else SendOutcome.NEW
 
     def _find_runs(self, experiment_id: str, key: str) -> dict[str, dict[str, str]]:
         """The tags of the experiment's runs with this key, by id; without CONTENT unless a run was sent whole."""
         query = {"experiment_ids": [experiment_id], "filter": f"tags.`{KEY}` = '{key}'", "max_results": 1000}
         found = {}
-        for run in self._request("POST", "runs/search", query).get("runs", ()):
+        for run in self._send_request("POST", "runs/search", query).get("runs", ()):
             tags = {tag["key"]: tag["value"] for tag in run["data"].get("tags", ())}
             if run["info"]["status"] == "RUNNING":
                 tags.pop(CONTENT, None)
             found[run["info"]["run_id"]] = tags
         return found
 
-    def _create(self, experiment_id: str, run: TrackedRun) -> None:
+    def _create_run(self, experiment_id: str, run: TrackedRun) -> None:
         own = {"user_id": run.user, "run_name": run.run_id, "start_time": run.start or 0}
         # The key comes first, so that another try finds what is half sent.
         key = [{"key": KEY, "value": run.tags[KEY]}]
-        created = self._request("POST", "runs/create", {"experiment_id": experiment_id, "tags": key, **own})
+        created = self._send_request("POST", "runs/create", {"experiment_id": experiment_id, "tags": key, **own})
         run_id = created["run"]["info"]["run_id"]
         for batch in split_batches(run):
-            self._request("POST", "runs/log-batch", {"run_id": run_id, **batch})
+            self._send_request("POST", "runs/log-batch", {"run_id": run_id, **batch})
         end = {"end_time": run.end} if run.end else {}
-        self._request("POST", "runs/update", {"run_id": run_id, "status": run.status, **end})
+        self._send_request("POST", "runs/update", {"run_id": run_id, "status": run.status, **end})
 
-    def _request(self, method: str, path: str, content: Json) -> Json:
+    def _send_request(self, method: str, path: str, content: Json) -> Json:
         import requests
 
         sent: Json = {"params": content} if method == "GET" else {"json": content}
@@ -221,7 +221,7 @@ def _require_address(text: str) -> str:
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConfigError(
-            Message("{address} is not the address of a tracking server", address=excerpt(text)),
+            Message("{address} is not the address of a tracking server", address=clip_value(text)),
             Message("for a file, start one: mlflow server --backend-store-uri sqlite:///runs.db"),
         )
     if parts.username or parts.password or parts.query:

@@ -86,7 +86,7 @@ class Opened:
         try:
             return part + self._file.read(size - len(part))
         except DAMAGED as error:
-            raise ResultError(unreadable(error)) from error
+            raise ResultError(describe_unreadable(error)) from error
 
     def whole(self, most: int) -> bytes | None:
         """The rest of the file; None if that is more than `most` bytes."""
@@ -130,7 +130,7 @@ class Skipped:
     name: str
 
 
-def unreadable(error: Exception) -> Message:
+def describe_unreadable(error: Exception) -> Message:
     """Why a file cannot be read."""
     if isinstance(error, ResultError | TooMuchError):
         return error.sentence
@@ -169,7 +169,7 @@ def walk(folder: Path) -> Iterator[InputFile | Unread]:
                 if links <= MOST_LINKS:
                     yield Unread(name + part, LINK)
             elif entry.is_file(follow_symlinks=False):
-                yield InputFile(name + part, None, partial(_open, Path(entry.path)))
+                yield InputFile(name + part, None, partial(_open_binary, Path(entry.path)))
         folders = [(part, entry) for part, entry in entries if entry.is_dir(follow_symlinks=False)]
         if folders and depth == MOST_DEPTH:
             yield Unread(name, Message("its folders are nested more than {number} deep", number=MOST_DEPTH))
@@ -180,7 +180,7 @@ def walk(folder: Path) -> Iterator[InputFile | Unread]:
         yield Unread(root, message)
 
 
-def _open(path: Path) -> BinaryIO:
+def _open_binary(path: Path) -> BinaryIO:
     return path.open("rb")
 
 
@@ -194,6 +194,7 @@ _BOMB = Message("it unpacks to more than {number} times its size", number=MOST_R
 _MOST_END = 22 + 65535 + 20 + 56  # a zip's last record with the longest comment, and the two zip64 records before it
 
 Wanted = Callable[[str], bool]
+Opener = Callable[[], IO[bytes]]
 Files = Iterator[Opened | Skipped | Unread]
 
 _FOREIGN = {
@@ -219,20 +220,20 @@ def unpacked(files: Iterable[InputFile | Unread], wanted: Wanted) -> Files:
         else:
             try:
                 with closing(file.open()) as content:
-                    yield from opened(content, file.name, wanted, UnpackingBudget())
+                    yield from unpack_open_file(content, file.name, wanted, UnpackingBudget())
             except EXOTIC as error:
-                yield Unread(file.name, unreadable(error))
+                yield Unread(file.name, describe_unreadable(error))
 
 
-def opened(file: BinaryIO, name: str, wanted: Wanted, budget: UnpackingBudget) -> Files:
+def unpack_open_file(file: BinaryIO, name: str, wanted: Wanted, budget: UnpackingBudget) -> Files:
     """The same for one open file of any name, which stays open."""
     try:
-        yield from _inside(Opened.begin(name, file), wanted, budget, 0)
+        yield from _unpack_archive(Opened.begin(name, file), wanted, budget, 0)
     except (TooMuchError, ResultError, *EXOTIC) as error:
-        yield Unread(name, unreadable(error))
+        yield Unread(name, describe_unreadable(error))
 
 
-def _inside(file: Opened, wanted: Wanted, budget: UnpackingBudget, depth: int) -> Files:
+def _unpack_archive(file: Opened, wanted: Wanted, budget: UnpackingBudget, depth: int) -> Files:
     foreign = next((sentence for magic, sentence in _FOREIGN.items() if file.head.startswith(magic)), "")
     if foreign:
         yield Unread(file.name, Message("it is {kind}", kind=foreign))
@@ -245,7 +246,7 @@ def _inside(file: Opened, wanted: Wanted, budget: UnpackingBudget, depth: int) -
     elif file.head.startswith(b"\x1f\x8b"):
         packed = _Counted(file)
         content = _Metered(gzip.GzipFile(fileobj=cast("BinaryIO", packed)), budget, packed)
-        yield from _inside(Opened.begin(file.name, content), wanted, budget, depth + 1)
+        yield from _unpack_archive(Opened.begin(file.name, content), wanted, budget, depth + 1)
     else:
         yield from _in_tar(file, wanted, budget, depth + 1)
 
@@ -266,7 +267,7 @@ def _in_zip(file: Opened, wanted: Wanted, budget: UnpackingBudget, depth: int) -
     with file.seekable() as content, opened_zip(content) as archive:
         for entry in archive.infolist():
             budget.spend(0, files=1)
-            name = _inner(file.name, _zip_name(entry))
+            name = _join_member_name(file.name, _zip_name(entry))
             if entry.is_dir() or is_hidden(_zip_name(entry)):
                 continue
             if not wanted(name):
@@ -278,7 +279,7 @@ def _in_zip(file: Opened, wanted: Wanted, budget: UnpackingBudget, depth: int) -
             elif _is_bomb(entry.file_size, entry.compress_size):
                 yield Unread(name, _BOMB)
             else:
-                yield from _member(name, partial(archive.open, entry), wanted, budget, depth)
+                yield from _unpack_member(name, partial(archive.open, entry), wanted, budget, depth)
 
 
 def opened_zip(content: BinaryIO) -> zipfile.ZipFile:
@@ -317,7 +318,7 @@ def _in_tar(file: Opened, wanted: Wanted, budget: UnpackingBudget, depth: int) -
             budget.spend(0, files=1)
             cast("Any", archive).members = []  # tarfile keeps all of them otherwise
             inner = readable_name(entry.name)
-            name = _inner(file.name, inner)
+            name = _join_member_name(file.name, inner)
             if entry.isdir() or is_hidden(inner):
                 continue
             if not entry.isreg():
@@ -327,17 +328,17 @@ def _in_tar(file: Opened, wanted: Wanted, budget: UnpackingBudget, depth: int) -
                 continue
             if wanted(name):
                 content = cast("Callable[[], IO[bytes]]", partial(archive.extractfile, entry))  # of a file never None
-                yield from _member(name, content, wanted, budget, depth)
+                yield from _unpack_member(name, content, wanted, budget, depth)
             else:
                 yield Skipped(name)
 
 
-def _member(name: str, open_it: Callable[[], IO[bytes]], wanted: Wanted, budget: UnpackingBudget, depth: int) -> Files:
+def _unpack_member(name: str, opener: Opener, wanted: Wanted, budget: UnpackingBudget, depth: int) -> Files:
     try:
-        with open_it() as content:
-            yield from _inside(Opened.begin(name, _Metered(content, budget)), wanted, budget, depth)
+        with opener() as content:
+            yield from _unpack_archive(Opened.begin(name, _Metered(content, budget)), wanted, budget, depth)
     except (ResultError, *EXOTIC) as error:
-        yield Unread(name, unreadable(error))
+        yield Unread(name, describe_unreadable(error))
 
 
 class _Metered:
@@ -382,7 +383,7 @@ class _SmallHeader(tarfile.TarInfo):
         return entry
 
 
-def _inner(archive: str, name: str) -> str:
+def _join_member_name(archive: str, name: str) -> str:
     return f"{archive}!{name.replace(chr(92), '/').removeprefix('./').lstrip('/')}"
 
 

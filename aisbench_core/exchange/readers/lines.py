@@ -24,7 +24,7 @@ class Readable(Protocol):
         """Up to `size` bytes; empty at the end."""
 
 
-def windows(file: Readable, chunk: int = CHUNK) -> Iterator[bytes]:
+def iter_windows(file: Readable, chunk: int = CHUNK) -> Iterator[bytes]:
     """The file in parts that end at line ends; lines longer than MOST_LINE may be cut.
 
     A line ends with \\n, \\r\\n, or \\r, with which progress bars start over. UTF-16, which PowerShell writes, becomes
@@ -33,7 +33,7 @@ def windows(file: Readable, chunk: int = CHUNK) -> Iterator[bytes]:
     for chunk_read in _as_utf8(file, chunk):
         part = chunk_read
         if skipping:
-            end = _end(part, 0)
+            end = _find_line_end(part, 0)
             if end < 0:
                 continue
             part, skipping = part[end:], False
@@ -41,7 +41,7 @@ def windows(file: Readable, chunk: int = CHUNK) -> Iterator[bytes]:
         whole = max(part.rfind(b"\n"), part.rfind(b"\r", 0, len(part) - 1)) + 1  # a \r at the end may be half of \r\n
         if whole:
             yield part[:whole]
-        carry, skipping = _shortened(part[whole:])
+        carry, skipping = _shorten_line(part[whole:])
     if carry:
         yield carry
 
@@ -50,7 +50,7 @@ def line_at(window: bytes, start: int) -> tuple[bytes, int]:
     """The line that starts at `start`, with its line end, and the start of the next one.
 
     A line longer than MOST_LINE is cut, but keeps its line end."""
-    end = _end(window, start)
+    end = _find_line_end(window, start)
     if end < 0:
         return window[start : start + MOST_LINE], len(window)
     after = end + (2 if window.startswith(b"\r\n", end) else 1)
@@ -69,16 +69,16 @@ def line_start(window: bytes, inside: int, after: int) -> int:
 def lines(file: Readable) -> Iterator[str]:
     """Every line as text, with its end, without a byte order mark at the beginning."""
     start = len(codecs.BOM_UTF8)
-    for window in windows(file):
+    for window in iter_windows(file):
         if not window.startswith(codecs.BOM_UTF8):
             start = 0
         while start < len(window):
             line, start = line_at(window, start)
-            yield decoded(line)
+            yield decode_line(line)
         start = 0
 
 
-def decoded(line: bytes) -> str:
+def decode_line(line: bytes) -> str:
     """A line as text. The encoding is detected per line, because a log can contain lines of several programs."""
     try:
         return codecs.utf_8_decode(line, "strict", False)[0]  # not final: a file may end within a character
@@ -86,12 +86,12 @@ def decoded(line: bytes) -> str:
         return line.decode("gb18030", "replace")  # includes GBK
 
 
-def plain(text: str) -> str:
+def strip_control_codes(text: str) -> str:
     """The text without colours and other terminal control sequences."""
     return text if text.rstrip("\r\n").isprintable() else _CONTROL.sub("", text)
 
 
-def _end(window: bytes, start: int) -> int:
+def _find_line_end(window: bytes, start: int) -> int:
     """The position of the first line end from `start` on; -1 if there is none."""
     for step in range(start, len(window), STEP):
         newline = window.find(b"\n", step, step + STEP)
@@ -101,7 +101,7 @@ def _end(window: bytes, start: int) -> int:
     return -1
 
 
-def _shortened(line: bytes) -> tuple[bytes, bool]:
+def _shorten_line(line: bytes) -> tuple[bytes, bool]:
     """The beginning of a line whose end is not read yet, and whether the rest of it is to be skipped."""
     text = line.removesuffix(b"\r")
     if len(text) <= MOST_LINE:
@@ -118,14 +118,14 @@ def _as_utf8(file: Readable, chunk: int) -> Iterator[bytes]:
         head += more
     encoding = _UTF16.get(head[:2])
     if not encoding:
-        yield from _chunks(file, head, chunk)
+        yield from _iter_chunks(file, head, chunk)
         return
     decoder = codecs.getincrementaldecoder(encoding)("replace")
-    for part in _chunks(file, head[2:], chunk):
+    for part in _iter_chunks(file, head[2:], chunk):
         yield decoder.decode(part).encode("utf-8", "replace")
 
 
-def _chunks(file: Readable, head: bytes, chunk: int) -> Iterator[bytes]:
+def _iter_chunks(file: Readable, head: bytes, chunk: int) -> Iterator[bytes]:
     if head:
         yield head
     while part := file.read(chunk):

@@ -11,9 +11,9 @@ from math import isclose
 from aisbench_core.base.errors import ResultError
 from aisbench_core.base.messages import Message
 from aisbench_core.domain.results.train_result_info import KEYS, ReadBlock, is_stamped, read, read_measure, read_time
-from aisbench_core.exchange.readers.lines import plain
+from aisbench_core.exchange.readers.lines import strip_control_codes
 from aisbench_core.exchange.readers.names import package_facts
-from aisbench_core.exchange.readers.results import ParsedResult, identities, rank_values
+from aisbench_core.exchange.readers.results import ParsedResult, compute_identities, rank_values
 from aisbench_core.model import Mode, RankResult, TrainResultInfo
 
 MOST_RANKS = 65536
@@ -63,14 +63,14 @@ class LogRun:
     def ends_before(self, text: str) -> bool:
         """Whether this line is about the next run: it starts a job, or is another report."""
         if "create " in text and (match := _CREATED.search(text)):
-            is_other = _job(dict(_CREATED_PART.findall(match[1]))) != (self.job_id, self.job_version)
+            is_other = _get_job_ids(dict(_CREATED_PART.findall(match[1]))) != (self.job_id, self.job_version)
             return bool(self.job_id or self.is_measured) and is_other
         if "session config:" in text:
             return bool(self.job_id) or self.is_measured
         if self.throughput is None:
             return False
         reported = _TOTAL.search(text) or _LIST.search(text)
-        return reported is not None and self.throughput != _number("throughput_ratio", reported["total"])
+        return reported is not None and self.throughput != _parse_measure("throughput_ratio", reported["total"])
 
     def read(self, text: str) -> bool:
         """Read a line; False if it is not one of upstream's."""
@@ -99,13 +99,13 @@ class LogRun:
         return tuple(RankResult(server, rank, self.ranks[server, rank]) for server, rank in sorted(self.ranks))
 
 
-def _job(fields: dict[str, str]) -> tuple[str, str]:
+def _get_job_ids(fields: dict[str, str]) -> tuple[str, str]:
     return fields.get("job_id") or fields.get("id", ""), fields.get("version_name", "")
 
 
-def _created(run: LogRun, match: re.Match[str]) -> None:
+def _read_creation(run: LogRun, match: re.Match[str]) -> None:
     fields = dict(_CREATED_PART.findall(match[1]))
-    run.job_id, run.job_version = _job(fields)
+    run.job_id, run.job_version = _get_job_ids(fields)
     run.job_name = fields.get("job name") or fields.get("name") or run.job_name
     time = fields.get("create_time", "")
     if time.isascii() and time.isdigit():
@@ -113,11 +113,11 @@ def _created(run: LogRun, match: re.Match[str]) -> None:
         run.created_at = datetime.fromtimestamp(seconds, UTC) if seconds < 7 * 10**9 else None
 
 
-def _named(run: LogRun, match: re.Match[str]) -> None:
+def _read_job_name(run: LogRun, match: re.Match[str]) -> None:
     run.job_name = run.job_name or match[1]
 
 
-def _session(run: LogRun, match: re.Match[str]) -> None:
+def _read_session(run: LogRun, match: re.Match[str]) -> None:
     fields = {key: quoted or bare for key, quoted, bare in _SESSION_PART.findall(match[1])}
     run.flavor = fields.get("train_instance_type", "")
     run.engine_version = fields.get("framework_version", "")
@@ -127,55 +127,55 @@ def _session(run: LogRun, match: re.Match[str]) -> None:
     run.job_name = run.job_name or fields.get("job_name", "")
 
 
-def _work(run: LogRun, match: re.Match[str]) -> None:
+def _read_workpath(run: LogRun, match: re.Match[str]) -> None:
     run.workpath = match[1].strip()
-    run.started_at = stamp(match.string, run.zone) or run.started_at
+    run.started_at = read_stamp(match.string, run.zone) or run.started_at
 
 
-def _config(run: LogRun, match: re.Match[str]) -> None:
+def _read_config_info(run: LogRun, match: re.Match[str]) -> None:
     run.config_info = match[1].strip()
 
 
-def _rank(run: LogRun, match: re.Match[str]) -> None:
-    value, rank = _number("throughput_ratio", match[3]), int(match[1])
+def _read_rank(run: LogRun, match: re.Match[str]) -> None:
+    value, rank = _parse_measure("throughput_ratio", match[3]), int(match[1])
     server_url = _SERVER_URL.search(match[2])
     server = int(server_url[1]) if server_url and run.mode is Mode.SINGLE_SERVER else 0
     if value is not None and len(run.ranks) < MOST_RANKS:
         run.ranks[server, rank] = value
 
 
-def _server(run: LogRun, match: re.Match[str]) -> None:
-    value = _number("throughput_ratio", match[2])
+def _read_server(run: LogRun, match: re.Match[str]) -> None:
+    value = _parse_measure("throughput_ratio", match[2])
     run.mode = Mode.SINGLE_SERVER
     if value is not None and len(run.servers) < MOST_RANKS:
         run.servers[int(match[1])] = value
 
 
-def _total(run: LogRun, match: re.Match[str]) -> None:
+def _read_total(run: LogRun, match: re.Match[str]) -> None:
     run.mode = Mode.CLUSTER  # upstream prints a total only in this mode
-    run.throughput = _reported(run, "throughput_ratio", match["total"])
+    run.throughput = _read_reported_measure(run, "throughput_ratio", match["total"])
 
 
-def _accuracy(run: LogRun, match: re.Match[str]) -> None:
-    run.accuracy = _reported(run, "accuracy", match[1])
+def _read_accuracy(run: LogRun, match: re.Match[str]) -> None:
+    run.accuracy = _read_reported_measure(run, "accuracy", match[1])
 
 
-def _throughputs(run: LogRun, match: re.Match[str]) -> None:
+def _read_throughputs(run: LogRun, match: re.Match[str]) -> None:
     run.mode = Mode.SINGLE_SERVER
-    run.throughput = _reported(run, "throughput_ratio", match["total"])
-    values = [_number("throughput_ratio", part) for part in match[1].split(",")]
+    run.throughput = _read_reported_measure(run, "throughput_ratio", match["total"])
+    values = [_parse_measure("throughput_ratio", part) for part in match[1].split(",")]
     if None not in values:  # otherwise the positions would be wrong
         run.servers = {server: value for server, value in enumerate(values) if value is not None}
         run.node_count = run.node_count or len(values)
 
 
-def _accuracies(run: LogRun, match: re.Match[str]) -> None:
-    run.accuracy = _reported(run, "accuracy", match[2])
-    values = [_number("accuracy", part) for part in match[1].split(",")]
+def _read_accuracies(run: LogRun, match: re.Match[str]) -> None:
+    run.accuracy = _read_reported_measure(run, "accuracy", match[2])
+    values = [_parse_measure("accuracy", part) for part in match[1].split(",")]
     run.accuracies = tuple(value for value in values if value is not None) if None not in values else ()
 
 
-def _reported(run: LogRun, key: str, text: str) -> float | None:
+def _read_reported_measure(run: LogRun, key: str, text: str) -> float | None:
     try:
         return read_measure(key, text)
     except ResultError as error:
@@ -183,14 +183,14 @@ def _reported(run: LogRun, key: str, text: str) -> float | None:
         return None
 
 
-def _number(key: str, text: str) -> float | None:
+def _parse_measure(key: str, text: str) -> float | None:
     try:
         return read_measure(key, text)
     except ResultError:
         return None
 
 
-def stamp(text: str, zone: tzinfo) -> datetime | None:
+def read_stamp(text: str, zone: tzinfo) -> datetime | None:
     """The time at the beginning of a line, if any."""
     match = _STAMP.search(text)
     try:
@@ -223,24 +223,24 @@ _SERVICE = re.compile(rf"serverid:\s*+{_DIGITS} (?:(?!serverid:).)*?service_thro
 
 # Upstream's lines: a word that they contain, their pattern, and its parser.
 _GRAMMAR: tuple[tuple[str, re.Pattern[str], Callable[[LogRun, re.Match[str]], None]], ...] = (
-    ("create ", _CREATED, _created),
-    ("session config:", _SESSION, _session),
-    ("inputs:", re.compile(r"\bjob_name:([^\s:]++) ret instance:"), _named),
-    ("workpath:", re.compile(r"workpath:\s*+(\S.*?)(?: go testcase|$)", re.M), _work),
-    ("ConfigInfo", re.compile(r"(?:get )?ConfigInfo (.+)"), _config),
+    ("create ", _CREATED, _read_creation),
+    ("session config:", _SESSION, _read_session),
+    ("inputs:", re.compile(r"\bjob_name:([^\s:]++) ret instance:"), _read_job_name),
+    ("workpath:", re.compile(r"workpath:\s*+(\S.*?)(?: go testcase|$)", re.M), _read_workpath),
+    ("ConfigInfo", re.compile(r"(?:get )?ConfigInfo (.+)"), _read_config_info),
     (
         "read throughput:",
         re.compile(rf"rankid:\s*+{_DIGITS} url:({_URL}) read throughput:\s*+{_VALUE}", re.ASCII),
-        _rank,
+        _read_rank,
     ),
-    ("service_throughput:", _SERVICE, _server),
-    ("total_throughput", _TOTAL, _total),
-    ("result accuracy", re.compile(rf"report result accuracy\s*:\s*{_VALUE}"), _accuracy),
-    ("throughput_list:", _LIST, _throughputs),
-    ("accuracy_list:", re.compile(rf"accuracy_list:\s*+\[([^\[\]]*+)\]\s*+average:\s*+{_VALUE}"), _accuracies),
+    ("service_throughput:", _SERVICE, _read_server),
+    ("total_throughput", _TOTAL, _read_total),
+    ("result accuracy", re.compile(rf"report result accuracy\s*:\s*{_VALUE}"), _read_accuracy),
+    ("throughput_list:", _LIST, _read_throughputs),
+    ("accuracy_list:", re.compile(rf"accuracy_list:\s*+\[([^\[\]]*+)\]\s*+average:\s*+{_VALUE}"), _read_accuracies),
 )
 
-_REPORTING = frozenset({_rank, _server, _total, _accuracy, _throughputs, _accuracies})
+_REPORTING = frozenset({_read_rank, _read_server, _read_total, _read_accuracy, _read_throughputs, _read_accuracies})
 
 
 # Far more than a block has, even with lines of other programs in between.
@@ -263,7 +263,7 @@ class Block:
         """Add a line, and return the rest of it behind the end of the block."""
         start = 0 if self._parts or self.is_headless else line.find("{")
         if start < 0:
-            self._count(line)
+            self._count_line(line)
             return ""
         if self.is_headless and not self._parts and not line.startswith("{"):
             self._depth = 1  # its first brace is before the log, or in a line that was not recognized
@@ -275,7 +275,7 @@ class Block:
                     self.is_complete = self.is_over = True
                     return line[position + 1 :]
         self._parts.append(line[start:])
-        self._count(line)
+        self._count_line(line)
         return ""
 
     @property
@@ -285,45 +285,45 @@ class Block:
 
     def read(self, zone: tzinfo) -> ReadBlock:
         """The parsed block."""
-        return _parsed(self.raw, zone)
+        return _parse_block(self.raw, zone)
 
     def is_result(self, zone: tzinfo) -> bool:
         """Whether it has values. Without a header, other JSON could have one or two of its keys by chance."""
         keys = self.read(zone).texts.keys() & KEYS
         return bool(keys) and (not self.is_headless or "throughput_ratio" in keys or len(keys) > 2)
 
-    def _count(self, line: str) -> None:
+    def _count_line(self, line: str) -> None:
         self._lines += 1
         self._size += len(line)
         self.is_over = self._lines >= MOST_LINES or self._size >= MOST_CHARACTERS
 
 
 @lru_cache(maxsize=1)  # every block is parsed twice: to see whether it is one, and for its result
-def _parsed(raw: str, zone: tzinfo) -> ReadBlock:
-    return read(plain(raw), zone)
+def _parse_block(raw: str, zone: tzinfo) -> ReadBlock:
+    return read(strip_control_codes(raw), zone)
 
 
 def from_block(block: Block, run: LogRun, source: str, number: int) -> ParsedResult:
     """The result of a run with a block; values that the block lacks come from the report."""
     content = block.read(run.zone)
-    problems = [*content.problems, *run.problems, *_differences(content.info, run)]
+    problems = [*content.problems, *run.problems, *_find_differences(content.info, run)]
     if not block.is_complete:
         problems.insert(0, Message("the block train_result_info is truncated"))
     info = content.info
     # A throughput and times to the second identify a run; otherwise the report has to help.
     is_unique = None not in (info.throughput_ratio, info.total_start_time, info.total_end_time)
-    values: Mapping[str, object] = {"block": content.texts, "report": {} if is_unique else _report(run)}
+    values: Mapping[str, object] = {"block": content.texts, "report": {} if is_unique else _to_report_values(run)}
     info = replace(
         info,
         throughput_ratio=info.throughput_ratio or run.throughput,
         accuracy=run.accuracy if info.accuracy is None else info.accuracy,
     )
     return replace(
-        _result(run, source, number, info, values),
+        _build_result(run, source, number, info, values),
         rehearsal=is_stamped(block.raw),
         raw=block.raw,
         placeholders=content.placeholders,
-        ended_at=info.total_end_time or stamp(block.before, run.zone),
+        ended_at=info.total_end_time or read_stamp(block.before, run.zone),
         problems=tuple(dict.fromkeys(problems)),
     )
 
@@ -331,12 +331,14 @@ def from_block(block: Block, run: LogRun, source: str, number: int) -> ParsedRes
 def from_report(run: LogRun, source: str, number: int) -> ParsedResult:
     """The result of a run without a block, such as of train_modelarts.py, which prints none."""
     info = TrainResultInfo(throughput_ratio=run.throughput, accuracy=run.accuracy)
-    values = rank_values(run.rank_results(), run.accuracy) if run.ranks else {"report": _report(run)}
-    return _result(run, source, number, info, values)
+    values = rank_values(run.rank_results(), run.accuracy) if run.ranks else {"report": _to_report_values(run)}
+    return _build_result(run, source, number, info, values)
 
 
-def _result(run: LogRun, source: str, number: int, info: TrainResultInfo, values: Mapping[str, object]) -> ParsedResult:
-    identity, values_identity = identities(values, run.job)
+def _build_result(
+    run: LogRun, source: str, number: int, info: TrainResultInfo, values: Mapping[str, object]
+) -> ParsedResult:
+    identity, values_identity = compute_identities(values, run.job)
     node_count, cards_per_node = run.size()
     return ParsedResult(
         source=source,
@@ -364,7 +366,7 @@ def _result(run: LogRun, source: str, number: int, info: TrainResultInfo, values
     )
 
 
-def _differences(info: TrainResultInfo, run: LogRun) -> Iterator[Message]:
+def _find_differences(info: TrainResultInfo, run: LogRun) -> Iterator[Message]:
     for name, block, report in (
         ("throughput_ratio", info.throughput_ratio, run.throughput),
         ("accuracy", info.accuracy, run.accuracy),
@@ -380,7 +382,7 @@ def _differences(info: TrainResultInfo, run: LogRun) -> Iterator[Message]:
             yield Message("{name} comes from the report above the block", name=name)
 
 
-def _report(run: LogRun) -> dict[str, object]:
+def _to_report_values(run: LogRun) -> dict[str, object]:
     return {
         "throughput": run.throughput,
         "accuracy": run.accuracy,

@@ -11,7 +11,15 @@ from datetime import tzinfo
 from itertools import chain
 
 from aisbench_core.base.messages import Message
-from aisbench_core.exchange.readers.lines import MOST_LINE, Readable, decoded, line_at, line_start, plain, windows
+from aisbench_core.exchange.readers.lines import (
+    MOST_LINE,
+    Readable,
+    decode_line,
+    iter_windows,
+    line_at,
+    line_start,
+    strip_control_codes,
+)
 from aisbench_core.exchange.readers.log_run import Block, LogRun, from_block, from_report, is_upstream_line
 from aisbench_core.exchange.readers.results import ParsedResult, Results, Unread
 
@@ -40,7 +48,7 @@ _KEY = re.compile(
 def read_log(file: Readable, source: str, zone: tzinfo) -> Results:
     """Every run in a log. A run without a result is an Unread, and so is a log without runs."""
     unread, is_empty = 0, True
-    for result in _results(file, source, zone):
+    for result in _iter_results(file, source, zone):
         is_empty = False
         unread += isinstance(result, Unread)
         if isinstance(result, ParsedResult) or unread <= MOST_UNREAD:
@@ -49,7 +57,7 @@ def read_log(file: Readable, source: str, zone: tzinfo) -> Results:
         yield Unread(source, NOTHING, is_foreign=True)
 
 
-def _results(file: Readable, source: str, zone: tzinfo) -> Results:
+def _iter_results(file: Readable, source: str, zone: tzinfo) -> Results:
     parser = _LogParser(source, zone)
     completed = (result for line in _relevant_lines(file, parser) for result in parser.read(line))
     for result in chain(completed, parser.end()):
@@ -69,43 +77,43 @@ class _LogParser:
     def read(self, line: str) -> Results:
         """Read a line, with its end. Yields the results that it completes."""
         self.is_rehearsal = self.is_rehearsal or _SANDBOX in line
-        rest = yield from self._read(line)
+        rest = yield from self._read_line(line)
         # Lines of several processes may be joined, so that a block ends and the next one starts in one line.
         for _ in range(MOST_BLOCKS_ON_A_LINE):
             if not rest.strip():
                 return
-            rest = yield from self._read(rest)
+            rest = yield from self._read_line(rest)
 
-    def _read(self, line: str) -> ResultsAndRest:
-        text = plain(line)
+    def _read_line(self, line: str) -> ResultsAndRest:
+        text = strip_control_codes(line)
         if self.block:
             # Only the strings of a block could look like another line of upstream's.
             is_inside = text.lstrip().startswith('"') or not (_HEADER.search(text) or is_upstream_line(text))
             if is_inside:
-                return (yield from self._grow(self.block, line))
-            yield from self._close(self.block)
+                return (yield from self._extend_block(self.block, line))
+            yield from self._close_block(self.block)
         if "train_result_info" in line and (header := _HEADER.search(line)):
-            return (yield from self._grow(Block(line[: header.start()]), line[header.end() :]))
+            return (yield from self._extend_block(Block(line[: header.start()]), line[header.end() :]))
         if self._run.ends_before(text):
-            yield from self._flush()
+            yield from self._flush_run()
         if not self._run.read(text) and (key := _KEY.search(text)):
-            return (yield from self._grow(Block("", is_headless=True), text[key.start() :]))
+            return (yield from self._extend_block(Block("", is_headless=True), text[key.start() :]))
         return ""
 
     def end(self) -> Results:
         """Yields the results that the end of the log completes."""
         if self.block:
-            yield from self._close(self.block)
-        yield from self._flush()
+            yield from self._close_block(self.block)
+        yield from self._flush_run()
 
-    def _grow(self, block: Block, line: str) -> ResultsAndRest:
+    def _extend_block(self, block: Block, line: str) -> ResultsAndRest:
         rest = block.add(line)
         self.block = None if block.is_over else block
         if block.is_over:
-            yield from self._close(block)
+            yield from self._close_block(block)
         return rest
 
-    def _close(self, block: Block) -> Results:
+    def _close_block(self, block: Block) -> Results:
         self.block = None
         if not block.is_result(self._zone):
             if not block.is_headless:
@@ -116,7 +124,7 @@ class _LogParser:
         yield from_block(block, self._run, self._source, self._count)
         self._run = LogRun(self._zone)
 
-    def _flush(self) -> Results:
+    def _flush_run(self) -> Results:
         """Ends a run without a block: its report is its result, if it has one."""
         run, self._run = self._run, LogRun(self._zone)
         if run.is_measured:
@@ -130,7 +138,7 @@ class _LogParser:
 
 def _relevant_lines(file: Readable, parser: _LogParser) -> Iterator[str]:
     """The lines that contain one of the words, and all lines of a block."""
-    for window in windows(file):
+    for window in iter_windows(file):
         words, position = _WordSearch(window), 0
         while position < len(window):
             if not parser.block:
@@ -143,7 +151,7 @@ def _relevant_lines(file: Readable, parser: _LogParser) -> Iterator[str]:
                 if position == len(window):
                     break
             line, position = line_at(window, position)
-            yield decoded(line)
+            yield decode_line(line)
 
 
 class _WordSearch:

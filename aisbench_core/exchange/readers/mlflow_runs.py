@@ -8,9 +8,9 @@ from datetime import UTC, datetime, tzinfo
 
 from aisbench_core.base.messages import Message
 from aisbench_core.exchange.mlflow import keys
-from aisbench_core.exchange.mlflow.store import MlflowStore, Point, StoreRun, opened
+from aisbench_core.exchange.mlflow.store import MlflowStore, Point, StoreRun, open_store
 from aisbench_core.exchange.readers.archives import Opened
-from aisbench_core.exchange.readers.results import ParsedResult, Results, Table, Unread, identities
+from aisbench_core.exchange.readers.results import ParsedResult, Results, Table, Unread, compute_identities
 from aisbench_core.exchange.readers.rows import Row
 from aisbench_core.exchange.readers.tables import read_rows, table_of
 from aisbench_core.model import MetricSample, Mode, RankResult, TrainResultInfo
@@ -37,33 +37,35 @@ def is_store(file: Opened) -> bool:
 
 def read_store(file: Opened, mapping: Mapping[str, str], zone: tzinfo) -> Results:
     """Every run with a throughput or an accuracy. Raises ResultError if it is not a supported store."""
-    with file.on_disk() as path, opened(path) as store:
+    with file.on_disk() as path, open_store(path) as store:
         for number, experiment in store.experiments().items():
             source = f"{file.name}!{experiment}"
             foreign: list[tuple[int, StoreRun]] = []
             for position, run in enumerate(store.runs(number, experiment), start=1):
                 if keys.RUN_ID in run.tags:
-                    yield _own(run, source, position)
+                    yield _read_own_run(run, source, position)
                 else:
                     foreign.append((position, run))
             if foreign:
-                yield from _foreign(store, number, foreign, source, mapping, zone)
+                yield from _read_foreign_runs(store, number, foreign, source, mapping, zone)
 
 
 def columns_of_store(file: Opened) -> Iterator[Table]:
     """Each experiment as a table of its metrics, parameters and tags."""
-    with file.on_disk() as path, opened(path) as store:
+    with file.on_disk() as path, open_store(path) as store:
         for number, experiment in store.experiments().items():
-            names = _names(store, number)
+            names = _list_columns(store, number)
             runs = [run for run in store.runs(number, experiment) if keys.RUN_ID not in run.tags]
             if runs:
-                yield table_of(_header(names), [_row(run, names) for run in runs], f"{file.name}!{experiment}")
+                yield table_of(
+                    _build_header(names), [_build_row(run, names) for run in runs], f"{file.name}!{experiment}"
+                )
 
 
 # --- runs of other programs ---------------------------------------------------------------------------
 
 
-def _foreign(
+def _read_foreign_runs(
     store: MlflowStore,
     number: int,
     runs: Sequence[tuple[int, StoreRun]],
@@ -71,9 +73,9 @@ def _foreign(
     mapping: Mapping[str, str],
     zone: tzinfo,
 ) -> Results:
-    names = _names(store, number)
-    rows = (_row(run, names) for _, run in runs)
-    for result in read_rows(_header(names), rows, source, mapping, zone):
+    names = _list_columns(store, number)
+    rows = (_build_row(run, names) for _, run in runs)
+    for result in read_rows(_build_header(names), rows, source, mapping, zone):
         if isinstance(result, Unread):
             yield result
             continue
@@ -97,7 +99,7 @@ def _status_problem(run: StoreRun) -> tuple[Message, ...]:
     return (Message("its MLflow status is {status}", status=run.status.lower() or Message("nothing")),)
 
 
-def _names(store: MlflowStore, number: int) -> list[tuple[str, str]]:
+def _list_columns(store: MlflowStore, number: int) -> list[tuple[str, str]]:
     """The kind and name of every column, without MLflow's own metrics and tags."""
     metrics, params, tags = store.keys(number)
     names = [("metric", name) for name in metrics if not name.startswith("system/")]
@@ -108,7 +110,7 @@ def _names(store: MlflowStore, number: int) -> list[tuple[str, str]]:
     )
 
 
-def _header(names: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+def _build_header(names: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """The names, with their kind if they occur twice."""
     header = list(_OWN)
     plain = set(_OWN)
@@ -118,7 +120,7 @@ def _header(names: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(header)
 
 
-def _row(run: StoreRun, names: Sequence[tuple[str, str]]) -> Row:
+def _build_row(run: StoreRun, names: Sequence[tuple[str, str]]) -> Row:
     texts = {"param": run.params, "tag": run.tags, "metric": {name: repr(value) for name, value in run.metrics.items()}}
     note = f"MLflow experiment {run.experiment}"
     return (run.run_id, run.name, run.user, note, *(texts[kind].get(name, "") for kind, name in names))
@@ -127,12 +129,12 @@ def _row(run: StoreRun, names: Sequence[tuple[str, str]]) -> Row:
 # --- runs that a console exported ---------------------------------------------------------------------
 
 
-def _own(run: StoreRun, source: str, number: int) -> ParsedResult:
+def _read_own_run(run: StoreRun, source: str, number: int) -> ParsedResult:
     tags, params, metrics = run.tags, run.params, run.metrics
-    identity, values_identity = identities({"run_id": tags[keys.RUN_ID]}, tags.get(keys.JOB_ID, ""))
+    identity, values_identity = compute_identities({"run_id": tags[keys.RUN_ID]}, tags.get(keys.JOB_ID, ""))
     numbers = {key: metrics[name] for key, name in keys.REPORTED.items() if name in metrics}
-    times = {key: time for key in keys.PERIODS if (time := _time(tags.get(f"aisbench.{key}", "")))}
-    servers = _steps(run.history, keys.SERVER_THROUGHPUT)
+    times = {key: time for key in keys.PERIODS if (time := _parse_time(tags.get(f"aisbench.{key}", "")))}
+    servers = _list_steps(run.history, keys.SERVER_THROUGHPUT)
     expected = metrics.get(keys.RANKS_EXPECTED)
     return ParsedResult(
         source=source,
@@ -145,35 +147,35 @@ def _own(run: StoreRun, source: str, number: int) -> ParsedResult:
         job_id=tags.get(keys.JOB_ID, ""),
         job_name=run.name,
         mode=Mode(params["mode"]) if params.get("mode") in {*Mode} else None,
-        node_count=_count(params.get("node_count")),
-        cards_per_node=_count(params.get("cards_per_node")),
+        node_count=_parse_count(params.get("node_count")),
+        cards_per_node=_parse_count(params.get("cards_per_node")),
         created_by=run.user,
         run_id=tags[keys.RUN_ID],
         rehearsal=tags.get(keys.REHEARSAL) == "true",
         synthetic_data=tags.get(keys.SYNTHETIC) == "true",
         ranks_expected=round(expected) if expected is not None and 0 <= expected <= _MOST_RANKS else None,
-        rank_results=tuple(_ranks(run.history)),
+        rank_results=tuple(_iter_ranks(run.history)),
         server_throughputs=tuple(value for _, value in servers),
-        server_accuracies=tuple(value for _, value in _steps(run.history, keys.SERVER_ACCURACY)),
+        server_accuracies=tuple(value for _, value in _list_steps(run.history, keys.SERVER_ACCURACY)),
         started_at=run.started_at,
         ended_at=run.ended_at,
-        samples=tuple(_samples(run.history)),
+        samples=tuple(_iter_samples(run.history)),
         problems=_status_problem(run),
     )
 
 
-def _time(text: str) -> datetime | None:
+def _parse_time(text: str) -> datetime | None:
     try:
         return datetime.fromisoformat(text).replace(tzinfo=UTC)
     except ValueError:
         return None
 
 
-def _count(text: str | None) -> int | None:
+def _parse_count(text: str | None) -> int | None:
     return int(text) if text and _SMALL.fullmatch(text) else None
 
 
-def _ranks(history: Sequence[Point]) -> Iterator[RankResult]:
+def _iter_ranks(history: Sequence[Point]) -> Iterator[RankResult]:
     start = keys.RANK.format(server="")
     for point in history:
         server = point.name.removeprefix(start)
@@ -181,11 +183,11 @@ def _ranks(history: Sequence[Point]) -> Iterator[RankResult]:
             yield RankResult(int(server), point.step, point.value)
 
 
-def _steps(history: Sequence[Point], name: str) -> list[tuple[int, float]]:
+def _list_steps(history: Sequence[Point], name: str) -> list[tuple[int, float]]:
     return sorted((point.step, point.value) for point in history if point.name == name)
 
 
-def _samples(history: Sequence[Point]) -> Iterator[MetricSample]:
+def _iter_samples(history: Sequence[Point]) -> Iterator[MetricSample]:
     for point in history:
         kind, _, rest = point.name.partition(".")
         name, _, node = rest.rpartition(".node_")

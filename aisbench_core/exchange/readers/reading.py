@@ -24,7 +24,7 @@ from aisbench_core.exchange.readers.archives import (
     UnpackingBudget,
     Wanted,
     is_workbook,
-    opened,
+    unpack_open_file,
     unpacked,
     walk,
 )
@@ -32,7 +32,7 @@ from aisbench_core.exchange.readers.logs import read_log
 from aisbench_core.exchange.readers.mlflow_runs import columns_of_store, is_store, read_store
 from aisbench_core.exchange.readers.result_folders import ResultFolders
 from aisbench_core.exchange.readers.results import UPSTREAM_ZONE, InputFile, ParsedResult, Results, Table, Unread
-from aisbench_core.exchange.readers.rows import Row, exported_rows, is_exported, sheets
+from aisbench_core.exchange.readers.rows import Row, exported_rows, is_exported, read_sheets
 from aisbench_core.exchange.readers.tables import read_exported, read_table, table_in
 
 
@@ -41,14 +41,14 @@ def read_path(path: Path, mapping: Mapping[str, str] | None = None, zone: tzinfo
 
     `mapping` overrides the recognized meanings of table columns (header → ColumnMeaning, or "" for none). `zone` is for
     times without a zone. Raises ResultError if the path does not exist, ConfigError for an unknown meaning."""
-    return _results(_files_in(path, names.is_wanted), readable_name(path.name), mapping or {}, zone)
+    return _iter_results(_files_in(path, names.is_wanted), readable_name(path.name), mapping or {}, zone)
 
 
 def read_stream(
     file: BinaryIO, name: str, mapping: Mapping[str, str] | None = None, zone: tzinfo = UPSTREAM_ZONE
 ) -> Results:
     """The same for an open file, which need not be seekable and stays open."""
-    return _results(opened(file, name, names.is_wanted, UnpackingBudget()), name, mapping or {}, zone)
+    return _iter_results(unpack_open_file(file, name, names.is_wanted, UnpackingBudget()), name, mapping or {}, zone)
 
 
 def read_files(
@@ -60,17 +60,17 @@ def read_files(
     """The same for a list of files, such as of an OBS directory; `root` is its display name.
 
     Only files whose names may contain results are opened. Results of result folders come last."""
-    return _results(unpacked(files, names.is_wanted), root, mapping or {}, zone)
+    return _iter_results(unpacked(files, names.is_wanted), root, mapping or {}, zone)
 
 
 def columns_of(path: Path) -> Iterator[Table | Unread]:
     """The columns of every table in a file, a folder or an archive."""
-    return _tables(_files_in(path, _may_hold_tables))
+    return _iter_tables(_files_in(path, _may_hold_tables))
 
 
 def columns_of_stream(file: BinaryIO, name: str) -> Iterator[Table | Unread]:
     """The same for an open file."""
-    return _tables(opened(file, name, _may_hold_tables, UnpackingBudget()))
+    return _iter_tables(unpack_open_file(file, name, _may_hold_tables, UnpackingBudget()))
 
 
 def _files_in(path: Path, wanted: Wanted) -> Files:
@@ -86,7 +86,7 @@ def _files_in(path: Path, wanted: Wanted) -> Files:
     return unpacked([InputFile(name, None, lambda: path.open("rb"))], lambda each: each == name or wanted(each))
 
 
-def _results(files: Files, root: str, mapping: Mapping[str, str], zone: tzinfo) -> Results:
+def _iter_results(files: Files, root: str, mapping: Mapping[str, str], zone: tzinfo) -> Results:
     folders, skipped, stamps = ResultFolders(zone), Counter[str](), Stamps()
     for file in files:
         if isinstance(file, Unread):
@@ -104,7 +104,7 @@ def _results(files: Files, root: str, mapping: Mapping[str, str], zone: tzinfo) 
                 continue
             yield from stamps.mark(_in_file(file, mapping, zone))
         except (ResultError, TooMuchError) as error:
-            yield Unread(file.name, _reason(error))
+            yield Unread(file.name, _describe_error(error))
     yield from stamps.mark(folders.results(root))
     if skipped:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in skipped.most_common(5))
@@ -126,7 +126,7 @@ def _in_file(file: Opened, mapping: Mapping[str, str], zone: tzinfo) -> Results:
         yield from read_store(file, mapping, zone)
         return
     if is_workbook(file) or names.is_table(file.name):
-        for source, rows in _sheets(file):
+        for source, rows in _iter_sheets(file):
             yield from read_table(rows, source, mapping, zone)
         return
     for result in read_log(file, file.name, zone):
@@ -134,7 +134,7 @@ def _in_file(file: Opened, mapping: Mapping[str, str], zone: tzinfo) -> Results:
             yield result
 
 
-def _tables(files: Files) -> Iterator[Table | Unread]:
+def _iter_tables(files: Files) -> Iterator[Table | Unread]:
     for file in files:
         if isinstance(file, Unread):
             yield file
@@ -142,26 +142,26 @@ def _tables(files: Files) -> Iterator[Table | Unread]:
             try:
                 yield from _tables_in(file)
             except (ResultError, TooMuchError) as error:
-                yield Unread(file.name, _reason(error))
+                yield Unread(file.name, _describe_error(error))
 
 
 def _tables_in(file: Opened) -> Iterator[Table | Unread]:
     if is_store(file):
         yield from columns_of_store(file)
     elif is_workbook(file) or names.is_table(file.name):
-        for source, rows in _sheets(file):
+        for source, rows in _iter_sheets(file):
             yield table_in(rows, source) or Unread(source, Message("it is empty"))
 
 
-def _sheets(file: Opened) -> Iterator[tuple[str, Iterator[Row]]]:
-    return ((f"{file.name}!{sheet}" if sheet else file.name, rows) for sheet, rows in sheets(file))
+def _iter_sheets(file: Opened) -> Iterator[tuple[str, Iterator[Row]]]:
+    return ((f"{file.name}!{sheet}" if sheet else file.name, rows) for sheet, rows in read_sheets(file))
 
 
 def _may_hold_tables(name: str) -> bool:
     return names.is_table(name) or names.is_archive(name) or names.is_database(name)
 
 
-def _reason(error: ResultError | TooMuchError) -> Message:
+def _describe_error(error: ResultError | TooMuchError) -> Message:
     return error.message if isinstance(error, ResultError) else error.sentence
 
 

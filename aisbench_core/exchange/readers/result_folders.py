@@ -23,7 +23,7 @@ from aisbench_core.exchange.readers.archives import Opened
 from aisbench_core.exchange.readers.log_run import MOST_RANKS
 from aisbench_core.exchange.readers.logs import read_log
 from aisbench_core.exchange.readers.names import job_of_log, last_part, package_facts
-from aisbench_core.exchange.readers.results import ParsedResult, Results, Unread, identities, rank_values
+from aisbench_core.exchange.readers.results import ParsedResult, Results, Unread, compute_identities, rank_values
 from aisbench_core.model import Mode, TrainResultInfo
 
 MOST_RAW = 64 * 1024
@@ -61,11 +61,11 @@ class ResultFolders:
         job = job_of_log(name)
         if job:
             # Logs are in a folder of their own beside the output.
-            self._folders[_parent(name).removesuffix("log/")].jobs.add(job)
+            self._folders[_get_parent(name).removesuffix("log/")].jobs.add(job)
 
     def add(self, file: Opened) -> None:
         """Add a result file. Raises ResultError if it is damaged."""
-        path = _parent(file.name)
+        path = _get_parent(file.name)
         content, name = file.whole(MOST_BYTES), file.name.removeprefix(path)
         folder = self._folders[path]
         folder.is_offline |= bool(_OFFLINE_RANK.fullmatch(name))
@@ -80,7 +80,7 @@ class ResultFolders:
         for path, folder in sorted(self._folders.items()):
             source = path.rstrip("/!") or root
             if folder.has_ranks:
-                yield _result(folder, source)
+                yield _read_result(folder, source)
             elif _OFFLINE_RESULT in folder.contents:
                 yield from read_log(io.BytesIO(folder.contents[_OFFLINE_RESULT]), path + _OFFLINE_RESULT, self._zone)
             elif folder.names - {DATASET, REHEARSAL}:
@@ -90,7 +90,7 @@ class ResultFolders:
     def _join_servers(self) -> None:
         """A folder that is named by a number and contains only ranks is one server of its parent folder."""
         for path in list(self._folders):
-            parent, server = _parent(path.rstrip("/")), path.rstrip("/").rpartition("/")[2]
+            parent, server = _get_parent(path.rstrip("/")), path.rstrip("/").rpartition("/")[2]
             names = self._folders[path].names - {REHEARSAL}
             if re.fullmatch(r"\d{1,5}", server) and names and all(name.startswith("throughput_") for name in names):
                 whole, part = self._folders[parent], self._folders.pop(path)
@@ -98,16 +98,16 @@ class ResultFolders:
                 whole.too_large |= {f"{int(server)}/{name}" for name in part.too_large}
 
 
-def _result(folder: _Folder, source: str) -> ParsedResult | Unread:
-    files = _files(folder)
-    layout = _layout(files)
+def _read_result(folder: _Folder, source: str) -> ParsedResult | Unread:
+    files = _collect_files(folder)
+    layout = _guess_layout(files)
     if layout is None:
         return Unread(source, Message("it has more than {number:,} ranks", number=MOST_RANKS))
     collected = read_result_files(files, layout, TrainResultInfo())
     # Logs of several nodes name the same job; of several jobs, one has to win, always the same.
     job_id, job_name = min(folder.jobs, default=("", ""))
     values = rank_values(collected.rank_results, collected.info.accuracy)
-    identity, values_identity = identities(values, job_id)
+    identity, values_identity = compute_identities(values, job_id)
     size: tuple[int | None, int | None] = (None, None)
     if layout.mode is Mode.SINGLE_SERVER:
         # Without the file of the last card of any server, a server may have more cards.
@@ -119,7 +119,7 @@ def _result(folder: _Folder, source: str) -> ParsedResult | Unread:
         number=1,
         identity=identity,
         values_identity=values_identity,
-        raw=_raw(files),
+        raw=_join_raw_texts(files),
         info=collected.info,
         **package_facts(source),
         job_id=job_id,
@@ -127,9 +127,9 @@ def _result(folder: _Folder, source: str) -> ParsedResult | Unread:
         synthetic_data=collected.synthetic_data,
         rehearsal=collected.rehearsal or any(last_part(name) == REHEARSAL for name in folder.names),
         rank_results=collected.rank_results,
-        server_throughputs=_complete([server.throughput for server in collected.server_results]),
-        server_accuracies=_complete([server.accuracy for server in collected.server_results]),
-        problems=(*map(message_of, collected.problems), *_surplus(files, layout)),
+        server_throughputs=_require_all([server.throughput for server in collected.server_results]),
+        server_accuracies=_require_all([server.accuracy for server in collected.server_results]),
+        problems=(*map(message_of, collected.problems), *_find_surplus(files, layout)),
         mode=layout.mode,
         node_count=size[0],
         cards_per_node=size[1],
@@ -137,7 +137,7 @@ def _result(folder: _Folder, source: str) -> ParsedResult | Unread:
     )
 
 
-def _surplus(files: ResultFiles, layout: Layout) -> Iterator[Message]:
+def _find_surplus(files: ResultFiles, layout: Layout) -> Iterator[Message]:
     """A problem about ranks beyond the run's own count: they are of another run, or the count is wrong."""
     surplus = layout.surplus_files(files.contents.keys() | files.too_large) if layout.mode is Mode.CLUSTER else ()
     if surplus:
@@ -149,13 +149,13 @@ def _surplus(files: ResultFiles, layout: Layout) -> Iterator[Message]:
         )
 
 
-def _complete(values: Sequence[float | None]) -> tuple[float, ...]:
+def _require_all(values: Sequence[float | None]) -> tuple[float, ...]:
     """The values of all servers; empty if one is missing."""
     present = tuple(value for value in values if value is not None)
     return present if len(present) == len(values) else ()
 
 
-def _layout(files: ResultFiles) -> Layout | None:
+def _guess_layout(files: ResultFiles) -> Layout | None:
     """The run's servers and cards, from the names of its files; None for more than MOST_RANKS."""
     names = files.contents.keys() | files.too_large
     ranks = [(match["server"], int(match["rank"])) for match in map(_RANK.fullmatch, names) if match]
@@ -173,7 +173,7 @@ def _layout(files: ResultFiles) -> Layout | None:
     return Layout(Mode.CLUSTER, 1, count) if count <= MOST_RANKS else None
 
 
-def _files(folder: _Folder) -> ResultFiles:
+def _collect_files(folder: _Folder) -> ResultFiles:
     """The folder's files. Offline packages write no ranksize.json, because all ranks are on one machine."""
     contents = {name: text for name, text in folder.contents.items() if name != _OFFLINE_RESULT}
     if folder.is_offline:
@@ -188,7 +188,7 @@ def _standard_name(name: str) -> str:
     return f"throughput_{rank[1]}.json" if rank else ACCURACY if name == "eval_acc.log" else name
 
 
-def _raw(files: ResultFiles) -> str:
+def _join_raw_texts(files: ResultFiles) -> str:
     def by_number(name: str) -> list[tuple[int, str]]:  # rank 2 before rank 10
         return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"(\d+)", name)]
 
@@ -196,6 +196,6 @@ def _raw(files: ResultFiles) -> str:
     return "".join(f"{name}: {texts[name]}\n" for name in sorted(texts, key=by_number))[:MOST_RAW]
 
 
-def _parent(name: str) -> str:
+def _get_parent(name: str) -> str:
     """The folder of a file, with a final `/`, or `!` for the top of an archive; empty for the topmost."""
     return name[: max(name.rfind("/"), name.rfind("!")) + 1]

@@ -181,9 +181,9 @@ class Table:
 Results = Iterator[ParsedResult | Unread]
 
 
-def identities(values: Mapping[str, object], job: str) -> tuple[str, str]:
+def compute_identities(values: Mapping[str, object], job: str) -> tuple[str, str]:
     """SHA-256 (hex) of the values with their job, and of the values alone."""
-    return _sha256({"job": job, "values": values}), _sha256({"values": values})
+    return _hash_value({"job": job, "values": values}), _hash_value({"values": values})
 
 
 def rank_values(ranks: Iterable[RankResult], accuracy: float | None) -> dict[str, object]:
@@ -191,5 +191,5 @@ def rank_values(ranks: Iterable[RankResult], accuracy: float | None) -> dict[str
     return {"accuracy": accuracy, "ranks": sorted([rank.server, rank.rank, rank.throughput] for rank in ranks)}
 
 
-def _sha256(value: Mapping[str, object]) -> str:
+def _hash_value(value: Mapping[str, object]) -> str:
     return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()

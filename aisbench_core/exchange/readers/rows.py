@@ -33,17 +33,17 @@ _WARNINGS = threading.Lock()  # warnings.catch_warnings() changes the filters of
 _DELIMITERS = ",;\t|"
 
 
-def sheets(file: Opened, seconds: float = MOST_SECONDS) -> Iterator[tuple[str, Iterator[Row]]]:
+def read_sheets(file: Opened, seconds: float = MOST_SECONDS) -> Iterator[tuple[str, Iterator[Row]]]:
     """Each table of a file: its name ("" if it is the only one) and its rows, which may be empty.
 
     Raises ResultError if the file is damaged or exceeds a limit, or a workbook takes longer than `seconds`."""
     if is_workbook(file):
-        yield from _workbook(file, seconds)
+        yield from _read_workbook(file, seconds)
     else:
-        yield "", _delimited(file)
+        yield "", _read_delimited(file)
 
 
-def _delimited(file: Opened) -> Iterator[Row]:
+def _read_delimited(file: Opened) -> Iterator[Row]:
     text = lines(file)
     head = list(islice(text, 20))
     if any("\0" in line for line in head):  # binary, with the name of a table
@@ -53,7 +53,7 @@ def _delimited(file: Opened) -> Iterator[Row]:
     source = _RowLimit(chain(head, text))
     try:
         for number, row in enumerate(csv.reader(source, delimiter=delimiter)):
-            _check(number)
+            _check_row_count(number)
             source.size = 0
             yield tuple(cell.strip() for cell in row[:MOST_COLUMNS])
     except csv.Error as error:
@@ -81,7 +81,7 @@ class _RowLimit:
         return line
 
 
-def _workbook(file: Opened, seconds: float) -> Iterator[tuple[str, Iterator[Row]]]:
+def _read_workbook(file: Opened, seconds: float) -> Iterator[tuple[str, Iterator[Row]]]:
     try:
         with file.seekable() as content:
             read = _all_sheets(content, seconds)
@@ -107,7 +107,7 @@ def _all_sheets(content: BinaryIO, seconds: float) -> list[tuple[str, list[Row]]
     with _WARNINGS, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about styles and extensions
         book = load_workbook(content, read_only=True, data_only=True, keep_links=False)
-        return [(sheet.title, list(_in_time(_sheet(sheet), end, seconds))) for sheet in book.worksheets]
+        return [(sheet.title, list(_in_time(_iter_sheet_rows(sheet), end, seconds))) for sheet in book.worksheets]
 
 
 def _check_parts(archive: zipfile.ZipFile) -> None:
@@ -133,13 +133,13 @@ def _in_time(rows: Iterator[Row], end: float, seconds: float) -> Iterator[Row]:
         yield row
 
 
-def _sheet(sheet: object) -> Iterator[Row]:
+def _iter_sheet_rows(sheet: object) -> Iterator[Row]:
     most = min(getattr(sheet, "max_column", None) or MOST_COLUMNS, MOST_COLUMNS)
     rows = sheet.iter_rows(max_col=most, values_only=True)  # type: ignore[attr-defined]  # of either class
     empty = 0
     for number, row in enumerate(rows):
-        _check(number)
-        cells = [_text(cell) for cell in row]
+        _check_row_count(number)
+        cells = [_format_cell(cell) for cell in row]
         while cells and not cells[-1]:  # formatted but empty cells
             cells.pop()
         empty = 0 if cells else empty + 1
@@ -148,12 +148,12 @@ def _sheet(sheet: object) -> Iterator[Row]:
         yield tuple(cells)
 
 
-def _check(number: int) -> None:
+def _check_row_count(number: int) -> None:
     if number > MOST_ROWS:
         raise ResultError(Message("it has more than {number:,} rows: split it", number=MOST_ROWS))
 
 
-def _text(cell: object) -> str:
+def _format_cell(cell: object) -> str:
     if cell is None:
         return ""
     if isinstance(cell, bool):
@@ -183,7 +183,7 @@ def exported_rows(file: Opened) -> Iterator[Row]:
         text = io.TextIOWrapper(content, "utf-8-sig", "replace", newline="")
         try:
             for number, row in enumerate(csv.reader(text)):
-                _check(number)
+                _check_row_count(number)
                 yield tuple(row)
         except csv.Error as error:
             raise ResultError(Message("it cannot be read as a table: {reason}", reason=error)) from error
@@ -191,6 +191,6 @@ def exported_rows(file: Opened) -> Iterator[Row]:
             text.detach()
 
 
-def unguarded(cell: str) -> str:
+def unguard_cell(cell: str) -> str:
     """The cell's text without the quote that keeps spreadsheets from evaluating it."""
     return cell[1:] if _GUARDED.match(cell) else cell

@@ -10,19 +10,26 @@ from itertools import islice
 from typing import Any, cast
 
 from aisbench_core.base.errors import ConfigError, ResultError
-from aisbench_core.base.messages import Message, joined
+from aisbench_core.base.messages import Message, join_parts
 from aisbench_core.domain.results.train_result_info import (
     AS_TEXT,
     KEYS,
     TIMES,
     is_placeholder,
-    normalized,
+    normalize_values,
     read_measure,
     read_time,
 )
 from aisbench_core.exchange.readers.names import package_facts
-from aisbench_core.exchange.readers.results import ColumnMeaning, ParsedResult, Results, Table, Unread, identities
-from aisbench_core.exchange.readers.rows import Row, unguarded
+from aisbench_core.exchange.readers.results import (
+    ColumnMeaning,
+    ParsedResult,
+    Results,
+    Table,
+    Unread,
+    compute_identities,
+)
+from aisbench_core.exchange.readers.rows import Row, unguard_cell
 from aisbench_core.model import Mode, TrainResultInfo
 from aisbench_core.model.columns import KEYS as BLOCK_COLUMNS
 from aisbench_core.model.spec import canonical_json
@@ -48,7 +55,7 @@ _PERCENT = {
 
 def table_in(rows: Iterator[Row], source: str) -> Table | None:
     """A table's columns and first rows; None if it is empty."""
-    header, sample = _header(rows, {})
+    header, sample = _find_header(rows, {})
     if not header:
         return None
     return table_of(header, [*islice((row for row in sample if any(row)), SAMPLE)], source)
@@ -56,22 +63,22 @@ def table_in(rows: Iterator[Row], source: str) -> Table | None:
 
 def read_table(rows: Iterator[Row], source: str, mapping: Mapping[str, str], zone: tzinfo) -> Results:
     """Every row with a throughput or an accuracy. Raises ConfigError for an unknown meaning in the mapping."""
-    header, rest = _header(rows, mapping)
+    header, rest = _find_header(rows, mapping)
     yield from read_rows(header, rest, source, mapping, zone)
 
 
 def table_of(header: tuple[str, ...], rows: Sequence[Row], source: str) -> Table:
     """A table with this header."""
-    return Table(source, header, guessed(header), tuple(rows[:SAMPLE]))
+    return Table(source, header, guess_meanings(header), tuple(rows[:SAMPLE]))
 
 
 def read_rows(
     header: tuple[str, ...], rows: Iterator[Row], source: str, mapping: Mapping[str, str], zone: tzinfo
 ) -> Results:
     """The same for rows below a known header."""
-    columns = chosen(header, mapping)
+    columns = choose_meanings(header, mapping)
     if not RESULTS & set(columns.values()):
-        message = Message("no column is recognized as throughput or accuracy: {columns}", columns=_listed(header))
+        message = Message("no column is recognized as throughput or accuracy: {columns}", columns=_join_names(header))
         yield Unread(source, message)
         return
     positions = {column: header.index(name) for name, column in columns.items()}
@@ -79,7 +86,7 @@ def read_rows(
     for number, row in enumerate(rows, start=1):
         cells = _Cells(row, positions, header)
         if any(_value_text(cells, key) for key in AS_TEXT):
-            yield _parsed(cells, source, number, zone)
+            yield _parse_row(cells, source, number, zone)
         else:
             without += any(row)
     if without:
@@ -96,7 +103,7 @@ class _Cells:
 
     def __getitem__(self, column: ColumnMeaning) -> str:
         position = self.positions.get(column, len(self.row))
-        text = unguarded(self.row[position]).strip() if position < len(self.row) else ""
+        text = unguard_cell(self.row[position]).strip() if position < len(self.row) else ""
         return "" if text.lower() in _NOTHING else text
 
     @property
@@ -116,7 +123,7 @@ class _Cells:
 def read_exported(rows: Iterator[Row], source: str, zone: tzinfo) -> Results:
     """Every row of a CSV that a console exported, including runs without a result, with its unchanged cells."""
     header = next(rows, ())
-    columns = chosen(header, {})
+    columns = choose_meanings(header, {})
     positions = {column: header.index(name) for name, column in columns.items()}
     for number, row in enumerate(rows, start=1):
         if len(row) != len(header):
@@ -128,30 +135,30 @@ def read_exported(rows: Iterator[Row], source: str, zone: tzinfo) -> Results:
             )
             yield Unread(source, message)
             continue
-        result = _parsed(_Cells(row, positions, header), source, number, zone)
+        result = _parse_row(_Cells(row, positions, header), source, number, zone)
         # Empty, it says that all is known; a file of an earlier console, without it, says nothing.
         cells = zip(header, row, strict=True)
-        exported = {name: unguarded(cell) for name, cell in cells if cell or name == "not_known"}
+        exported = {name: unguard_cell(cell) for name, cell in cells if cell or name == "not_known"}
         yield replace(result, exported=exported)
 
 
-def _parsed(cells: _Cells, source: str, number: int, zone: tzinfo) -> ParsedResult:
+def _parse_row(cells: _Cells, source: str, number: int, zone: tzinfo) -> ParsedResult:
     problems: list[Message] = []
     values = {key: text for key in KEYS if (text := _value_text(cells, key))}
     placeholders = tuple(sorted(key for key in values if not cells.is_ours and is_placeholder(key, values[key])))
     measured = {key: text for key, text in values.items() if key not in placeholders}
-    info = TrainResultInfo(**_measures(measured, zone, problems))  # type: ignore[arg-type]  # by name
+    info = TrainResultInfo(**_read_measures(measured, zone, problems))  # type: ignore[arg-type]  # by name
     texts = {str(column): cells[column] for column in _TEXTS}
-    texts["throughput_unit"], unit_problem = _unit(cells)
+    texts["throughput_unit"], unit_problem = _find_unit(cells)
     for field, fact in package_facts(texts["workpath"], source).items():
         texts[field] = texts[field] or str(fact)
-    nodes, cards = _size(cells)
+    nodes, cards = _derive_size(cells)
     mode = None
     if text := cells[ColumnMeaning.MODE]:  # "true" in a column SINGLESERVER_MODE
         mode = Mode.SINGLE_SERVER if _SINGLE.search(text) or text.lower() == "true" else Mode.CLUSTER
     if cells[ColumnMeaning.VALIDITY] not in ("", "valid", "claimed"):
         problems.append(Message("the table says it is {validity}", validity=cells[ColumnMeaning.VALIDITY]))
-    identity, values_identity = identities(_distinguishing(cells, values), texts["job_id"])
+    identity, values_identity = compute_identities(_pick_identity_values(cells, values), texts["job_id"])
     return ParsedResult(
         source=source,
         number=number,
@@ -173,7 +180,7 @@ def _parsed(cells: _Cells, source: str, number: int, zone: tzinfo) -> ParsedResu
     )
 
 
-def _unit(cells: _Cells) -> tuple[str, Message | None]:
+def _find_unit(cells: _Cells) -> tuple[str, Message | None]:
     """The unit of a row's throughput, empty if none is stated, and the problem if it is not known."""
     cell, header = cells[ColumnMeaning.THROUGHPUT_UNIT], cells.title(ColumnMeaning.THROUGHPUT_RATIO)
     if cells.is_ours:
@@ -209,34 +216,30 @@ def _value_text(cells: _Cells, key: str) -> str:
     return ""
 
 
-def _measures(texts: Mapping[str, str], zone: tzinfo, problems: list[Message]) -> dict[str, float | datetime]:
+def _read_measures(texts: Mapping[str, str], zone: tzinfo, problems: list[Message]) -> dict[str, float | datetime]:
     values: dict[str, float | datetime] = {}
     for key, text in sorted(texts.items()):
         try:
             values[key] = read_time(text, zone) if key in TIMES else read_measure(key, text)
         except ResultError as error:
-            problems.append(joined(": ", [key, error.message]) if key in TIMES else error.message)
+            problems.append(join_parts(": ", [key, error.message]) if key in TIMES else error.message)
     return values
 
 
-def _distinguishing(cells: _Cells, values: Mapping[str, str]) -> dict[str, object]:
+def _pick_identity_values(cells: _Cells, values: Mapping[str, str]) -> dict[str, object]:
     """What identifies a row's run. Without notes and names of people, which may be corrected later."""
     if cells[ColumnMeaning.RUN_ID]:
         return {"run_id": cells[ColumnMeaning.RUN_ID]}
     columns = (
-        ColumnMeaning.MODEL,
-        ColumnMeaning.WORKLOAD,
-        ColumnMeaning.FRAMEWORK_VERSION,
-        ColumnMeaning.NODE_COUNT,
-        ColumnMeaning.FLAVOR,
-        ColumnMeaning.WORKPATH,
+        *(ColumnMeaning.MODEL, ColumnMeaning.WORKLOAD, ColumnMeaning.FRAMEWORK_VERSION),
+        *(ColumnMeaning.NODE_COUNT, ColumnMeaning.FLAVOR, ColumnMeaning.WORKPATH),
     )
-    return {**normalized(values), **{str(column): cells[column] for column in columns}}
+    return {**normalize_values(values), **{str(column): cells[column] for column in columns}}
 
 
-def _size(cells: _Cells) -> tuple[int | None, int | None]:
+def _derive_size(cells: _Cells) -> tuple[int | None, int | None]:
     nodes, cards, total = (
-        _count(cells[column])
+        _parse_count(cells[column])
         for column in (ColumnMeaning.NODE_COUNT, ColumnMeaning.CARDS_PER_NODE, ColumnMeaning.CARD_COUNT)
     )
     if total and nodes and not cards and total % nodes == 0:
@@ -246,23 +249,24 @@ def _size(cells: _Cells) -> tuple[int | None, int | None]:
     return nodes, cards
 
 
-def _count(text: str) -> int | None:
+def _parse_count(text: str) -> int | None:
     digits = re.match(r"\d{1,5}(?!\d)", text, re.ASCII)
     return int(digits[0]) or None if digits else None
 
 
-def _header(rows: Iterator[Row], mapping: Mapping[str, str]) -> tuple[tuple[str, ...], Iterator[Row]]:
+def _find_header(rows: Iterator[Row], mapping: Mapping[str, str]) -> tuple[tuple[str, ...], Iterator[Row]]:
     """The header, with unique names, and the rows below it. The header is the row with most recognized names."""
     first = list(islice(rows, HEADER_WITHIN))
     # A recognized or mapped header weighs more than text; half a point prefers any text to an empty row.
-    scores = [len(guessed(row)) + sum(2 for cell in row if cell in mapping) + 0.5 * bool(any(row)) for row in first]
+    mapped = [sum(2 for cell in row if cell in mapping) for row in first]
+    scores = [len(guess_meanings(row)) + found + 0.5 * bool(any(row)) for row, found in zip(first, mapped, strict=True)]
     if not any(scores):
         return (), iter(())
     best = scores.index(max(scores))
-    return _distinct(first[best]), (row for part in (first[best + 1 :], rows) for row in part)
+    return _number_duplicates(first[best]), (row for part in (first[best + 1 :], rows) for row in part)
 
 
-def _distinct(names: Row) -> tuple[str, ...]:
+def _number_duplicates(names: Row) -> tuple[str, ...]:
     counts = Counter[str]()
     unique = []
     for name in names:
@@ -271,7 +275,7 @@ def _distinct(names: Row) -> tuple[str, ...]:
     return tuple(unique)
 
 
-def _listed(header: Sequence[str]) -> str:
+def _join_names(header: Sequence[str]) -> str:
     named = [name for name in header if name]
     return ", ".join(name[:40] for name in named[:12]) + (", …" if len(named) > 12 else "") if named else "it is empty"
 
@@ -320,7 +324,7 @@ def _stated_units(header: str) -> list[str]:
     header = header[:LONGEST_HEADER]
     rest = _UNIT.sub(" ", header).strip()
     inside = (found[0][1:] if found[1] is None else found[1] for found in _UNIT.finditer(header))
-    texts = [text.strip() for text in inside if not _NO_UNIT.fullmatch(_words(text))]
+    texts = [text.strip() for text in inside if not _NO_UNIT.fullmatch(_normalize_header(text))]
     return [rest, *texts] if unit_of(rest) or _RATIO.search(rest) else texts
 
 
@@ -332,24 +336,24 @@ LONGEST_HEADER = 256  # characters; a longer cell is text
 RESULTS = frozenset({ColumnMeaning.THROUGHPUT_RATIO, ColumnMeaning.ACCURACY, ColumnMeaning.ACCURACY_PCT})
 
 
-def guessed(headers: Sequence[str]) -> dict[str, ColumnMeaning]:
+def guess_meanings(headers: Sequence[str]) -> dict[str, ColumnMeaning]:
     """The recognized meanings of headers; of several with the same meaning, the first one counts."""
     columns: dict[str, ColumnMeaning] = {}
     for header in headers:
-        column = _column(header)
+        column = _guess_meaning(header)
         if column and column not in columns.values():
             columns[header] = column
     return columns
 
 
-def chosen(headers: Sequence[str], mapping: Mapping[str, str]) -> dict[str, ColumnMeaning]:
+def choose_meanings(headers: Sequence[str], mapping: Mapping[str, str]) -> dict[str, ColumnMeaning]:
     """The recognized meanings, overridden by `mapping`. Raises ConfigError for an unknown meaning."""
-    explicit = {header: _explicit(header, mapping[header]) for header in headers if header in mapping}
-    rest = {header: column for header, column in guessed(headers).items() if column not in explicit.values()}
+    explicit = {header: _parse_meaning(header, mapping[header]) for header in headers if header in mapping}
+    rest = {header: column for header, column in guess_meanings(headers).items() if column not in explicit.values()}
     return {header: column for header, column in {**rest, **explicit}.items() if column}
 
 
-def _explicit(header: str, word: str) -> ColumnMeaning | None:
+def _parse_meaning(header: str, word: str) -> ColumnMeaning | None:
     if not word:
         return None
     try:
@@ -362,32 +366,34 @@ def _explicit(header: str, word: str) -> ColumnMeaning | None:
         ) from None
 
 
-def _column(header: str) -> ColumnMeaning | None:
+def _guess_meaning(header: str) -> ColumnMeaning | None:
     if len(header) > LONGEST_HEADER:
         return None
-    words = _words(header)
+    words = _normalize_header(header)
     unit = _UNIT.search(header)
     # A unit in brackets is only removed if it is closed: otherwise it may be part of the name.
-    bare = _words(_UNIT.sub(lambda match: match[0] if match[1] is None else " ", header))
+    bare = _normalize_header(_UNIT.sub(lambda match: match[0] if match[1] is None else " ", header))
     column = _BY_NAME.get(words) or _BY_NAME.get(bare)
-    if column in _AS_PERCENT and ("%" in header or (unit and _words(unit[1] or "") in ("pct", "percent", "百分比"))):
+    word = _normalize_header(unit[1] or "") if unit else ""
+    if column in _AS_PERCENT and ("%" in header or word in ("pct", "percent", "百分比")):
         return _AS_PERCENT[column]
     return column
 
 
-def _words(header: str) -> str:
+def _normalize_header(header: str) -> str:
     """The header in lower case, with single blanks instead of punctuation."""
     text = unicodedata.normalize("NFKC", header).casefold()
     return " ".join(re.sub(r"[\s_\-%:*#]+", " ", text).split())
 
 
 def _by_name() -> dict[str, ColumnMeaning]:
-    columns = {_words(column): column for column in ColumnMeaning}
-    columns |= {_words(name): column for column in ColumnMeaning for name in column.headers.split(",") if name}
+    columns = {_normalize_header(column): column for column in ColumnMeaning}
+    pairs = ((name, column) for column in ColumnMeaning for name in column.headers.split(",") if name)
+    columns |= {_normalize_header(name): column for name, column in pairs}
     for key in BLOCK_COLUMNS:
         exported = (key.exported.name if key.exported else "") or key.name
         names = [exported, *(name for name in (key.key.headers if key.key else "").split(",") if name)]
-        columns |= {_words(name): ColumnMeaning(key.stored_name) for name in names}
+        columns |= {_normalize_header(name): ColumnMeaning(key.stored_name) for name in names}
     return columns
 
 

@@ -8,7 +8,16 @@ from itertools import groupby
 from statistics import median
 
 from aisbench_core.base.formats import MISSING
-from aisbench_core.exchange.report.cells import counts, distinct, hardware, natural, ranges, shared, size, software
+from aisbench_core.exchange.report.cells import (
+    format_ranges,
+    hardware,
+    is_counted,
+    list_distinct,
+    make_natural_key,
+    shared,
+    size,
+    software,
+)
 from aisbench_core.model import SYSTEM_FIELDS
 from aisbench_core.warehouse import Check, CheckLevel
 from aisbench_core.warehouse.exporting.reported import Cells, ReportedRun
@@ -127,7 +136,7 @@ class Appendix:
         """The numbers of these runs, which are separated by ";"; the id of one that is not in the report."""
         known = {each.run.cells["run_id"]: each.number for group in self.groups for each in group.runs}
         ids = run_ids.split(";")
-        found = ranges(known[run_id] for run_id in ids if run_id in known)
+        found = format_ranges(known[run_id] for run_id in ids if run_id in known)
         return ", ".join(filter(None, (found and f"№ {found}", *(run_id for run_id in ids if run_id not in known))))
 
     @property
@@ -161,28 +170,28 @@ class Appendix:
 
 def numbered_runs(runs: Sequence[ReportedRun]) -> list[NumberedRun]:
     """By configuration, then by launch, so that the runs of a configuration are a range of numbers."""
-    ordered = sorted(runs, key=lambda run: natural(run.cells[name] for name in _TITLE))
+    ordered = sorted(runs, key=lambda run: make_natural_key(run.cells[name] for name in _TITLE))
     return [NumberedRun(number, run) for number, run in enumerate(ordered, 1)]
 
 
 def appendix(runs: Sequence[NumberedRun], series: Sequence[SeriesEvaluation]) -> Appendix:
     """The appendix on these runs, and on the series that they belong to."""
-    systems = _described(runs, _system, SYSTEM_FIELDS)
-    nodes = distinct(each.run.system.get(NODES) for each in runs)
+    systems = _describe_groups(runs, _get_system, SYSTEM_FIELDS)
+    nodes = list_distinct(each.run.system.get(NODES) for each in runs)
     if nodes:
         systems = replace(systems, shared={**systems.shared, NODES: ", ".join(nodes)})
     return Appendix(
         tuple(_run_groups(runs)),
-        _described(runs, _configuration),
-        _described(runs, _parameters),
+        _describe_groups(runs, _get_configuration),
+        _describe_groups(runs, _get_parameters),
         systems,
         tuple(_check_groups(runs)),
         tuple(_series_groups(runs, series)),
-        tuple(_hashed(runs)),
+        tuple(_iterate_hashed(runs)),
     )
 
 
-def _grouped(
+def _group_runs(
     runs: Iterable[NumberedRun], key: Callable[[NumberedRun], tuple[object, ...]]
 ) -> dict[tuple[object, ...], list[NumberedRun]]:
     groups: defaultdict[tuple[object, ...], list[NumberedRun]] = defaultdict(list)
@@ -192,8 +201,8 @@ def _grouped(
 
 
 def _run_groups(runs: Sequence[NumberedRun]) -> Iterator[RunGroup]:
-    for group in _grouped(runs, lambda each: tuple(each.run.cells[name] for name in _TITLE)).values():
-        counting = [each.run.cells for each in group if counts(each.run)]
+    for group in _group_runs(runs, lambda each: tuple(each.run.cells[name] for name in _TITLE)).values():
+        counting = [each.run.cells for each in group if is_counted(each.run)]
         medians = {
             name: median(values) if (values := [cells[name] for cells in counting if cells[name] is not None]) else None
             for name in MEDIANS
@@ -201,33 +210,36 @@ def _run_groups(runs: Sequence[NumberedRun]) -> Iterator[RunGroup]:
         yield RunGroup(group[0].run.cells, tuple(group), medians)
 
 
-def _configuration(run: ReportedRun) -> dict[str, object]:
+def _get_configuration(run: ReportedRun) -> dict[str, object]:
     cells = run.cells
     return {"model": cells["model_name"], "framework": software(cells), **{name: cells[name] for name in CONFIGURATION}}
 
 
-def _parameters(run: ReportedRun) -> dict[str, object]:
+def _get_parameters(run: ReportedRun) -> dict[str, object]:
     parameters = json.loads(run.cells["hyperparameters_json"] or "{}")
     return {name: json.dumps(value, ensure_ascii=False) for name, value in parameters.items()}
 
 
-def _system(run: ReportedRun) -> dict[str, object]:
+def _get_system(run: ReportedRun) -> dict[str, object]:
     """Without the node count: it is in the runs' headings, and does not make another system."""
     return {name: value for name, value in run.system.items() if value and name != NODES}
 
 
-def _described(
+def _describe_groups(
     runs: Sequence[NumberedRun], fields: Callable[[ReportedRun], dict[str, object]], known: Sequence[str] = ()
 ) -> Described:
-    groups = _grouped(runs, lambda each: (json.dumps(fields(each.run), sort_keys=True, default=str),))
+    groups = _group_runs(runs, lambda each: (json.dumps(fields(each.run), sort_keys=True, default=str),))
     same, own = shared([fields(group[0].run) for group in groups.values()])
     stated = {name for each in runs for name, value in each.run.system.items() if value}
     return Described(
-        _hardware(runs),
+        _format_hardware(runs),
         same,
         tuple(
             Particular(
-                _numbers(group), _hardware(group), ", ".join(distinct(size(each.run.cells) for each in group)), part
+                _format_numbers(group),
+                _format_hardware(group),
+                ", ".join(list_distinct(size(each.run.cells) for each in group)),
+                part,
             )
             for group, part in zip(groups.values(), own, strict=True)
             if part
@@ -249,7 +261,7 @@ def _check_groups(runs: Sequence[NumberedRun]) -> Iterator[CheckGroup]:
             for texts in ((check.expected for _, check in pairs), (check.found for _, check in pairs))
         )
         yield CheckGroup(
-            check_id, severity[level], _numbers(members), len(members), _hardware(members),
+            check_id, severity[level], _format_numbers(members), len(members), _format_hardware(members),
             expected[:MAX_QUOTED], found[:MAX_QUOTED], max(len(expected), len(found)) > MAX_QUOTED,
         )  # fmt: skip
 
@@ -268,20 +280,22 @@ def _series_groups(runs: Sequence[NumberedRun], series: Sequence[SeriesEvaluatio
         nodes: defaultdict[tuple[str, str, str], list[int]] = defaultdict(list)
         for row in rows:
             nodes[row.series_id, row.framework_version, row.image] += [row.node_count] if row.node_count else []
-        members = tuple((" · ".join(filter(None, names)), ranges(found) or MISSING) for names, found in nodes.items())
+        members = tuple(
+            (" · ".join(filter(None, names)), format_ranges(found) or MISSING) for names, found in nodes.items()
+        )
         reported = [by_id[run_id] for row in rows for run_id in row.run_ids if run_id in by_id]
-        yield SeriesGroup(rows[0], members, _hardware(reported))
+        yield SeriesGroup(rows[0], members, _format_hardware(reported))
 
 
-def _hashed(runs: Sequence[NumberedRun]) -> Iterator[HashedRuns]:
-    for group in _grouped(runs, lambda each: tuple(each.run.cells[name] for name in HASHES)).values():
+def _iterate_hashed(runs: Sequence[NumberedRun]) -> Iterator[HashedRuns]:
+    for group in _group_runs(runs, lambda each: tuple(each.run.cells[name] for name in HASHES)).values():
         cells = group[0].run.cells
-        yield HashedRuns(_numbers(group), _hardware(group), {name: cells[name] for name in HASHES})
+        yield HashedRuns(_format_numbers(group), _format_hardware(group), {name: cells[name] for name in HASHES})
 
 
-def _numbers(runs: Iterable[NumberedRun]) -> str:
-    return ranges(each.number for each in runs)
+def _format_numbers(runs: Iterable[NumberedRun]) -> str:
+    return format_ranges(each.number for each in runs)
 
 
-def _hardware(runs: Iterable[NumberedRun]) -> str:
-    return ", ".join(distinct(hardware(each.run.cells) for each in runs)) or MISSING
+def _format_hardware(runs: Iterable[NumberedRun]) -> str:
+    return ", ".join(list_distinct(hardware(each.run.cells) for each in runs)) or MISSING

@@ -27,12 +27,12 @@ def size(cells: Cells) -> str:
     return nodes_and_cards(cells["node_count"], cells["cards_per_node"])
 
 
-def system(cells: Cells) -> str:
+def format_system(cells: Cells) -> str:
     """Size and hardware: 8 × 8 snt9b."""
     return f"{size(cells)} {clipped(hardware(cells), MAX_NAME)}".strip()
 
 
-def counts(run: ReportedRun) -> bool:
+def is_counted(run: ReportedRun) -> bool:
     """Whether it enters statistics."""
     return Validity(run.cells["validity"]).counts
 
@@ -43,18 +43,18 @@ def group_title(group: Cells) -> str:
     return " · ".join(clipped(part, MAX_NAME) for part in parts if part)
 
 
-def distinct(values: Iterable[object]) -> tuple[str, ...]:
+def list_distinct(values: Iterable[object]) -> tuple[str, ...]:
     """The values in order, each once, without empty ones."""
     return tuple(dict.fromkeys(str(value) for value in values if value))
 
 
-def few(values: Iterable[object], most: int = 3) -> str:
+def join_few(values: Iterable[object], most: int = 3) -> str:
     """The distinct values up to `most` of them; the rest is an ellipsis."""
-    found = distinct(values)
+    found = list_distinct(values)
     return "; ".join(clipped(value, MAX_NAME) for value in found[:most]) + ("; …" if len(found) > most else "")
 
 
-def ranges(numbers: Iterable[int]) -> str:
+def format_ranges(numbers: Iterable[int]) -> str:
     """Numbers of runs, with neighbours joined: 1–3, 5."""
     parts = []
     for _, group in groupby(enumerate(sorted(set(numbers))), key=lambda pair: pair[1] - pair[0]):
@@ -63,7 +63,7 @@ def ranges(numbers: Iterable[int]) -> str:
     return ", ".join(parts)
 
 
-def natural(values: Iterable[object]) -> tuple[Any, ...]:
+def make_natural_key(values: Iterable[object]) -> tuple[Any, ...]:
     """A sort key by which 2 comes before 10 and r1.9 before r1.10; what is missing comes first."""
     return tuple(
         [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in re.split(r"([0-9]+)", str(value or ""))]

@@ -86,30 +86,30 @@ class Drawing:
     width: int = WIDTH
 
 
-def bars(rows: Sequence[Bar], unit: str) -> list[Drawing]:
+def draw_bars(rows: Sequence[Bar], unit: str) -> list[Drawing]:
     """A bar from 0 for each run, over the band of its group; `MAX_ROWS` to a drawing, all on the same scale."""
     maximum = max((max(row.value or 0, row.high or 0) for row in rows), default=0) or 1
-    return _drawings(rows, _bar, _Scale(0, maximum), unit)
+    return _draw_pages(rows, _draw_bar, _Scale(0, maximum), unit)
 
 
-def groups(rows: Sequence[GroupBar], unit: str) -> list[Drawing]:
+def draw_groups(rows: Sequence[GroupBar], unit: str) -> list[Drawing]:
     """A bar to the median of each group, with the interval of the mean, and a dot for each run; all on one scale."""
     # Two runs that differ a lot have an interval so wide that all bars would be points: it ends with the axis.
     largest = max((value for row in rows for value in row.values), default=0) or 1
     maximum = min(max(largest, *(row.high or 0 for row in rows)), MAX_STRETCH * largest) if rows else 1
-    return _drawings(rows, _group, _Scale(0, maximum), unit)
+    return _draw_pages(rows, _draw_group, _Scale(0, maximum), unit)
 
 
-def strips(rows: Sequence[Strip], unit: str) -> list[Drawing]:
+def draw_strips(rows: Sequence[Strip], unit: str) -> list[Drawing]:
     """A stroke for each card; the axis covers the measured range only, since cards differ by a few percent."""
     values = [value for row in rows for value in row.values]
     if not values:
         return []
     margin = (max(values) - min(values)) * 0.05 or abs(max(values)) * 0.05 or 1
-    return _drawings(rows, _strip, _Scale(min(values) - margin, max(values) + margin), unit)
+    return _draw_pages(rows, _draw_strip, _Scale(min(values) - margin, max(values) + margin), unit)
 
 
-def scaling(curve: Curve, x_label: str, unit: str) -> Drawing:
+def draw_scaling(curve: Curve, x_label: str, unit: str) -> Drawing:
     """Throughput over nodes, and the line of ideal scaling from the smallest node count; half as wide as a page."""
     base_nodes, base = curve.points[0]
     last = curve.points[-1][0]
@@ -121,21 +121,27 @@ def scaling(curve: Curve, x_label: str, unit: str) -> Drawing:
     return Drawing(
         SCALING_HEIGHT,
         (
-            _polyline([(x_scale(nodes), y_scale(value)) for nodes, value in ideal], LINE, stroke_dasharray="5 4"),
-            _polyline(points, DARK, stroke_width=2),
-            *(_shape("circle", cx=x, cy=y, r=3.5, fill=DARK) for x, y in points),
-            *(_text(x, bottom + 14, str(nodes), "middle") for (x, _), (nodes, _) in _spaced(points, curve.points, 14)),
-            *(_text(x + 6, y + 12, _short(value), "start") for (x, y), (_, value) in _spaced(points, curve.points, 42)),
-            _line(SCALING_LEFT, bottom, right, bottom),
-            _line(SCALING_LEFT, top, SCALING_LEFT, bottom),
-            _text((SCALING_LEFT + right) / 2, SCALING_HEIGHT - 8, x_label, "middle"),
-            _text(4, TOP + 4, clipped(unit, MAX_LABEL), "start"),
+            _draw_polyline([(x_scale(nodes), y_scale(value)) for nodes, value in ideal], LINE, stroke_dasharray="5 4"),
+            _draw_polyline(points, DARK, stroke_width=2),
+            *(_make_shape("circle", cx=x, cy=y, r=3.5, fill=DARK) for x, y in points),
+            *(
+                _draw_text(x, bottom + 14, str(nodes), "middle")
+                for (x, _), (nodes, _) in _iterate_spaced(points, curve.points, 14)
+            ),
+            *(
+                _draw_text(x + 6, y + 12, _format_short(value), "start")
+                for (x, y), (_, value) in _iterate_spaced(points, curve.points, 42)
+            ),
+            _draw_line(SCALING_LEFT, bottom, right, bottom),
+            _draw_line(SCALING_LEFT, top, SCALING_LEFT, bottom),
+            _draw_text((SCALING_LEFT + right) / 2, SCALING_HEIGHT - 8, x_label, "middle"),
+            _draw_text(4, TOP + 4, clipped(unit, MAX_LABEL), "start"),
         ),
         SCALING_WIDTH,
     )
 
 
-def _spaced(
+def _iterate_spaced(
     points: Sequence[tuple[float, float]], values: Sequence[tuple[int, float]], gap: float
 ) -> Iterator[tuple[tuple[float, float], tuple[int, float]]]:
     """The points whose labels do not overlap, with their values: the last, and those that are `gap` before the next."""
@@ -157,62 +163,62 @@ class _Scale:
         return self._start + (value - self.low) * self._factor
 
 
-def _drawings(
+def _draw_pages(
     rows: Sequence[Row], draw: Callable[[Row, float, _Scale], Iterable[Shape]], scale: _Scale, unit: str
 ) -> list[Drawing]:
     drawings = []
     for start in range(0, len(rows), MAX_ROWS):
         page = rows[start : start + MAX_ROWS]
         shapes = [shape for index, row in enumerate(page) for shape in draw(row, TOP + ROW * index, scale)]
-        axis = _axis(scale, TOP + ROW * len(page), unit)
+        axis = _draw_axis(scale, TOP + ROW * len(page), unit)
         drawings.append(Drawing(ROW * len(page) + 36, (*shapes, *axis)))
     return drawings
 
 
-def _bar(row: Bar, y: float, scale: _Scale) -> Iterator[Shape]:
-    yield _text(LEFT - 6, y + 12, clipped(row.label, MAX_LABEL), "end")
+def _draw_bar(row: Bar, y: float, scale: _Scale) -> Iterator[Shape]:
+    yield _draw_text(LEFT - 6, y + 12, clipped(row.label, MAX_LABEL), "end")
     if row.value is not None:
         width = max(0.5, scale(row.value) - LEFT)
-        yield _shape("rect", x=LEFT, y=y + 3, width=width, height=ROW - 6, fill=DARK if row.is_valid else LIGHT)
-    yield _text(WIDTH - RIGHT + 6, y + 12, "–" if row.value is None else _short(row.value), "start")
+        yield _make_shape("rect", x=LEFT, y=y + 3, width=width, height=ROW - 6, fill=DARK if row.is_valid else LIGHT)
+    yield _draw_text(WIDTH - RIGHT + 6, y + 12, "–" if row.value is None else _format_short(row.value), "start")
     if row.mean is not None:
         low, high = scale(row.mean if row.low is None else row.low), scale(row.mean if row.high is None else row.high)
-        yield _shape("rect", x=low, y=y, width=high - low, height=ROW, fill=BAND, opacity="0.55")
-        yield _line(scale(row.mean), y, scale(row.mean), y + ROW, LINE)
+        yield _make_shape("rect", x=low, y=y, width=high - low, height=ROW, fill=BAND, opacity="0.55")
+        yield _draw_line(scale(row.mean), y, scale(row.mean), y + ROW, LINE)
 
 
-def _group(row: GroupBar, y: float, scale: _Scale) -> Iterator[Shape]:
-    yield _text(LEFT - 6, y + 12, row.label, "end")
+def _draw_group(row: GroupBar, y: float, scale: _Scale) -> Iterator[Shape]:
+    yield _draw_text(LEFT - 6, y + 12, row.label, "end")
     middle = y + ROW / 2
     if row.median is not None:
-        yield _shape("rect", x=LEFT, y=y + 4, width=max(0.5, scale(row.median) - LEFT), height=ROW - 8, fill=LIGHT)
+        yield _make_shape("rect", x=LEFT, y=y + 4, width=max(0.5, scale(row.median) - LEFT), height=ROW - 8, fill=LIGHT)
         low, high = (row.median if end is None else end for end in (row.low, row.high))
         # An interval of two runs can end far beyond the axis.
         ends = [max(LEFT, min(scale(end), WIDTH - RIGHT)) for end in (low, high)]
-        yield _shape("rect", x=ends[0], y=y + 1, width=max(1.0, ends[1] - ends[0]), height=ROW - 2, fill=BAND)
+        yield _make_shape("rect", x=ends[0], y=y + 1, width=max(1.0, ends[1] - ends[0]), height=ROW - 2, fill=BAND)
     for value in row.values:
-        yield _shape("circle", cx=scale(value), cy=middle, r=2.2, fill=DARK, fill_opacity="0.8")
-    yield _text(WIDTH - RIGHT + 6, y + 12, "–" if row.median is None else _short(row.median), "start")
+        yield _make_shape("circle", cx=scale(value), cy=middle, r=2.2, fill=DARK, fill_opacity="0.8")
+    yield _draw_text(WIDTH - RIGHT + 6, y + 12, "–" if row.median is None else _format_short(row.median), "start")
 
 
-def _strip(row: Strip, y: float, scale: _Scale) -> Iterator[Shape]:
-    yield _text(LEFT - 6, y + 12, clipped(row.label, MAX_LABEL), "end")
+def _draw_strip(row: Strip, y: float, scale: _Scale) -> Iterator[Shape]:
+    yield _draw_text(LEFT - 6, y + 12, clipped(row.label, MAX_LABEL), "end")
     for value in row.values:
-        yield _line(scale(value), y + 4, scale(value), y + ROW - 4, DARK)
+        yield _draw_line(scale(value), y + 4, scale(value), y + ROW - 4, DARK)
     middle = scale(median(row.values))
-    yield _line(middle, y + 1, middle, y + ROW - 1, LINE)
-    yield _text(WIDTH - RIGHT + 6, y + 12, f"n = {len(row.values)}", "start")
+    yield _draw_line(middle, y + 1, middle, y + ROW - 1, LINE)
+    yield _draw_text(WIDTH - RIGHT + 6, y + 12, f"n = {len(row.values)}", "start")
 
 
-def _axis(scale: _Scale, y: float, unit: str) -> Iterator[Shape]:
-    yield _line(LEFT, y, WIDTH - RIGHT, y)
-    for value in _ticks(scale.low, scale.high):
-        yield _line(scale(value), y, scale(value), y + 4)
-        yield _text(scale(value), y + 16, _short(value), "middle")
-    yield _text(LEFT - 26, y + 16, clipped(unit, MAX_LABEL), "end")
+def _draw_axis(scale: _Scale, y: float, unit: str) -> Iterator[Shape]:
+    yield _draw_line(LEFT, y, WIDTH - RIGHT, y)
+    for value in _compute_ticks(scale.low, scale.high):
+        yield _draw_line(scale(value), y, scale(value), y + 4)
+        yield _draw_text(scale(value), y + 16, _format_short(value), "middle")
+    yield _draw_text(LEFT - 26, y + 16, clipped(unit, MAX_LABEL), "end")
 
 
-def _ticks(low: float, high: float) -> list[float]:
+def _compute_ticks(low: float, high: float) -> list[float]:
     """Up to six round numbers: multiples of 1, 2 or 5 times a power of ten."""
     rough = (high - low) / 5
     if not rough > 0 or math.isinf(rough):
@@ -225,23 +231,23 @@ def _ticks(low: float, high: float) -> list[float]:
     return [step * count for count in range(first, first + 7) if step * count <= high]
 
 
-def _line(x1: float, y1: float, x2: float, y2: float, stroke: str = "#666") -> Shape:
-    return _shape("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=stroke)
+def _draw_line(x1: float, y1: float, x2: float, y2: float, stroke: str = "#666") -> Shape:
+    return _make_shape("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=stroke)
 
 
-def _polyline(points: Iterable[tuple[float, float]], stroke: str, **style: object) -> Shape:
-    return _shape(
+def _draw_polyline(points: Iterable[tuple[float, float]], stroke: str, **style: object) -> Shape:
+    return _make_shape(
         "polyline", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in points), fill="none", stroke=stroke, **style
     )
 
 
-def _text(x: float, y: float, text: str, anchor: str) -> Shape:
+def _draw_text(x: float, y: float, text: str, anchor: str) -> Shape:
     # Said of each, because printers apply no style sheet of the page to the inside of a drawing.
     font = {"font_size": 9.5, "font_family": "AISBench Report, sans-serif", "fill": "#222"}
-    return _shape("text", text, x=x, y=y, text_anchor=anchor, **font)
+    return _make_shape("text", text, x=x, y=y, text_anchor=anchor, **font)
 
 
-def _shape(tag: str, text: str = "", /, **attributes: object) -> Shape:
+def _make_shape(tag: str, text: str = "", /, **attributes: object) -> Shape:
     """Coordinates with one decimal: finer than print, and a page of 200 runs stays small."""
     return Shape(
         tag,
@@ -253,7 +259,7 @@ def _shape(tag: str, text: str = "", /, **attributes: object) -> Shape:
     )
 
 
-def _short(value: float) -> str:
+def _format_short(value: float) -> str:
     if not value:
         return "0"
     if not 0.01 <= abs(value) < 1e8:

@@ -13,7 +13,7 @@ from aisbench_core.base.messages import Message
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
-def check() -> None:
+def check_printing() -> None:
     """Raises ConfigError if this machine cannot print: without WeasyPrint, or without Pango."""
     try:
         import weasyprint  # noqa: F401  # takes half a second and the system's Pango
@@ -29,10 +29,10 @@ def check() -> None:
         ) from error
 
 
-def printed(page: str) -> bytes:
+def print_page(page: str) -> bytes:
     """A report's page on A4. Raises ConfigError as `check` does, and on Chinese letters in names that neither the
     report's fonts nor the machine's have."""
-    check()
+    check_printing()
     from weasyprint import HTML
     from weasyprint.urls import URLFetcher
 

@@ -14,7 +14,7 @@ from aisbench_core.base.formats import MISSING, clipped, decimal, number, percen
 from aisbench_core.base.messages import Message
 from aisbench_core.exchange.report import cells, charts, pdf, view, words
 from aisbench_core.exchange.report.view import report_view
-from aisbench_core.exchange.report.words import MAX_RUNS, ReportLanguage, plain
+from aisbench_core.exchange.report.words import MAX_RUNS, ReportLanguage, get_plain_label
 from aisbench_core.model import Clock, canonical_json
 from aisbench_core.warehouse import BoardQuery, Check, Warehouse
 from aisbench_core.warehouse.exporting.reported import Reported
@@ -42,7 +42,7 @@ class Reports:
 
     def check_pdf(self) -> None:
         """Raises ConfigError if this machine lacks what prints reports as PDF."""
-        pdf.check()
+        pdf.check_printing()
 
     def write_pdf(
         self,
@@ -54,7 +54,7 @@ class Reports:
         query: BoardQuery | None = None,
     ) -> bytes:
         """The same as PDF. Raises also ConfigError where the machine lacks what prints it."""
-        return pdf.printed(self.write(run_ids, language, ruleset_id, full=full, query=query))
+        return pdf.print_page(self.write(run_ids, language, ruleset_id, full=full, query=query))
 
     def write(
         self,
@@ -88,8 +88,8 @@ class Reports:
         [(region, rehearsal)] = kinds
         fingerprints = [run.cells["fingerprint"] for run in reported.runs]
         distinctions = self._warehouse.distinctions(region, fingerprints, rehearsal=rehearsal)
-        report = report_view(reported, _sha256(reported), now, plain("nodes", language), distinctions)
-        return _render(replace(report, filters=filters_text(query) if query else ""), language, full)
+        report = report_view(reported, _hash_content(reported), now, get_plain_label("nodes", language), distinctions)
+        return _render_page(replace(report, filters=filters_text(query) if query else ""), language, full)
 
 
 def filters_text(query: BoardQuery) -> str:
@@ -116,7 +116,7 @@ def _spec_error(message: Message, value: str) -> SpecError:
     return SpecError(Message("report"), [Problem("runs", message, value)])
 
 
-def _sha256(reported: Reported) -> str:
+def _hash_content(reported: Reported) -> str:
     """Over everything that the report shows, except when it was written."""
     content: dict[str, Any] = {
         "runs": [
@@ -124,21 +124,21 @@ def _sha256(reported: Reported) -> str:
                 "cells": _plain_cells(run.cells),
                 "system": run.system,
                 "tester": run.tester,
-                "checks": _checks(run.checks),
+                "checks": _list_checks(run.checks),
                 "ranks": [[rank.server, rank.rank, rank.throughput] for rank in run.ranks],
             }
             for run in reported.runs
         ],
         "groups": [_plain_cells(group) for group in reported.groups],
         "series": [
-            [row.series_id, row.node_count, row.framework_version, row.image, row.run_ids, _checks(row.checks)]
+            [row.series_id, row.node_count, row.framework_version, row.image, row.run_ids, _list_checks(row.checks)]
             for row in reported.series
         ],
     }
     return hashlib.sha256(canonical_json(content).encode()).hexdigest()
 
 
-def _checks(checks: Sequence[Check]) -> list[list[str]]:
+def _list_checks(checks: Sequence[Check]) -> list[list[str]]:
     return [[check.id, check.level, check.expected, check.found, check.evidence] for check in checks]
 
 
@@ -153,17 +153,17 @@ def _plain_cells(row: Any) -> dict[str, Any]:
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def _render(report: view.ReportView, language: words.ReportLanguage, full: bool) -> str:
+def _render_page(report: view.ReportView, language: words.ReportLanguage, full: bool) -> str:
     """One self-contained page: no script, nothing to load."""
-    template = environment().get_template("report.html.jinja")
+    template = make_environment().get_template("report.html.jinja")
     page = template.render(report=report, language=language.value, full=full)
     # Characters that command terminals or reorder text become visible. Done here once, so that no value is missed;
     # templates have none of them.
-    return "\n".join(line if line.isprintable() else _printable(line) for line in page.split("\n"))
+    return "\n".join(line if line.isprintable() else _replace_controls(line) for line in page.split("\n"))
 
 
 @cache
-def environment() -> "Environment":
+def make_environment() -> "Environment":
     """Templates that escape every value, and raise UndefinedError on an unknown name."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # takes 40 ms, and most commands need no report
 
@@ -175,7 +175,7 @@ def environment() -> "Environment":
     jinja.filters |= {function.__name__: function for function in filters}
     jinja.filters["utc"] = "{:%Y-%m-%d %H:%M:%S}".format
     jinja.globals |= {function.__name__: function for function in (words.label, words.field_label, words.sentence)}
-    jinja.globals |= {"font_url": _font_url, "plain": words.plain, "MISSING": MISSING, "WIDTH": charts.WIDTH}
+    jinja.globals |= {"font_url": _font_url, "plain": words.get_plain_label, "MISSING": MISSING, "WIDTH": charts.WIDTH}
     return jinja
 
 
@@ -186,5 +186,5 @@ def _font_url(file: str) -> str:
     return f"data:font/woff2;base64,{base64.b64encode(content).decode()}"
 
 
-def _printable(line: str) -> str:
+def _replace_controls(line: str) -> str:
     return "".join(char if char.isprintable() or char == "\t" else "\N{REPLACEMENT CHARACTER}" for char in line)

@@ -7,21 +7,21 @@ from itertools import pairwise
 from statistics import median
 
 from aisbench_core.base.formats import MISSING, clipped, decimal, percent, short
-from aisbench_core.base.messages import Hint, Message, joined, plural
+from aisbench_core.base.messages import Hint, Message, join_parts, plural
 from aisbench_core.domain.statistics.difference import MeanDifference, difference
 from aisbench_core.domain.statistics.sentences import Side, difference_sentence, not_compared_sentence
 from aisbench_core.domain.statistics.summary import summary
 from aisbench_core.exchange.report.appendix import NumberedRun
 from aisbench_core.exchange.report.cells import (
     MAX_NAME,
-    counts,
-    distinct,
-    few,
+    format_ranges,
+    format_system,
     hardware,
-    natural,
-    ranges,
+    is_counted,
+    join_few,
+    list_distinct,
+    make_natural_key,
     software,
-    system,
 )
 from aisbench_core.model.columns import GROUP_KEYS
 from aisbench_core.warehouse import Check, CheckLevel, Validity
@@ -52,99 +52,103 @@ def sentences(
     lines: defaultdict[tuple[object, ...], defaultdict[tuple[object, ...], _Group]]
     lines = defaultdict(lambda: defaultdict(list))
     for run in reported.runs:
-        if counts(run) and run.cells["throughput_cluster"] is not None:
+        if is_counted(run) and run.cells["throughput_cluster"] is not None:
             line, side = [tuple(run.cells[name] for name in names) for names in (_MEASURED, _TESTED)]
             lines[line][side].append(run)
     compared: list[tuple[MeanDifference, Message]] = []
     not_compared: list[Message] = []
     single: list[Message] = []
-    for key in sorted(lines, key=natural):
-        groups = [lines[key][side] for side in sorted(lines[key], key=natural)]
+    for key in sorted(lines, key=make_natural_key):
+        groups = [lines[key][side] for side in sorted(lines[key], key=make_natural_key)]
         distinction = distinctions.get(groups[0][0].cells["fingerprint"], "")
-        pairs = list(_pairs(groups, distinction))
+        pairs = list(_iterate_pairs(groups, distinction))
         not_compared += _not_compared(groups, distinction)
         compared += pairs
-        single += [] if pairs else [_measured(group, distinction) for group in groups]
+        single += [] if pairs else [_describe_measured(group, distinction) for group in groups]
     compared.sort(key=lambda pair: (pair[0].ci_low <= 0 <= pair[0].ci_high, -abs(pair[0].change)))
     return (
-        *_most([*(sentence for _, sentence in compared), *not_compared]),
-        *([] if compared else _most(single)),  # the statistics have these numbers, too
-        _counted(reported.runs),
-        *_targets(numbered),
-        *_most([*_not_counting(numbered), *_series(reported)]),
+        *_limit_sentences([*(sentence for _, sentence in compared), *not_compared]),
+        *([] if compared else _limit_sentences(single)),  # the statistics have these numbers, too
+        _describe_counted(reported.runs),
+        *_iterate_targets(numbered),
+        *_limit_sentences([*_not_counting(numbered), *_iterate_series(reported)]),
     )
 
 
-def _most(found: Sequence[Message]) -> list[Message]:
+def _limit_sentences(found: Sequence[Message]) -> list[Message]:
     rest = len(found) - MAX_SENTENCES
     more = [plural(rest, "{number} more is in the tables.", "{number} more are in the tables.")] if rest > 0 else []
     return [*found[:MAX_SENTENCES], *more]
 
 
-def _pairs(groups: Sequence[_Group], distinction: str) -> Iterator[tuple[MeanDifference, Message]]:
+def _iterate_pairs(groups: Sequence[_Group], distinction: str) -> Iterator[tuple[MeanDifference, Message]]:
     """Each version against the one before it."""
     for before, after in pairwise(groups):
-        size = difference(_throughputs(before), _throughputs(after))
+        size = difference(_list_throughputs(before), _list_throughputs(after))
         if size and not _no_comparison(before, after):
-            yield size, difference_sentence(size, *_sides(after, before, distinction))
+            yield size, difference_sentence(size, *_build_sides(after, before, distinction))
 
 
 def _not_compared(groups: Sequence[_Group], distinction: str) -> Iterator[Message]:
     """The pairs of versions that have a difference that means nothing, with the reason."""
     for before, after in pairwise(groups):
         reason = _no_comparison(before, after)
-        if reason and difference(_throughputs(before), _throughputs(after)):
-            yield not_compared_sentence(reason, *_sides(after, before, distinction))
+        if reason and difference(_list_throughputs(before), _list_throughputs(after)):
+            yield not_compared_sentence(reason, *_build_sides(after, before, distinction))
 
 
 def _no_comparison(*groups: _Group) -> Hint:
     """Why a difference of these would mean nothing; empty where it does."""
     has_missed = any(run.cells["converged"] is False for group in groups for run in group)
-    return _mixed(*groups) or (TARGET_MISSED if has_missed else "")
+    return _describe_mixed(*groups) or (TARGET_MISSED if has_missed else "")
 
 
-def _mixed(*groups: _Group) -> Hint:
+def _describe_mixed(*groups: _Group) -> Hint:
     return mixed_or_unknown(*(run.cells["not_known"] or "" for group in groups for run in group))
 
 
-def _sides(after: _Group, before: _Group, distinction: str) -> tuple[Side, Side]:
-    newer, older = _side(after, before, distinction), _side(before, after, distinction)
+def _build_sides(after: _Group, before: _Group, distinction: str) -> tuple[Side, Side]:
+    newer, older = _build_side(after, before, distinction), _build_side(before, after, distinction)
     if after[0].cells["framework"] == before[0].cells["framework"] and newer.version != older.version:
         # The sentence's subject has named model and framework.
         older = replace(older, version=clipped(before[0].cells["framework_version"] or MISSING, MAX_NAME))
     return newer, older
 
 
-def _side(group: _Group, other: _Group, distinction: str) -> Side:
+def _build_side(group: _Group, other: _Group, distinction: str) -> Side:
     cells, others = group[0].cells, other[0].cells
-    version = _version(cells, distinction)
+    version = _format_version(cells, distinction)
     differing = [
         f"{aspect} {short(str(cells[column] or MISSING))}"
         for aspect, column in ASPECTS.items()
         if cells[column] != others[column]
     ]
-    return Side(clipped(f"{version} ({', '.join(differing)})", MAX_NAME), version, system(cells), len(group))
+    return Side(clipped(f"{version} ({', '.join(differing)})", MAX_NAME), version, format_system(cells), len(group))
 
 
-def _version(cells: Cells, distinction: str) -> str:
+def _format_version(cells: Cells, distinction: str) -> str:
     parts = (cells["model_name"], software(cells), f"({distinction})" if distinction else "")
     return " ".join(clipped(part, MAX_NAME) for part in parts if part)
 
 
-def _throughputs(group: _Group) -> list[float]:
+def _list_throughputs(group: _Group) -> list[float]:
     return [run.cells["throughput_cluster"] for run in group]
 
 
-def _measured(group: _Group, distinction: str) -> Message:
-    cells, found = group[0].cells, summary(_throughputs(group))
-    names = {"version": _version(cells, distinction), "system": system(cells), "unit": cells["throughput_unit"] or ""}
+def _describe_measured(group: _Group, distinction: str) -> Message:
+    cells, found = group[0].cells, summary(_list_throughputs(group))
+    names = {
+        "version": _format_version(cells, distinction),
+        "system": format_system(cells),
+        "unit": cells["throughput_unit"] or "",
+    }
     mean = decimal(found.mean) if found else ""
-    if mixed := _mixed(group):
+    if mixed := _describe_mixed(group):
         return plural(
             len(group),
             "{version} on {system}: median {median} {unit} ({mixed}; {number} run)",
             "{version} on {system}: median {median} {unit} ({mixed}; {number} runs)",
-            median=decimal(median(_throughputs(group))),
+            median=decimal(median(_list_throughputs(group))),
             mixed=mixed,
             **names,
         )
@@ -152,7 +156,7 @@ def _measured(group: _Group, distinction: str) -> Message:
         return Message("{version} on {system}: {mean} {unit} (a single run)", mean=mean, **names)
     return Message(
         "{version} on {system}: median {median} {unit} (95 % interval of the mean: {low}–{high}; {runs} runs)",
-        median=decimal(median(_throughputs(group))),
+        median=decimal(median(_list_throughputs(group))),
         low=decimal(found.ci_low),
         high=decimal(found.ci_high),
         runs=len(group),
@@ -160,7 +164,7 @@ def _measured(group: _Group, distinction: str) -> Message:
     )
 
 
-def _counted(runs: Sequence[ReportedRun]) -> Message:
+def _describe_counted(runs: Sequence[ReportedRun]) -> Message:
     found = Counter(Validity(run.cells["validity"]) for run in runs)
     rulesets = dict.fromkeys((run.cells["ruleset_id"], run.cells["ruleset_basis"]) for run in runs)
     named = [
@@ -173,32 +177,32 @@ def _counted(runs: Sequence[ReportedRun]) -> Message:
         "{valid} of {runs} runs are valid (ruleset {ruleset})",
         valid=found[Validity.VALID],
         runs=len(runs),
-        ruleset=joined(", ", named) if named else MISSING,
+        ruleset=join_parts(", ", named) if named else MISSING,
     )
     others = (
         (Validity.CLAIMED, Message("claimed, unverified: {number}", number=found[Validity.CLAIMED])),
         (Validity.INVALID, Message("invalid: {number}", number=found[Validity.INVALID])),
         (Validity.INCOMPLETE, Message("incomplete: {number}", number=found[Validity.INCOMPLETE])),
     )
-    return joined("; ", [said, *(message for validity, message in others if found[validity])])
+    return join_parts("; ", [said, *(message for validity, message in others if found[validity])])
 
 
-def _targets(runs: Sequence[NumberedRun]) -> Iterator[Message]:
+def _iterate_targets(runs: Sequence[NumberedRun]) -> Iterator[Message]:
     """Runs that count although they missed their target, and workloads that state none."""
-    counted = [each for each in runs if counts(each.run)]
+    counted = [each for each in runs if is_counted(each.run)]
     missed = [each for each in counted if each.run.cells["converged"] is False]
     if missed:
         yield plural(
             len(missed),
             "{number} run that counts missed its target accuracy ({runs}; {hardware}): {found}, target {target}",
             "{number} runs that count missed their target accuracy ({runs}; {hardware}): {found}, target {target}",
-            found=few(percent(each.run.cells["accuracy"]) for each in missed),
-            target=few(percent(each.run.cells["accuracy_target"]) for each in missed),
-            **_where(missed),
+            found=join_few(percent(each.run.cells["accuracy"]) for each in missed),
+            target=join_few(percent(each.run.cells["accuracy_target"]) for each in missed),
+            **_describe_runs(missed),
         )
-    without = distinct(each.run.cells["workload"] for each in counted if each.run.cells["accuracy_target"] is None)
+    without = list_distinct(each.run.cells["workload"] for each in counted if each.run.cells["accuracy_target"] is None)
     if without:
-        yield Message("No target accuracy is stated: {workloads}", workloads=few(without))
+        yield Message("No target accuracy is stated: {workloads}", workloads=join_few(without))
 
 
 def _not_counting(runs: Sequence[NumberedRun]) -> Iterator[Message]:
@@ -215,9 +219,9 @@ def _not_counting(runs: Sequence[NumberedRun]) -> Iterator[Message]:
             "{number} run does not count ({runs}; {hardware}): {check} failed, expected {expected}, found {found}",
             "{number} runs do not count ({runs}; {hardware}): {check} failed, expected {expected}, found {found}",
             check=check_id,
-            expected=_quoted([check.expected for _, check in pairs]),
-            found=_quoted([check.found for _, check in pairs]),
-            **_where([each for each, _ in pairs]),
+            expected=_quote_texts([check.expected for _, check in pairs]),
+            found=_quote_texts([check.found for _, check in pairs]),
+            **_describe_runs([each for each, _ in pairs]),
         )
     incomplete = [each for each in runs if each.run.cells["validity"] == Validity.INCOMPLETE]
     if incomplete:
@@ -225,22 +229,22 @@ def _not_counting(runs: Sequence[NumberedRun]) -> Iterator[Message]:
             len(incomplete),
             "{number} run does not count ({runs}; {hardware}): not completed, or without a result",
             "{number} runs do not count ({runs}; {hardware}): not completed, or without a result",
-            **_where(incomplete),
+            **_describe_runs(incomplete),
         )
 
 
-def _where(runs: Sequence[NumberedRun]) -> dict[str, str]:
-    numbers = [str(number) for number in ranges(each.number for each in runs).split(", ")]
+def _describe_runs(runs: Sequence[NumberedRun]) -> dict[str, str]:
+    numbers = [str(number) for number in format_ranges(each.number for each in runs).split(", ")]
     listed = ", ".join(numbers[:MAX_NUMBERS]) + (", …" if len(numbers) > MAX_NUMBERS else "")
-    return {"runs": f"№ {listed}", "hardware": few(hardware(each.run.cells) for each in runs) or MISSING}
+    return {"runs": f"№ {listed}", "hardware": join_few(hardware(each.run.cells) for each in runs) or MISSING}
 
 
-def _quoted(texts: Sequence[str]) -> str:
+def _quote_texts(texts: Sequence[str]) -> str:
     """One text as it is, since it may have a translation; otherwise some of the different ones."""
-    return texts[0] if len(set(texts)) == 1 else few(texts)
+    return texts[0] if len(set(texts)) == 1 else join_few(texts)
 
 
-def _series(reported: Reported) -> Iterator[Message]:
+def _iterate_series(reported: Reported) -> Iterator[Message]:
     for row in reported.series:
         if not row.counts:
             failed = [check.id for check in row.checks if check.level is CheckLevel.FAIL]

@@ -13,7 +13,7 @@ from aisbench_core.base.messages import Hint, Message
 from aisbench_core.domain.statistics.summary import Summary, summary
 from aisbench_core.exchange.report import charts
 from aisbench_core.exchange.report.appendix import CONFIGURATION, NODES, Appendix, appendix, numbered_runs
-from aisbench_core.exchange.report.cells import counts, distinct, hardware, natural, size, software
+from aisbench_core.exchange.report.cells import hardware, is_counted, list_distinct, make_natural_key, size, software
 from aisbench_core.exchange.report.summary import sentences
 from aisbench_core.model import SYSTEM_FIELDS
 from aisbench_core.warehouse.exporting.reported import Cells, Reported, ReportedRun
@@ -66,40 +66,46 @@ def overview_of(statistics: Iterable[tuple[str, Sequence[Configuration]]], nodes
     for unit, rows in statistics:
         models = {row.cells["model_name"] for row in rows}
         bars = [
-            charts.GroupBar(_label(row, models, rows), row.values, row.median, row.summary.ci_low, row.summary.ci_high)
+            charts.GroupBar(
+                _format_label(row, models, rows), row.values, row.median, row.summary.ci_low, row.summary.ci_high
+            )
             for row in rows
         ]
         groups: list[tuple[Figure, ...]] = [
-            (Figure("chart_groups", drawing, unit),) for drawing in charts.groups(bars, unit)
+            (Figure("chart_groups", drawing, unit),) for drawing in charts.draw_groups(bars, unit)
         ]
         curves = [
-            Figure("chart_scaling", charts.scaling(curve, nodes, unit), unit, curve.label) for curve in _curves(rows)
+            Figure("chart_scaling", charts.draw_scaling(curve, nodes, unit), unit, curve.label)
+            for curve in _iterate_curves(rows)
         ]
         scaling = [tuple(curves[start : start + 2]) for start in range(0, len(curves), 2)]
         # A long chart would leave the first page, and all others with it.
         yield from (groups + scaling if len(bars) <= MAX_FIRST_ROWS else scaling + groups)
 
 
-def _label(row: Configuration, models: Collection[str], rows: Sequence[Configuration]) -> str:
+def _format_label(row: Configuration, models: Collection[str], rows: Sequence[Configuration]) -> str:
     """Version and size in whole, since these distinguish most rows; names end where there is no more room."""
     cells = row.cells
     fixed = f"{clipped(cells['framework_version'] or '', 12)} · {size(cells)} "
     model = f"{clipped(cells['model_name'] or '', 12)} " if len(models) > 1 else ""
     name, room = hardware(cells), max(6, charts.MAX_LABEL - len(model + fixed))
-    if any(other is not row and _alike(other.cells) == _alike(cells) for other in rows) and row.distinction:
+    if (
+        any(other is not row and _get_alike_key(other.cells) == _get_alike_key(cells) for other in rows)
+        and row.distinction
+    ):
         return model + fixed + clipped(row.distinction, room)
     # Names of instance types begin alike.
     return model + fixed + (name if len(name) <= room else "…" + name[1 - room :])
 
 
-def _alike(cells: Cells) -> tuple[object, ...]:
+def _get_alike_key(cells: Cells) -> tuple[object, ...]:
     return tuple(cells[name] for name in (*_NAMES, "node_count", "cards_per_node"))
 
 
 def figures_of(reported: Reported) -> Iterator[Figure]:
     """Each run and each of its cards, separately for each unit."""
     groups = {_group_key(group): group for group in reported.groups}
-    ordered = sorted(reported.runs, key=lambda run: natural(_group_key(run.cells)))
+    ordered = sorted(reported.runs, key=lambda run: make_natural_key(_group_key(run.cells)))
     for unit, runs in by_unit(ordered):
         rows = []
         for cells in (run.cells for run in runs):
@@ -107,11 +113,11 @@ def figures_of(reported: Reported) -> Iterator[Figure]:
             is_valid = cells["validity"] in ("valid", "claimed")
             mean = (group.get("mean"), group.get("ci95_low"), group.get("ci95_high"))
             rows.append(charts.Bar(cells["run_id"], cells["throughput_cluster"], is_valid, *mean))
-        for drawing in charts.bars(rows, unit):
+        for drawing in charts.draw_bars(rows, unit):
             yield Figure("chart_runs", drawing, unit)
         measured = [run for run in runs if run.ranks]
         cards = [charts.Strip(run.cells["run_id"], tuple(rank.throughput for rank in run.ranks)) for run in measured]
-        for drawing in charts.strips(cards, unit):
+        for drawing in charts.draw_strips(cards, unit):
             yield Figure("chart_ranks", drawing, unit)
 
 
@@ -121,14 +127,14 @@ def configurations_by_unit(
     """What was measured in each, over all series; node counts and versions in the order of their numbers."""
     runs: defaultdict[tuple[object, ...], list[ReportedRun]] = defaultdict(list)
     for run in reported.runs:
-        if counts(run) and run.cells["throughput_cluster"] is not None:
+        if is_counted(run) and run.cells["throughput_cluster"] is not None:
             runs[_configuration_key(run.cells)].append(run)
     rows: defaultdict[tuple[object, ...], list[Cells]] = defaultdict(list)
     for group in reported.groups:
         rows[_configuration_key(group)].append(group)
     names = ("throughput_unit", "model_name", "flavor", "pool_id", "node_count", "framework_version")
-    ordered = sorted(runs, key=lambda key: natural(runs[key][0].cells[name] for name in names))
-    found = distinguished([_configuration_of(runs[key], rows[key]) for key in ordered], distinctions)
+    ordered = sorted(runs, key=lambda key: make_natural_key(runs[key][0].cells[name] for name in names))
+    found = iterate_distinguished([_configuration_of(runs[key], rows[key]) for key in ordered], distinctions)
     for unit, members in groupby(found, key=lambda each: each.cells["throughput_unit"] or ""):
         yield unit, list(members)
 
@@ -147,13 +153,13 @@ def _configuration_of(runs: Sequence[ReportedRun], rows: Sequence[Cells]) -> Con
     return Configuration(runs[0].cells, values, shown, middle, efficiency, required, missed, mixed)
 
 
-def distinguished(rows: Sequence[Configuration], distinctions: Mapping[str, str]) -> Iterator[Configuration]:
+def iterate_distinguished(rows: Sequence[Configuration], distinctions: Mapping[str, str]) -> Iterator[Configuration]:
     """The rows with what distinguishes them: parameters by `distinctions`, and image, code or data as on the board."""
     alike: defaultdict[tuple[object, ...], list[Configuration]] = defaultdict(list)
     for row in rows:
-        alike[(*_alike(row.cells), row.cells["fingerprint"])].append(row)
+        alike[(*_get_alike_key(row.cells), row.cells["fingerprint"])].append(row)
     for row in rows:
-        others = alike[(*_alike(row.cells), row.cells["fingerprint"])]
+        others = alike[(*_get_alike_key(row.cells), row.cells["fingerprint"])]
         aspects = [
             f"{name}={named(row.cells[column] or '')}"
             for name, column in ASPECTS.items()
@@ -177,7 +183,7 @@ def by_unit(runs: Sequence[ReportedRun]) -> Iterator[tuple[str, list[ReportedRun
         yield unit, list(group)
 
 
-def _curves(rows: Sequence[Configuration]) -> Iterator[charts.Curve]:
+def _iterate_curves(rows: Sequence[Configuration]) -> Iterator[charts.Curve]:
     lines: defaultdict[tuple[object, ...], dict[int, float]] = defaultdict(dict)
     for row in rows:
         # As on Scaling: no ratio of what is not known, nor of what did not learn what it should.
@@ -248,17 +254,17 @@ def report_view(
     """The view of these answers. `nodes`: the axis label of charts, in the report's language. `distinctions`: what
     distinguishes benchmark configurations, by fingerprint."""
     runs = reported.runs
-    identification = {name: distinct(run.cells[name] for run in runs) for name in IDENTIFICATION}
+    identification = {name: list_distinct(run.cells[name] for run in runs) for name in IDENTIFICATION}
     rulesets = ((run.cells["ruleset_id"], run.cells["ruleset_basis"] or "") for run in runs if run.cells["ruleset_id"])
     numbered = numbered_runs(runs)
     statistics = tuple(configurations_by_unit(reported, distinctions))
-    identification["hardware"] = tuple(_hardware(runs))
+    identification["hardware"] = tuple(_iterate_hardware(runs))
     return ReportView(
         reported.report_id,
         data_sha256,
         written_at.astimezone(UTC),
         runs,
-        identification | {"submitter": distinct(run.system.get("submitter") for run in runs)},
+        identification | {"submitter": list_distinct(run.system.get("submitter") for run in runs)},
         tuple(dict.fromkeys(rulesets)),
         tuple(by_unit(runs)),
         sentences(reported, numbered, distinctions),
@@ -266,14 +272,14 @@ def report_view(
         tuple(row for row in reported.groups if row["runs_valid"] and (row["series_id"] or row["dropped_run_ids"])),
         tuple(overview_of(statistics, nodes)),
         tuple(figures_of(reported)),
-        tuple(_configurations(runs)),
-        tuple(_systems(runs)),
+        tuple(_iterate_configurations(runs)),
+        tuple(_iterate_systems(runs)),
         reported.series,
         appendix(numbered, reported.series),
     )
 
 
-def _configurations(runs: Sequence[ReportedRun]) -> Iterator[ReportedConfiguration]:
+def _iterate_configurations(runs: Sequence[ReportedRun]) -> Iterator[ReportedConfiguration]:
     groups: defaultdict[tuple[object, ...], list[ReportedRun]] = defaultdict(list)
     for run in runs:
         columns = ("model_name", *CONFIGURATION, "hyperparameters_json")
@@ -284,7 +290,7 @@ def _configurations(runs: Sequence[ReportedRun]) -> Iterator[ReportedConfigurati
         yield ReportedConfiguration(
             _run_ids(group),
             {
-                "size": ", ".join(distinct(size(run.cells) for run in group)),
+                "size": ", ".join(list_distinct(size(run.cells) for run in group)),
                 "model": cells["model_name"],
                 "framework": software(cells),
                 **{name: cells[name] for name in CONFIGURATION},
@@ -293,12 +299,12 @@ def _configurations(runs: Sequence[ReportedRun]) -> Iterator[ReportedConfigurati
         )
 
 
-def _systems(runs: Sequence[ReportedRun]) -> Iterator[ReportedSystem]:
+def _iterate_systems(runs: Sequence[ReportedRun]) -> Iterator[ReportedSystem]:
     groups: defaultdict[str, list[ReportedRun]] = defaultdict(list)
     for run in runs:
         groups[json.dumps({**run.system, NODES: NODES in run.system}, sort_keys=True)].append(run)
     for group in groups.values():
-        system = {**group[0].system, NODES: ", ".join(distinct(run.system.get(NODES) for run in group))}
+        system = {**group[0].system, NODES: ", ".join(list_distinct(run.system.get(NODES) for run in group))}
         values = {name: system[name] for name in SYSTEM_FIELDS if system.get(name)}
         yield ReportedSystem(_run_ids(group), values, tuple(name for name in SYSTEM_FIELDS if name not in values))
 
@@ -307,8 +313,10 @@ def _run_ids(runs: Sequence[ReportedRun]) -> tuple[str, ...]:
     return tuple(run.cells["run_id"] for run in runs)
 
 
-def _hardware(runs: Sequence[ReportedRun]) -> Iterator[str]:
+def _iterate_hardware(runs: Sequence[ReportedRun]) -> Iterator[str]:
     """Each hardware with its sizes: snt9b (1 × 8, 8 × 8)."""
-    ordered = sorted(runs, key=lambda run: natural(run.cells[name] for name in ("node_count", "cards_per_node")))
-    for name in distinct(hardware(run.cells) for run in ordered):
-        yield f"{name} ({', '.join(distinct(size(run.cells) for run in ordered if hardware(run.cells) == name))})"
+    ordered = sorted(
+        runs, key=lambda run: make_natural_key(run.cells[name] for name in ("node_count", "cards_per_node"))
+    )
+    for name in list_distinct(hardware(run.cells) for run in ordered):
+        yield f"{name} ({', '.join(list_distinct(size(run.cells) for run in ordered if hardware(run.cells) == name))})"

@@ -128,7 +128,7 @@ def sentence(text: str) -> tuple[str, str]:
     return text, in_chinese(text)
 
 
-def plain(key: str, language: str) -> str:
+def get_plain_label(key: str, language: str) -> str:
     """A word of the report without markup, for titles and charts."""
     english, chinese = label(key)
     by_language = {ReportLanguage.EN: english, ReportLanguage.ZH: chinese}

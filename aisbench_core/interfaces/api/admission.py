@@ -35,7 +35,10 @@ class Slots:
         """A context in which a request is answered. Raises TooManyRequests or ServerBusy if none gets free in time."""
         own = self._free_of_person.setdefault(person, asyncio.Semaphore(self._most_of_person))
         end = asyncio.get_running_loop().time() + TURN_SECONDS
-        async with _acquired(own, end, self._refusal_of_person(person)), _acquired(self._free, end, self._refusal()):
+        async with (
+            _acquire_slot(own, end, self._refusal_of_person(person)),
+            _acquire_slot(self._free, end, self._make_refusal()),
+        ):
             self.in_use += 1
             try:
                 yield
@@ -50,7 +53,7 @@ class Slots:
         )  # fmt: skip
         return TooManyRequests(message, _TRY_AGAIN)
 
-    def _refusal(self) -> AisbenchError:
+    def _make_refusal(self) -> AisbenchError:
         message = Message(
             "{count} such requests are being processed, and none ended in {seconds:g} s",
             count=self._most, seconds=TURN_SECONDS,
@@ -82,7 +85,7 @@ class UnderWay:
 
 
 @asynccontextmanager
-async def _acquired(semaphore: asyncio.Semaphore, end: float, refusal: AisbenchError) -> AsyncIterator[None]:
+async def _acquire_slot(semaphore: asyncio.Semaphore, end: float, refusal: AisbenchError) -> AsyncIterator[None]:
     try:
         async with asyncio.timeout_at(end):
             await semaphore.acquire()

@@ -21,7 +21,7 @@ from aisbench_core.base.errors import AisbenchError, DamagedLedger, NotAllowed, 
 from aisbench_core.base.messages import Message
 from aisbench_core.interfaces.api import health, metrics
 from aisbench_core.interfaces.api.admission import Slots, UnderWay
-from aisbench_core.interfaces.api.document.openapi import document
+from aisbench_core.interfaces.api.document.openapi import build_document
 from aisbench_core.interfaces.api.endpoint import PREFIX, Answered, ApiCall, Endpoint, names_tag
 from aisbench_core.interfaces.api.endpoints import ENDPOINTS
 from aisbench_core.interfaces.api.metrics import CloudLatency, Traffic
@@ -83,19 +83,19 @@ class ApiServer:
 
     def app(self) -> Starlette:
         """The app with its routes."""
-        whole = document(ENDPOINTS)
+        whole = build_document(ENDPOINTS)
         routes = [
             Route(PREFIX + endpoint.path, self._respond_to(endpoint), methods=[endpoint.method])
             for endpoint in ENDPOINTS
         ]
         routes += [
-            Route(OPENAPI, self._counted(_always(whole)), methods=["GET"]),
-            Route("/metrics", self._counted(self._metrics), methods=["GET"]),
-            Route("/healthz", self._counted(_always({"status": "ok"})), methods=["GET"]),
-            Route("/readyz", self._counted(self._readiness), methods=["GET"]),
+            Route(OPENAPI, self._count_answers(_make_responder(whole)), methods=["GET"]),
+            Route("/metrics", self._count_answers(self._serve_metrics), methods=["GET"]),
+            Route("/healthz", self._count_answers(_make_responder({"status": "ok"})), methods=["GET"]),
+            Route("/readyz", self._count_answers(self._serve_readiness), methods=["GET"]),
         ]
         handlers: Any = {HTTPException: _http_problem}
-        return Starlette(routes=_joined(routes), exception_handlers=handlers)
+        return Starlette(routes=_join_routes(routes), exception_handlers=handlers)
 
     def _open_core(self) -> Core:
         with self._opening:
@@ -109,20 +109,20 @@ class ApiServer:
         threads = self._long_threads if endpoint.exclusive else self._threads
 
         async def respond(request: Request) -> Response:
-            token = await self._in_thread(self._token, request)
+            token = await self._in_thread(self._check_token, request)
             async with AsyncExitStack() as admission:
                 await admission.enter_async_context(self._under_way.request(token.name))
-                body = await _body(request, endpoint.most_body) if endpoint.body else b""
+                body = await _read_body(request, endpoint.most_body) if endpoint.body else b""
                 await admission.enter_async_context(slots.slot(token.name))
                 loop = asyncio.get_running_loop()
-                result = await loop.run_in_executor(threads, self._answer, endpoint, request, token, body)
+                result = await loop.run_in_executor(threads, self._call_endpoint, endpoint, request, token, body)
                 if isinstance(result, StreamedParts):  # it is under way until its last part is sent
                     result.until_sent = admission.pop_all()
-                return _response(result, adapter, request)
+                return _build_response(result, adapter, request)
 
-        return self._counted(respond)
+        return self._count_answers(respond)
 
-    def _token(self, request: Request) -> Token:
+    def _check_token(self, request: Request) -> Token:
         """The token of a request. Raises TokenRefused, which is in the audit unless there was no token."""
         with _causes_logged():
             core = self._open_core()
@@ -135,10 +135,10 @@ class ApiServer:
                 core.sign_in_audit.refused(str(error.message), address, error.owner, WayIn.API)
             raise
 
-    def _answer(self, endpoint: Endpoint, request: Request, token: Token, body: bytes) -> Any:
+    def _call_endpoint(self, endpoint: Endpoint, request: Request, token: Token, body: bytes) -> Any:
         core = self._open_core()
         if endpoint.body:  # which took its time: the token may have been revoked meanwhile
-            token = self._token(request)
+            token = self._check_token(request)
         path = {name: str(value) for name, value in request.path_params.items()}
         query = query_of(endpoint.query, request.query_params)
         content = body_of(endpoint.body, body, request.headers) if endpoint.body else None
@@ -146,8 +146,8 @@ class ApiServer:
             ApiCall(core, token, path, query, content, request.headers, self._commands, self._queries)
         )
 
-    async def _metrics(self, request: Request) -> Response:
-        token = await self._in_thread(self._token, request)
+    async def _serve_metrics(self, request: Request) -> Response:
+        token = await self._in_thread(self._check_token, request)
         in_flight = self._slots.in_use + self._long_slots.in_use
         async with self._under_way.request(token.name), self._slots.slot(token.name):
             text = await self._in_thread(self._metrics_text, in_flight)
@@ -158,19 +158,19 @@ class ApiServer:
         traffic = Traffic(self.answers, in_flight, self.sessions() if self.sessions else None)
         return metrics.text_of(core, traffic, self._latency.last(core.health.services, core.clock()))
 
-    async def _readiness(self, _: Request) -> Response:
+    async def _serve_readiness(self, _: Request) -> Response:
         loop = asyncio.get_running_loop()
 
         def state() -> dict[str, str]:
             with _causes_logged():
-                return health.readiness(self._open_core(), self._warehouse)
+                return health.check_readiness(self._open_core(), self._warehouse)
 
         return JSONResponse(await loop.run_in_executor(self._probes, state))
 
     async def _in_thread(self, work: Callable[..., Any], *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
 
-    def _counted(self, respond: Respond) -> Respond:
+    def _count_answers(self, respond: Respond) -> Respond:
         async def counted(request: Request) -> Response:
             response = await _with_problems(respond, request)
             self.answers[response.status_code] = self.answers.get(response.status_code, 0) + 1
@@ -213,7 +213,7 @@ def _log_refusal(error: AisbenchError, request: Request) -> None:
     LOG.warning("refused %s %s from %s: %s", request.method, request.url.path[:200], client, said)
 
 
-async def _body(request: Request, most: int) -> bytes:
+async def _read_body(request: Request, most: int) -> bytes:
     """The body. Raises TooLarge, and SlowBody once it is behind the slowest rate that is waited for."""
     content, start = bytearray(), asyncio.get_running_loop().time()
     try:
@@ -232,7 +232,7 @@ async def _body(request: Request, most: int) -> bytes:
     return bytes(content)
 
 
-def _response(result: Any, adapter: TypeAdapter[Any] | None, request: Request) -> Response:
+def _build_response(result: Any, adapter: TypeAdapter[Any] | None, request: Request) -> Response:
     if isinstance(result, Response) or adapter is None:
         return result  # type: ignore[no-any-return]  # a Response, by the endpoint's declaration
     answered = result if isinstance(result, Answered) else Answered(result, HTTPStatus.OK, {})
@@ -246,7 +246,7 @@ def _response(result: Any, adapter: TypeAdapter[Any] | None, request: Request) -
     return Response(content, answered.status, headers, "application/json")
 
 
-def _always(content: dict[str, Any]) -> Respond:
+def _make_responder(content: dict[str, Any]) -> Respond:
     async def respond(_: Request) -> Response:
         return JSONResponse(content)
 
@@ -265,15 +265,15 @@ async def _http_problem(request: Request, error: HTTPException) -> Response:
     return problem_response(NoSuchPath(nothing, Message("see {path}", path=OPENAPI)), request)
 
 
-def _joined(routes: Sequence[Route]) -> list[Route]:
+def _join_routes(routes: Sequence[Route]) -> list[Route]:
     """One route per path: Starlette refuses a method where only a later route of the path has it."""
     by_path: dict[str, list[Route]] = {}
     for route in routes:
         by_path.setdefault(route.path, []).append(route)
-    return [same[0] if len(same) == 1 else _merged(path, same) for path, same in by_path.items()]
+    return [same[0] if len(same) == 1 else _merge_routes(path, same) for path, same in by_path.items()]
 
 
-def _merged(path: str, routes: Sequence[Route]) -> Route:
+def _merge_routes(path: str, routes: Sequence[Route]) -> Route:
     by_method = {method: route.endpoint for route in routes for method in route.methods or ()}
 
     async def respond(request: Request) -> Response:

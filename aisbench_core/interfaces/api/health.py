@@ -30,7 +30,7 @@ class WarehouseProbe:
             return False
 
 
-def readiness(core: Core, warehouse: WarehouseProbe) -> dict[str, str]:
+def check_readiness(core: Core, warehouse: WarehouseProbe) -> dict[str, str]:
     """Whether a team's warehouse can be read. Raises AisbenchError if the ledger cannot: nothing is answered then.
 
     Without a follower runs wait, and without the warehouse results do, but runs are launched, shown and stopped: no
@@ -38,11 +38,11 @@ def readiness(core: Core, warehouse: WarehouseProbe) -> dict[str, str]:
     core.ledger.last_beat()
     if not core.settings.has_team_warehouse:
         return {"status": "ready"}
-    is_available = warehouse.is_available(lambda: _answers(core))
+    is_available = warehouse.is_available(lambda: _can_read_warehouse(core))
     return {"status": "ready", "warehouse": "available" if is_available else "unavailable"}
 
 
-def _answers(core: Core) -> bool:
+def _can_read_warehouse(core: Core) -> bool:
     try:
         core.warehouse.revision()
     except AisbenchError:

@@ -32,7 +32,7 @@ class Family:
         """Its lines."""
         if not self.samples:
             return ""
-        lines = [f"{self.name}{_labels(labels)} {value:.15g}\n" for labels, value in self.samples]
+        lines = [f"{self.name}{_format_labels(labels)} {value:.15g}\n" for labels, value in self.samples]
         return f"# HELP {self.name} {self.help}\n# TYPE {self.name} {self.kind}\n{''.join(lines)}"
 
 
@@ -60,10 +60,10 @@ class CloudLatency:
             due = self._started_at is None or now - self._started_at >= CLOUD_EVERY
             if due:
                 self._started_at = now
-                self._threads.submit(self._measure, measure)
+                self._threads.submit(self._measure_services, measure)
             return self._services
 
-    def _measure(self, measure: Callable[[], Sequence[ServiceHealth]]) -> None:
+    def _measure_services(self, measure: Callable[[], Sequence[ServiceHealth]]) -> None:
         self._services = measure()
 
 
@@ -123,11 +123,11 @@ def _of_cloud(core: Core, services: Sequence[ServiceHealth]) -> Iterator[Family]
 _NONE: Labels = {}
 
 
-def _labels(labels: Labels) -> str:
+def _format_labels(labels: Labels) -> str:
     if not labels:
         return ""
-    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items()) + "}"
+    return "{" + ",".join(f'{name}="{_escape_value(value)}"' for name, value in labels.items()) + "}"
 
 
-def _escaped(value: str) -> str:
+def _escape_value(value: str) -> str:
     return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

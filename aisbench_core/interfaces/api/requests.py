@@ -51,7 +51,7 @@ def body_of(model: type[Frozen], content: bytes, headers: Headers) -> Frozen:
         raise WrongMediaType(
             Message("the body is {found}, and must be application/json", found=declared or Message("of no type"))
         )
-    return parse(model, _json(content), Message("the body"))
+    return parse(model, _parse_json(content), Message("the body"))
 
 
 def require_size(size: int, most: int = MOST_BODY) -> None:
@@ -60,7 +60,7 @@ def require_size(size: int, most: int = MOST_BODY) -> None:
         raise TooLarge(Message("the body is longer than {most} bytes", most=most))
 
 
-def _json(content: bytes) -> Mapping[str, Any]:
+def _parse_json(content: bytes) -> Mapping[str, Any]:
     # Parsed, each takes a hundred times as much memory as `{},` does.
     if content.count(b"{") > MOST_OBJECTS or content.count(b",") > MOST_VALUES:
         raise TooLarge(Message("the body has more than {most} objects or values", most=f"{MOST_OBJECTS:,}"))

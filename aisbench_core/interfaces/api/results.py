@@ -146,17 +146,17 @@ def export(call: ApiCall) -> StreamingResponse:
     except BaseException:
         content.close()
         raise
-    headers = {"Content-Disposition": _attachment(request.file_name), "X-Row-Count": str(rows)}
-    return StreamingResponse(_sent(content), 200, headers, MEDIA_TYPES[query.format])
+    headers = {"Content-Disposition": _format_disposition(request.file_name), "X-Row-Count": str(rows)}
+    return StreamingResponse(_iterate_parts(content), 200, headers, MEDIA_TYPES[query.format])
 
 
-def _attachment(name: str) -> str:
+def _format_disposition(name: str) -> str:
     """The header for a file name: headers are ASCII, and regions may be named in Chinese (RFC 6266)."""
     quoted = quote(name)
     return f'attachment; filename="{name}"' if quoted == name else f"attachment; filename*=UTF-8''{quoted}"
 
 
-def _sent(content: IO[bytes]) -> Iterator[bytes]:
+def _iterate_parts(content: IO[bytes]) -> Iterator[bytes]:
     with content:
         content.seek(0)
         while part := content.read(PART_BYTES):

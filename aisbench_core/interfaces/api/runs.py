@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 
 from aisbench_core.base.errors import RunNotFound
 from aisbench_core.base.messages import Message
-from aisbench_core.domain.logs.archive import parts
+from aisbench_core.domain.logs.archive import iterate_parts
 from aisbench_core.domain.logs.reading import size_of
 from aisbench_core.interfaces.api.cursors import Cursor, Limit, PageQuery, cursor_of, page_of, position_of
 from aisbench_core.interfaces.api.endpoint import ApiCall
@@ -114,22 +114,24 @@ def show_run(call: ApiCall) -> RunDetails:
 
 def run_events(call: ApiCall) -> EventPage:
     """The events of one run."""
-    return _events(call, call.core.ledger.get(call.path["run_id"]).run_id)
+    return _list_events(call, call.core.ledger.get(call.path["run_id"]).run_id)
 
 
 def all_events(call: ApiCall) -> EventPage:
     """The events of all runs and series, in the order in which they were stored."""
-    return _events(call, "")
+    return _list_events(call, "")
 
 
-def _events(call: ApiCall, run_id: str) -> EventPage:
+def _list_events(call: ApiCall, run_id: str) -> EventPage:
     query: PageQuery = call.query
     (after,) = position_of(query.cursor, int) if query.cursor else (0,)
     found = call.core.ledger.events_after(after, query.limit, run_id)
-    return EventPage([_reported(number, event) for number, event in found], cursor_of(found[-1][0] if found else after))
+    return EventPage(
+        [_to_reported_event(number, event) for number, event in found], cursor_of(found[-1][0] if found else after)
+    )
 
 
-def _reported(number: int, event: Event) -> ReportedEvent:
+def _to_reported_event(number: int, event: Event) -> ReportedEvent:
     return ReportedEvent(number, event.run_id, event.at, event.source, event.level, event.message, event.actor)
 
 
@@ -157,4 +159,4 @@ def read_log(call: ApiCall) -> Response:
     status, headers = part_of(header, first, last, size)
     headers["Cache-Control"] = "no-store"
     # Its encoding is what the job wrote: nothing is said of it.
-    return StreamingResponse(parts(files[node], last, first), status, headers, "application/octet-stream")
+    return StreamingResponse(iterate_parts(files[node], last, first), status, headers, "application/octet-stream")

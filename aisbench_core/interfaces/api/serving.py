@@ -35,8 +35,8 @@ def serve(host: str, port: int, on_ready: Callable[[str], None]) -> None:
     )
     limit_half_requests()
     open_core()  # settings that cannot be used are an error now, not at the first request
-    with _listening(host, port) as listener:
-        asyncio.run(_answer(server, listener, lambda: on_ready(url_of(host, listener.getsockname()[1]))))
+    with _open_listener(host, port) as listener:
+        asyncio.run(_run_server(server, listener, lambda: on_ready(url_of(host, listener.getsockname()[1]))))
 
 
 def program_app(server: ApiServer) -> ASGIApp:
@@ -44,7 +44,7 @@ def program_app(server: ApiServer) -> ASGIApp:
     return SlowReaders(SecurityHeaders(server.app()))
 
 
-async def _answer(server: uvicorn.Server, listener: socket.socket, on_ready: Callable[[], None]) -> None:
+async def _run_server(server: uvicorn.Server, listener: socket.socket, on_ready: Callable[[], None]) -> None:
     task = asyncio.create_task(server.serve(sockets=[listener]))
     while not server.started and not task.done():  # uvicorn has no event for this
         await asyncio.sleep(POLL_SECONDS)
@@ -53,7 +53,7 @@ async def _answer(server: uvicorn.Server, listener: socket.socket, on_ready: Cal
     await task
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _open_listener(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:

@@ -64,20 +64,20 @@ class SpendingPage:
 
 def spending(call: ApiCall) -> SpendingPage:
     """What launched runs that have ended cost; rehearsals and imported results do not count."""
-    found = _spending(call)
+    found = _query_spending(call)
     page, following = page_of(found.rows, call.query)
-    rows, months = [*map(_row, page)], [*map(_row, found.months)]
-    return SpendingPage(found.by, found.count, rows, _row(found.total), months, following)
+    rows, months = [*map(_to_row, page)], [*map(_to_row, found.months)]
+    return SpendingPage(found.by, found.count, rows, _to_row(found.total), months, following)
 
 
 def spending_csv(call: ApiCall) -> Response:
     """All rows, as the page *Spending* downloads them: a line for each currency."""
-    found = _spending(call)
+    found = _query_spending(call)
     headers = {"Cache-Control": "no-store", "Content-Disposition": f'attachment; filename="spending-by-{found.by}.csv"'}
     return Response(csv_text(found), HTTPStatus.OK, headers, CSV)
 
 
-def _spending(call: ApiCall) -> Spending:
+def _query_spending(call: ApiCall) -> Spending:
     query: SpendingFilters = call.query
     first, last = (month_of(text, name) if text else None for name, text in (("from", query.first), ("to", query.last)))
     return call.core.warehouse.spending.of(
@@ -85,5 +85,5 @@ def _spending(call: ApiCall) -> Spending:
     )
 
 
-def _row(spent: Spent) -> SpendingRow:
+def _to_row(spent: Spent) -> SpendingRow:
     return SpendingRow(spent.name, spent.runs, spent.not_completed, spent.node_hours, spent.unpriced_hours, spent.sums)

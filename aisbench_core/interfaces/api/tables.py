@@ -10,7 +10,7 @@ from aisbench_core.interfaces.api.endpoint import ApiCall
 from aisbench_core.interfaces.api.results import Name
 from aisbench_core.interfaces.api.streams import StreamedParts
 from aisbench_core.model import Frozen, Origin, Scalar
-from aisbench_core.warehouse.open.filters import of_rows, stated
+from aisbench_core.warehouse.open.filters import normalize_filters, of_rows
 from aisbench_core.warehouse.open.queries import SECONDS, Query
 from aisbench_core.warehouse.open.tables import Batches, LocalTables, iter_stream
 from aisbench_core.warehouse.values.exports import MEDIA_TYPES, ExportFormat
@@ -78,57 +78,59 @@ class HistoryQuery(Frozen):
 def sql(call: ApiCall) -> Response:
     """The answer to a SELECT as an Arrow stream, from a process of its own that reads nothing but the warehouse."""
     request: SqlRequest = call.body
-    return StreamedParts(_answer(call, Query(request.query, request.values, request.seconds)), MEDIA_TYPE)
+    return StreamedParts(_iterate_answer(call, Query(request.query, request.values, request.seconds)), MEDIA_TYPE)
 
 
 def views(call: ApiCall) -> Response:
     """Every column of every view, with its unit and meaning."""
-    return _sent(call, _tables(call).views())
+    return _stream_batches(call, _open_tables(call).views())
 
 
 def regions(call: ApiCall) -> Response:
     """The regions with runs, and how many measurements or rehearsals each has."""
-    return _sent(call, _tables(call).regions())
+    return _stream_batches(call, _open_tables(call).regions())
 
 
 def runs(call: ApiCall) -> Response:
     """Runs with the columns of `v_runs`."""
-    return _sent(call, _tables(call).runs(stated(_given(call.query, sort="created_at"))))
+    return _stream_batches(
+        call, _open_tables(call).runs(normalize_filters(_get_filters(call.query, sort="created_at")))
+    )
 
 
 def rows(call: ApiCall) -> Response:
     """The leaderboard with the columns of `v_groups`."""
-    return _sent(call, _tables(call).leaderboard(of_rows(_given(call.query, sort="throughput"))))
+    return _stream_batches(call, _open_tables(call).leaderboard(of_rows(_get_filters(call.query, sort="throughput"))))
 
 
 def scaling(call: ApiCall) -> Response:
     """Node counts of what is otherwise equal to a run."""
-    return _sent(call, _tables(call).scaling(call.path["run_id"]))
+    return _stream_batches(call, _open_tables(call).scaling(call.path["run_id"]))
 
 
 def history(call: ApiCall) -> Response:
     """Runs of a run's benchmark configuration on its hardware, in the order of time."""
     query: HistoryQuery = call.query
-    return _sent(call, _tables(call).history(call.path["run_id"], include_invalid=query.include_invalid))
+    return _stream_batches(call, _open_tables(call).history(call.path["run_id"], include_invalid=query.include_invalid))
 
 
-def _tables(call: ApiCall) -> LocalTables:
+def _open_tables(call: ApiCall) -> LocalTables:
     return LocalTables(call.core.reader, RUNS_SECONDS)
 
 
-def _given(query: RowFilters, sort: str) -> Mapping[str, Any]:
+def _get_filters(query: RowFilters, sort: str) -> Mapping[str, Any]:
     return {**query.model_dump(exclude_unset=True), "sort": query.sort or sort}
 
 
-def _sent(call: ApiCall, batches: Batches) -> Response:
-    return StreamedParts(_parts(call, batches), MEDIA_TYPE)
+def _stream_batches(call: ApiCall, batches: Batches) -> Response:
+    return StreamedParts(_iterate_parts(call, batches), MEDIA_TYPE)
 
 
-def _parts(call: ApiCall, batches: Batches) -> Generator[bytes]:
+def _iterate_parts(call: ApiCall, batches: Batches) -> Generator[bytes]:
     with call.core.operations.started(call.actor.name), batches as reader:
         yield from iter_stream(reader)
 
 
-def _answer(call: ApiCall, query: Query) -> Generator[bytes]:
+def _iterate_answer(call: ApiCall, query: Query) -> Generator[bytes]:
     with call.core.operations.started(call.actor.name):
         yield from call.queries.iter_answer(call.core.reader, query)

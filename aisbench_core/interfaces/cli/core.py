@@ -26,7 +26,7 @@ class Invocation:
     files: dict[str, click.Path] = field(default_factory=dict)
 
 
-def invocation(context: click.Context | None = None) -> Invocation:
+def get_invocation(context: click.Context | None = None) -> Invocation:
     """The present call."""
     context = context or click.get_current_context(silent=True)
     found: Invocation | None = context.find_root().obj if context else None
@@ -44,9 +44,9 @@ def open_core(*, writing: bool) -> "Core":
     return core
 
 
-def actor() -> "Actor":
+def get_actor() -> "Actor":
     """Under whose name changes are recorded: the user of this shell, or whose token a served command came with."""
-    if served := invocation().served:
+    if served := get_invocation().served:
         return served.actor
     from aisbench_core.config.process_account import process_account
     from aisbench_core.model import WayIn, local_actor
@@ -56,5 +56,5 @@ def actor() -> "Actor":
 
 def launch_key() -> str:
     """What a launch is stored under, so that a served command launches once; empty on this machine."""
-    served = invocation().served
+    served = get_invocation().served
     return f"cli/{served.actor.name}/{served.key}" if served else ""

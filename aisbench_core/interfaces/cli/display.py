@@ -20,7 +20,7 @@ from aisbench_core.base import formats
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.formats import MISSING, nodes_and_cards
 from aisbench_core.base.messages import Message
-from aisbench_core.interfaces.cli.core import invocation
+from aisbench_core.interfaces.cli.core import get_invocation
 
 if TYPE_CHECKING:  # pydantic takes a quarter of a second to import, and `--help` does not need it
     from aisbench_core.model import Finding, Run
@@ -37,12 +37,12 @@ Columns = Mapping[str, Callable[[Row], str]]
 """What a table shows of its rows, by the head of the column."""
 
 
-def result(value: object, as_json: bool, text: Callable[[], str]) -> None:
+def print_result(value: object, as_json: bool, text: Callable[[], str]) -> None:
     """Print what the command was called for to stdout: as JSON, or as text."""
     click.echo(to_json(value) if as_json else visible(text()))  # JSON is for programs: no character is replaced
 
 
-def message(text: str) -> None:
+def print_message(text: str) -> None:
     """Print progress, a warning or an error to stderr."""
     click.echo(visible(text), err=True)
 
@@ -50,53 +50,53 @@ def message(text: str) -> None:
 def warn_of_old_files(reason: str | None) -> None:
     """Say why the files of a run that are shown may be old, if they may."""
     if reason:
-        message(f"files of this run shown here are this machine's copies and may be out of date: {reason}")
+        print_message(f"files of this run shown here are this machine's copies and may be out of date: {reason}")
 
 
 def to_json(value: object) -> str:
     """JSON of any value of the product; times are ISO 8601 in UTC, what was not measured is null."""
-    return json.dumps(value, default=_plain, ensure_ascii=False, indent=2)  # Chinese stays readable
+    return json.dumps(value, default=_to_plain, ensure_ascii=False, indent=2)  # Chinese stays readable
 
 
 def as_dict(value: Any) -> dict[str, object]:
     """The fields of a dataclass; unlike `dataclasses.asdict`, nested values stay as they are."""
-    return pick(value, *(field.name for field in dataclasses.fields(value)))
+    return pick_fields(value, *(field.name for field in dataclasses.fields(value)))
 
 
-def pick(value: object, *names: str) -> dict[str, object]:
+def pick_fields(value: object, *names: str) -> dict[str, object]:
     return {name: getattr(value, name) for name in names}
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def format_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Aligned columns; those whose head begins with `>` are aligned to the right."""
-    cells = [[head.removeprefix(">") for head in heads], *(_cells(row) for row in rows)]
-    widths = [max(_width(row[column]) for row in cells) for column in range(len(heads))]
+    cells = [[head.removeprefix(">") for head in heads], *(_clip_cells(row) for row in rows)]
+    widths = [max(_measure_width(row[column]) for row in cells) for column in range(len(heads))]
     right = [head.startswith(">") for head in heads]
     return "\n".join(
-        "  ".join(_pad(cell, width, end) for cell, width, end in zip(row, widths, right, strict=True)).rstrip()
+        "  ".join(_pad_text(cell, width, end) for cell, width, end in zip(row, widths, right, strict=True)).rstrip()
         for row in cells
     )
 
 
 def table_of(rows: Iterable[Row], columns: "Columns[Row]", hidden: Collection[str] = ()) -> str:
     visible = {head: cell for head, cell in columns.items() if head not in hidden}
-    return table([*visible], ([cell(row) for cell in visible.values()] for row in rows))
+    return format_table([*visible], ([cell(row) for cell in visible.values()] for row in rows))
 
 
-def fields(*pairs: tuple[str, str]) -> str:
+def format_fields(*pairs: tuple[str, str]) -> str:
     """Names and values, one pair a line; pairs without a value are left out."""
     filled = [(name, value) for name, value in pairs if value]
-    width = max((_width(name) for name, _ in filled), default=0)
-    return "\n".join(f"{_pad(name, width, False)}  {value}" for name, value in filled)
+    width = max((_measure_width(name) for name, _ in filled), default=0)
+    return "\n".join(f"{_pad_text(name, width, False)}  {value}" for name, value in filled)
 
 
-def indented(text: str) -> str:
+def indent_text(text: str) -> str:
     return textwrap.indent(text, "  ")
 
 
-def clipped(text: str, most: int = 40) -> str:
+def clip_text(text: str, most: int = 40) -> str:
     """A text on one line, of `most` characters or less."""
-    return formats.clipped(_line(text), most)
+    return formats.clipped(_to_line(text), most)
 
 
 def format_value(value: object) -> str:
@@ -117,17 +117,17 @@ def local_time(at: datetime | None) -> str:
 
 
 def hardware(flavor: str, nodes: int | None, cards: int | None) -> str:
-    return f"{clipped(flavor) or MISSING} · {nodes_and_cards(nodes, cards)}"
+    return f"{clip_text(flavor) or MISSING} · {nodes_and_cards(nodes, cards)}"
 
 
 def hardware_name(row: "Hardware") -> str:
     """The flavor or accelerator of a row, a run or a curve, clipped."""
-    from aisbench_core.warehouse.values.boards import hardware
+    from aisbench_core.warehouse.values.boards import describe_hardware
 
-    return clipped(hardware(row)) or MISSING
+    return clip_text(describe_hardware(row)) or MISSING
 
 
-def state(run: "Run") -> str:
+def format_state(run: "Run") -> str:
     """The state of a run, and whether it waits for a retry."""
     return f"{run.state} (retrying)" if run.is_retrying else str(run.state)
 
@@ -144,19 +144,19 @@ def format_finding(finding: "Finding") -> str:
 def show_findings(findings: Iterable["Finding"]) -> None:
     """Print findings to stderr, one a line."""
     for one in findings:
-        message(format_finding(one))
+        print_message(format_finding(one))
 
 
 def page_size(rows: int, offset: int, total: int, nouns: str) -> None:
     """Print how many rows a list has left out behind its end."""
     if offset + rows < total:
-        message(f"{rows} of {total} {nouns}")
+        print_message(f"{rows} of {total} {nouns}")
 
 
 @contextmanager
 def user_umask() -> Iterator[None]:
     """Create files with the umask of the user's shell: aisbench itself runs with 0o077 to protect its data folder."""
-    private = os.umask(invocation().umask)
+    private = os.umask(get_invocation().umask)
     try:
         yield
     finally:
@@ -172,20 +172,20 @@ def write_output(output: Path | None, content: IO[bytes]) -> None:
     try:
         with user_umask(), output.open("wb") as target:  # opened last: what fails before leaves an old file alone
             shutil.copyfileobj(content, target)
-        deliver(output)
+        deliver_file(output)
     except OSError as error:
         raise ConfigError(Message("{file} cannot be written: {why}", file=output, why=error.strerror)) from error
 
 
-def deliver(output: Path) -> None:
+def deliver_file(output: Path) -> None:
     """Send a file that was written to whoever typed the command on another machine."""
-    if served := invocation().served:
+    if served := get_invocation().served:
         served.deliver(output)
 
 
 def file_name(typed: str) -> str:
     """A file as it was typed, where its copy is read."""
-    served = invocation().served
+    served = get_invocation().served
     return served.shown(typed) if served else typed
 
 
@@ -197,10 +197,10 @@ def write_text(output: Path | None, text: str) -> None:
 def write_and_report(output: Path, text: str) -> None:
     """Write a text to a file, and its path to stderr. Raises ConfigError."""
     write_text(output, text)
-    message(f"written: {output}")
+    print_message(f"written: {output}")
 
 
-def _plain(value: object) -> Any:
+def _to_plain(value: object) -> Any:
     from pydantic import BaseModel
 
     if isinstance(value, BaseModel):
@@ -214,13 +214,13 @@ def _plain(value: object) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
-def _cells(row: Sequence[str]) -> list[str]:
+def _clip_cells(row: Sequence[str]) -> list[str]:
     # All rows are padded to the widest cell of each column, so one long name would blow up every line. Only the last
     # column may be long: nothing is padded behind it.
-    return [*(clipped(cell, MAX_CELL_WIDTH) for cell in row[:-1]), *map(_line, row[-1:])]
+    return [*(clip_text(cell, MAX_CELL_WIDTH) for cell in row[:-1]), *map(_to_line, row[-1:])]
 
 
-def _line(text: str) -> str:
+def _to_line(text: str) -> str:
     return visible(" ".join(text.split()))
 
 
@@ -234,11 +234,11 @@ def _is_text(char: str) -> bool:
     return char.isprintable() or char in "\n\t\u200c\u200d" or unicodedata.category(char) == "Zs"
 
 
-def _width(text: str) -> int:
+def _measure_width(text: str) -> int:
     # Terminals draw these two cells wide.
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
-def _pad(text: str, width: int, right: bool) -> str:
-    blanks = " " * (width - _width(text))
+def _pad_text(text: str, width: int, right: bool) -> str:
+    blanks = " " * (width - _measure_width(text))
     return blanks + text if right else text + blanks

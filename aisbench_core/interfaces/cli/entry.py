@@ -29,7 +29,7 @@ from aisbench_core.interfaces.cli.annotations import commands as annotations
 from aisbench_core.interfaces.cli.api import serving as api_serving
 from aisbench_core.interfaces.cli.api import tokens
 from aisbench_core.interfaces.cli.core import Invocation
-from aisbench_core.interfaces.cli.display import message
+from aisbench_core.interfaces.cli.display import print_message
 from aisbench_core.interfaces.cli.exit_codes import OUR_ERROR, exit_code
 from aisbench_core.interfaces.cli.logs import commands as logs
 from aisbench_core.interfaces.cli.logs import files
@@ -63,7 +63,7 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except AisbenchError as error:
-            message(f"error: {error}")
+            print_message(f"error: {error}")
             ctx.exit(exit_code(error))
         # Click turns these into exit codes.
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
@@ -72,10 +72,10 @@ class _Commands(click.Group):
             if ctx.params["debug"]:
                 raise
             if isinstance(error, OSError) and (full := disk_error(error, Path("the answer"))):
-                message(f"error: {full}")
+                print_message(f"error: {full}")
                 _discard_stdout()
                 ctx.exit(OUR_ERROR)
-            message(f"internal error: {type(error).__name__}; {_log_traceback()}")
+            print_message(f"internal error: {type(error).__name__}; {_log_traceback()}")
             ctx.exit(OUR_ERROR)
 
 

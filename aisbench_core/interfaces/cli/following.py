@@ -13,7 +13,7 @@ import click
 from aisbench_core.base.errors import AisbenchError, LedgerUnavailable
 from aisbench_core.base.messages import Message
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import actor, invocation, open_core
+from aisbench_core.interfaces.cli.core import get_actor, get_invocation, open_core
 from aisbench_core.interfaces.cli.exit_codes import HELD, INTERRUPTED, RUN_FAILED
 from aisbench_core.interfaces.cli.job_text import explanation_text
 from aisbench_core.interfaces.cli.options import Group, command
@@ -40,9 +40,9 @@ def follow(quiet: bool) -> None:
     """
     core = open_core(writing=True)
     stop = _stop_on_signals()
-    message = (lambda _: None) if quiet else display.message
+    message = (lambda _: None) if quiet else display.print_message
     # Fail on a damaged ledger now; the follower would wait for a repaired one.
-    active = _await(lambda: _active_follower(core), LedgerUnavailable, "waiting for the ledger", stop)
+    active = _await_answer(lambda: _active_follower(core), LedgerUnavailable, "waiting for the ledger", stop)
     message(active or "following all runs; press Ctrl-C to stop")
     with _warehouse_reported(core, stop):
         core.following.follower(stop).run_forever(stop)
@@ -58,7 +58,7 @@ def _warehouse_reported(core: "Core", stop: threading.Event) -> Iterator[None]:
         yield
         return
     outage = "results are stored once the warehouse answers"
-    thread = threading.Thread(target=_await, args=(core.warehouse.revision, AisbenchError, outage, stop))
+    thread = threading.Thread(target=_await_answer, args=(core.warehouse.revision, AisbenchError, outage, stop))
     thread.start()
     try:
         yield
@@ -67,7 +67,7 @@ def _warehouse_reported(core: "Core", stop: threading.Event) -> Iterator[None]:
         thread.join()  # to end the process inside DuckDB would crash it
 
 
-def _await(answer: Callable[[], str], passing: type[AisbenchError], outage: str, stop: threading.Event) -> str:
+def _await_answer(answer: Callable[[], str], passing: type[AisbenchError], outage: str, stop: threading.Event) -> str:
     """The answer; until there is one, each error that may pass is printed once. Empty if `stop` is set meanwhile."""
     last_error = ""
     while not stop.is_set():
@@ -75,11 +75,11 @@ def _await(answer: Callable[[], str], passing: type[AisbenchError], outage: str,
             answered = answer()
         except passing as error:
             if str(error) != last_error:
-                display.message(f"{outage}: {error}")
+                display.print_message(f"{outage}: {error}")
             last_error = str(error)
         else:
             if last_error:
-                display.message("PostgreSQL answers; going on")
+                display.print_message("PostgreSQL answers; going on")
             return answered
         stop.wait(RETRY_SECONDS)
     return ""
@@ -109,7 +109,7 @@ def wait_for(core: "Core", run: "Run", with_log: bool) -> "Run":
     pause = threading.Event()
     printed = ""
     position = 0
-    with _following(core, f"run {run.run_id} continues. To stop it: aisbench stop {run.run_id}"):
+    with _follow_meanwhile(core, f"run {run.run_id} continues. To stop it: aisbench stop {run.run_id}"):
         while True:
             run = core.ledger.get(run.run_id)
             printed = _print_state(core, run, printed)
@@ -124,14 +124,14 @@ def wait_for_series(core: "Core", series_id: str) -> "Matrix":
     """The series when nothing more happens without a user; changes of cells go to stderr. Exits with 130 on Ctrl-C."""
     pause = threading.Event()
     states: dict[int, str] = {}
-    with _following(core, f"series {series_id} continues. To stop it: aisbench series stop {series_id}"):
+    with _follow_meanwhile(core, f"series {series_id} continues. To stop it: aisbench series stop {series_id}"):
         while True:
             matrix = core.series.matrix(series_id)
             for title, cell in [(row.planned.title, cell) for row in matrix.rows for cell in row.cells]:
                 state = str(cell.tries[-1].state)
                 if states.get(cell.index, "planned") != state:
                     number = f"cell {cell.index} of {len(matrix.cells)}"
-                    display.message(f"{number}, {title}, repeat {cell.repeat}: {state}")
+                    display.print_message(f"{number}, {title}, repeat {cell.repeat}: {state}")
                 states[cell.index] = state
             # On hold a user must raise the budget.
             waits = matrix.series.held or matrix.hold
@@ -141,24 +141,24 @@ def wait_for_series(core: "Core", series_id: str) -> "Matrix":
 
 
 @contextmanager
-def _following(core: "Core", on_interrupt: str) -> Iterator[None]:
+def _follow_meanwhile(core: "Core", on_interrupt: str) -> Iterator[None]:
     """Follow in this process unless another does. Nobody else might, and the wait would never end."""
     try:
         with nullcontext() if _is_left_to_others(core) else core.following.in_background():
             yield
     except KeyboardInterrupt:
-        display.message(f"\nno longer waiting; {on_interrupt}")
+        display.print_message(f"\nno longer waiting; {on_interrupt}")
         click.get_current_context().exit(INTERRUPTED)
 
 
 def _is_left_to_others(core: "Core") -> bool:
     """Whether this is a command on a server that follows no runs."""
-    return bool(invocation().served) and not core.settings.console_follows
+    return bool(get_invocation().served) and not core.settings.console_follows
 
 
 def warn_without_follower(core: "Core") -> None:
     if not _active_follower(core):
-        display.message("no follower is active: start `aisbench follow` or the console")
+        display.print_message("no follower is active: start `aisbench follow` or the console")
 
 
 def _active_follower(core: "Core") -> str:
@@ -189,9 +189,9 @@ def _print_state(core: "Core", run: "Run", printed: str) -> str:
     elif progress and progress.is_plausible and progress.state is run.state:
         # In quarters: a line for each file of an upload would flood the terminal.
         share = f" {int(progress.fraction * 4) * 25} % of {progress.total} {progress.unit}"
-    line = f"{display.state(run)}{share}" + (f": {run.explanation}" if run.explanation else "")
+    line = f"{display.format_state(run)}{share}" + (f": {run.explanation}" if run.explanation else "")
     if line != printed:
-        display.message(f"{display.local_time(run.updated_at)}  {line}")
+        display.print_message(f"{display.local_time(run.updated_at)}  {line}")
     return line
 
 
@@ -214,8 +214,8 @@ def end_if_series_held(series: "Series") -> None:
 
 
 def _end_held(subject: str, reason: str) -> None:
-    display.message(f"held: {reason}")
-    display.message(f"a lead or an admin lets it begin: aisbench approve {subject}")
+    display.print_message(f"held: {reason}")
+    display.print_message(f"a lead or an admin lets it begin: aisbench approve {subject}")
     click.get_current_context().exit(HELD)
 
 
@@ -234,7 +234,7 @@ def explain(run_id: str, corrected: bool, as_json: bool) -> None:
         click.echo(to_yaml(causes.corrected(run_id)), nl=False)
         return
     found = causes.explain(run_id)
-    display.result(found, as_json, lambda: explanation_text(found))
+    display.print_result(found, as_json, lambda: explanation_text(found))
 
 
 KINDS = (
@@ -260,8 +260,8 @@ def list_channels(as_json: bool) -> None:
         "people": lambda channel: display.format_value(", ".join(channel.people)),
         "view": lambda channel: display.format_value(channel.view),
     }
-    plain = [_plain(channel) for channel in channels]
-    display.result(plain, as_json, lambda: display.table_of(channels, columns))
+    plain = [_to_plain(channel) for channel in channels]
+    display.print_result(plain, as_json, lambda: display.table_of(channels, columns))
 
 
 @notify.command("add")
@@ -292,30 +292,30 @@ def add_channel(
     from aisbench_core.people.notifications.channels import DEFAULT_KINDS, WEBHOOK, NotificationChannels, channel_of
 
     core = open_core(writing=True)
-    require_first(actor(), NotificationChannels.save.__qualname__)
-    url, secret = _entered(WEBHOOK)
+    require_first(get_actor(), NotificationChannels.save.__qualname__)
+    url, secret = _read_address(WEBHOOK)
     answers = {
         "name": name, "url": url, "events": events or DEFAULT_KINDS, "workloads": workloads, "people": people,
         "view": view, "language": language,
     }  # fmt: skip
     channel = channel_of(answers | ({"secret": secret} if secret else {}), Message("channel"))
-    core.notifications.channels.save(channel, actor(), replace=replace)
-    display.result(_plain(channel), as_json, lambda: f"{channel.name}: {channel.masked}")
+    core.notifications.channels.save(channel, get_actor(), replace=replace)
+    display.print_result(_to_plain(channel), as_json, lambda: f"{channel.name}: {channel.masked}")
 
 
 @notify.command("remove")
 @click.argument("name")
 def remove_channel(name: str) -> None:
     """Remove a channel, and what it was still to be sent."""
-    open_core(writing=True).notifications.remove(name, actor())
+    open_core(writing=True).notifications.remove(name, get_actor())
 
 
 @notify.command("test")
 @click.argument("name")
 def test_channel(name: str) -> None:
     """Send a test to a channel now."""
-    open_core(writing=True).notifications.test(name, actor())
-    display.message("sent")
+    open_core(writing=True).notifications.test(name, get_actor())
+    display.print_message("sent")
 
 
 @notify.command("log")
@@ -332,10 +332,10 @@ def show_log(limit: int, as_json: bool) -> None:
         ">attempts": lambda each: str(each.attempts),
         "error": lambda each: display.format_value(each.error),
     }
-    display.result(deliveries, as_json, lambda: display.table_of(deliveries, columns))
+    display.print_result(deliveries, as_json, lambda: display.table_of(deliveries, columns))
 
 
-def _entered(webhooks: tuple[str, ...]) -> tuple[str, str]:
+def _read_address(webhooks: tuple[str, ...]) -> tuple[str, str]:
     """The address, and a webhook's secret."""
     if not sys.stdin.isatty():
         lines = [*sys.stdin.read().splitlines(), "", ""]
@@ -345,5 +345,5 @@ def _entered(webhooks: tuple[str, ...]) -> tuple[str, str]:
     return url, click.prompt("secret that signs messages", hide_input=True, err=True) if is_webhook else ""
 
 
-def _plain(channel: "NotificationChannel") -> dict[str, object]:
+def _to_plain(channel: "NotificationChannel") -> dict[str, object]:
     return {"address": channel.masked} | channel.model_dump(mode="json", exclude={"url", "secret"})

@@ -30,9 +30,9 @@ def workloads(as_json: bool) -> None:
             ("yours" if workload.is_own else "shipped") if workload.ships_code else "bring your own"
         ),
     }
-    display.result(loaded, as_json, lambda: display.table_of(loaded, columns))
+    display.print_result(loaded, as_json, lambda: display.table_of(loaded, columns))
     for file, error in registry.problems():
-        display.message(f"warning: {file.parent.name} cannot be used: {error}")
+        display.print_message(f"warning: {file.parent.name} cannot be used: {error}")
 
 
 @command()
@@ -46,7 +46,7 @@ def profiles(as_json: bool) -> None:
             fields = core.regions.profile(name).model_dump(mode="json")
             keys = core.regions.credentials_summary(name)
         except AisbenchError as error:  # one broken file must not hide the others
-            display.message(f"warning: profile {name} cannot be used: {error}")
+            display.print_message(f"warning: profile {name} cannot be used: {error}")
         else:
             answer.append({**fields, "keys": keys, "default": fields["name"] == default})
     columns: display.Columns[dict[str, Any]] = {
@@ -57,7 +57,7 @@ def profiles(as_json: bool) -> None:
         "kind": lambda profile: "rehearsal" if profile["rehearsal"] else "measurement",
         "keys": lambda profile: profile["keys"],
     }
-    display.result(answer, as_json, lambda: display.table_of(answer, columns))
+    display.print_result(answer, as_json, lambda: display.table_of(answer, columns))
 
 
 @command()
@@ -78,20 +78,20 @@ def health(profile: str, as_json: bool) -> None:
         (one.name, one.address, one.sentence if one.milliseconds is None else f"answers in {one.milliseconds:.0f} ms")
         for one in health.services
     ]
-    text = display.fields(
+    text = display.format_fields(
         ("keys", keys),
         *((name, f"{address}  {state}".strip()) for name, address, state in services),
         ("followed", f"{beat.who}, last seen {display.local_time(beat.at)}" if beat else nobody),
         *(("follower", f"{one.beat.who}: {', '.join(one.profiles) or 'no active runs'}") for one in health.shared),
         *((f"schedule {one.name}", f"held: {one.why}") for one in health.held),
-        ("ledger", formats.size(sizes.ledger)),
-        ("warehouse", formats.size(sizes.warehouse)),
+        ("ledger", formats.format_size(sizes.ledger)),
+        ("warehouse", formats.format_size(sizes.warehouse)),
         ("runs", "unknown" if sizes.runs is None else f"{sizes.runs:,}"),
-        ("disk", f"{formats.size(sizes.disk_free)} free"),
+        ("disk", f"{formats.format_size(sizes.disk_free)} free"),
         ("data folder", "read-only: nothing can be launched, imported or changed" if health.read_only else ""),
     )
-    answer = display.pick(health, "services", "followed", "shared", "held", "sizes", "read_only")
-    display.result({"keys": keys, **answer}, as_json, lambda: text)
+    answer = display.pick_fields(health, "services", "followed", "shared", "held", "sizes", "read_only")
+    display.print_result({"keys": keys, **answer}, as_json, lambda: text)
     if health.ledger_error:
         raise health.ledger_error  # printed last, after what still works
     if not all(service.ok for service in health.services):
@@ -119,8 +119,8 @@ def doctor(profile: str, as_json: bool) -> None:
     for one in diagnoses:
         rows += [(one.state, one.check, one.message), *([("", "", f"→ {one.advice}")] if one.advice else [])]
     lines = [line for one in diagnoses for line in one.hosts]
-    hosts = ["", "lines for /etc/hosts:", *map(display.indented, lines)] if lines else []
-    text = "\n".join([display.table(("", "check", "found"), rows), *hosts])
-    display.result(answer, as_json, lambda: text)
+    hosts = ["", "lines for /etc/hosts:", *map(display.indent_text, lines)] if lines else []
+    text = "\n".join([display.format_table(("", "check", "found"), rows), *hosts])
+    display.print_result(answer, as_json, lambda: text)
     if any(diagnosis.state == "fail" for diagnosis in diagnoses):
         click.get_current_context().exit(YOUR_INPUT)

@@ -30,8 +30,9 @@ def life_text(run: "Run", watch: "Watch | None", printed_at: "datetime | None") 
     if watch is None or run.state != "running":
         return ""
     life = sign_of_life(watch, printed_at)
-    pauses = f"longest pause before {formats.duration(life.longest_s)}, typical {formats.duration(life.typical_s)}"
-    return f"{display.local_time(life.at)}; {pauses}, a stall after {formats.duration(life.limit_s)}"
+    longest, typical = (formats.format_duration(seconds) for seconds in (life.longest_s, life.typical_s))
+    pauses = f"longest pause before {longest}, typical {typical}"
+    return f"{display.local_time(life.at)}; {pauses}, a stall after {formats.format_duration(life.limit_s)}"
 
 
 def queue_text(run: "Run", details: "JobDetails") -> str:
@@ -45,7 +46,7 @@ def queue_text(run: "Run", details: "JobDetails") -> str:
 
 def details_text(details: "JobDetails") -> str:
     """The platform's diagnosis, and the tables of attempts and stages."""
-    blocks = (_diagnosis(details), _attempts(details), _stages(details))
+    blocks = (_format_diagnosis(details), _format_attempts(details), _format_stages(details))
     return "\n\n".join(filter(None, blocks))
 
 
@@ -56,22 +57,22 @@ def explanation_text(found: "Explanation") -> str:
         f"{each.field}: {display.format_value(each.original)} → {display.format_value(each.now)}"
         for each in found.changes
     )
-    text = display.fields(
+    text = display.format_fields(
         ("run", found.run_id),
         ("situation", str(found.situation)),
         ("cause", cause.text if cause else "unknown" if found.is_unknown else ""),
         ("confidence", str(cause.confidence) if cause else ""),
         ("found in", f"{cause.source} (rule {cause.rule})" if cause else ""),
-        ("first error", _where(found.error) if found.error else ""),
+        ("first error", _format_origin(found.error) if found.error else ""),
         ("what to do", cause.advice if cause else ""),
         ("correction", ", ".join(changes)),
         *(("manual", f"{link.title}: {link.url}") for link in (cause.links if cause else ())),
     )
     lines = found.error.lines if found.error else ()
-    return "\n\n".join(filter(None, (text, display.indented("\n".join(lines)))))
+    return "\n\n".join(filter(None, (text, display.indent_text("\n".join(lines)))))
 
 
-def _where(error: "FirstError") -> str:
+def _format_origin(error: "FirstError") -> str:
     parts = (("rank", error.rank), ("node", error.node), ("line", error.line))
     return ", ".join(f"{name} {number}" for name, number in parts if number is not None)
 
@@ -84,20 +85,20 @@ def cards_text(cards: "list[CardSummary]") -> str:
         ">node": lambda card: str(card.node),
         ">card": lambda card: str(card.card),
         ">readings": lambda card: str(card.readings),
-        ">cores in use": lambda card: _mean(card.core_use, "%"),
-        ">most memory": lambda card: _mean(card.memory_used, "MB"),
-        ">memory": lambda card: _mean(card.memory_total, "MB"),
-        ">power": lambda card: _mean(card.power, "W"),
-        ">hottest": lambda card: _mean(card.temperature, "°C"),
+        ">cores in use": lambda card: _format_mean(card.core_use, "%"),
+        ">most memory": lambda card: _format_mean(card.memory_used, "MB"),
+        ">memory": lambda card: _format_mean(card.memory_total, "MB"),
+        ">power": lambda card: _format_mean(card.power, "W"),
+        ">hottest": lambda card: _format_mean(card.temperature, "°C"),
     }
-    return f"cards\n{display.indented(display.table_of(cards, columns))}"
+    return f"cards\n{display.indent_text(display.table_of(cards, columns))}"
 
 
-def _mean(value: float | None, unit: str) -> str:
+def _format_mean(value: float | None, unit: str) -> str:
     return formats.MISSING if value is None else f"{value:.0f} {unit}"
 
 
-def _diagnosis(details: "JobDetails") -> str:
+def _format_diagnosis(details: "JobDetails") -> str:
     found = details.diagnosis
     if found is None:
         return ""
@@ -108,11 +109,11 @@ def _diagnosis(details: "JobDetails") -> str:
         "\n".join((fault.code or formats.MISSING, *(f"  {name}: {text}" for name, text in fault.facts), *fault.sources))
         for fault in found.faults
     ]
-    return f"{title}\n" + "\n".join(map(display.indented, lines))
+    return f"{title}\n" + "\n".join(map(display.indent_text, lines))
 
 
-def _attempts(details: "JobDetails") -> str:
-    from aisbench_core.domain.results.job_events import interruption, recovery_text
+def _format_attempts(details: "JobDetails") -> str:
+    from aisbench_core.domain.results.job_events import describe_interruption, recovery_text
 
     # A single attempt without a fault is what its run says already.
     if not details.restarts and not any(attempt.reason for attempt in details.attempts):
@@ -121,29 +122,31 @@ def _attempts(details: "JobDetails") -> str:
         ">attempt": lambda attempt: str(attempt.number),
         "started": lambda attempt: display.local_time(attempt.started_at),
         "ended": lambda attempt: display.local_time(attempt.ended_at),
-        "because": lambda attempt: interruption(attempt) if attempt.reason or attempt.fault else formats.MISSING,
+        "because": lambda attempt: (
+            describe_interruption(attempt) if attempt.reason or attempt.fault else formats.MISSING
+        ),
         "then": lambda attempt: recovery_text(attempt) or formats.MISSING,
     }
-    text = f"attempts\n{display.indented(display.table_of(details.attempts, columns))}"
+    text = f"attempts\n{display.indent_text(display.table_of(details.attempts, columns))}"
     for attempt in details.attempts:
         lines = "\n".join(filter(None, (*attempt.last_words, attempt.last_event)))
         if lines:
-            text += f"\n\nend of attempt {attempt.number}: last lines, last warning\n{display.indented(lines)}"
+            text += f"\n\nend of attempt {attempt.number}: last lines, last warning\n{display.indent_text(lines)}"
     return text
 
 
-def _stages(details: "JobDetails") -> str:
+def _format_stages(details: "JobDetails") -> str:
     if not details.stages:
         return ""
     columns: display.Columns[JobStage] = {
         ">attempt": lambda stage: str(stage.attempt),
         "stage": lambda stage: stage.english,
         "started": lambda stage: display.local_time(stage.started_at),
-        ">took": lambda stage: formats.duration(_seconds(stage)),
+        ">took": lambda stage: formats.format_duration(_compute_seconds(stage)),
         "last step": lambda stage: stage.steps[-1].english if stage.steps else formats.MISSING,
     }
-    return f"stages\n{display.indented(display.table_of(details.stages, columns))}"
+    return f"stages\n{display.indent_text(display.table_of(details.stages, columns))}"
 
 
-def _seconds(stage: "JobStage") -> float | None:
+def _compute_seconds(stage: "JobStage") -> float | None:
     return (stage.ended_at - stage.started_at).total_seconds() if stage.started_at and stage.ended_at else None

@@ -9,7 +9,7 @@ import click
 
 from aisbench_core.base import formats
 from aisbench_core.interfaces.cli import display, following
-from aisbench_core.interfaces.cli.core import actor, launch_key, open_core
+from aisbench_core.interfaces.cli.core import get_actor, launch_key, open_core
 from aisbench_core.interfaces.cli.exit_codes import DIFFERENT, YOUR_INPUT
 from aisbench_core.interfaces.cli.options import (
     command,
@@ -53,14 +53,14 @@ def run(profile: str, wait: bool, with_log: bool, dry_run: bool, as_json: bool, 
             filled = core.workloads.filled(spec)  # shows what the manifest adds
             held = _warn_if_held(core, filled, profile, findings)
             answer = {"spec": filled, "findings": findings, "held": held}
-            display.result(answer, as_json, lambda: yaml_of(filled).rstrip("\n"))
+            display.print_result(answer, as_json, lambda: yaml_of(filled).rstrip("\n"))
         _exit_on_errors(findings)
         return
     # `launch` refuses a spec with errors, and prints them then.
     display.show_findings(finding for finding in findings if finding.level != "error")
-    launched = core.runs.launch(spec, profile, actor(), launch_key())
+    launched = core.runs.launch(spec, profile, get_actor(), launch_key())
     if not (wait or with_log):
-        display.result({"run": launched, "result": None}, as_json, lambda: launched.run_id)
+        display.print_result({"run": launched, "result": None}, as_json, lambda: launched.run_id)
         following.end_if_held(launched)
         following.warn_without_follower(core)
         return
@@ -71,7 +71,7 @@ def run(profile: str, wait: bool, with_log: bool, dry_run: bool, as_json: bool, 
     if as_json:
         click.echo(display.to_json({"run": ended, "result": result}))
     elif result:
-        display.message(result_text(result))
+        display.print_message(result_text(result))
     following.end_with(ended)
 
 
@@ -95,14 +95,14 @@ def preflight(profile: str, online: bool, fix: bool, as_json: bool, **arguments:
     if online:
         findings = [*findings, *_online_findings(core, spec, profile)]
     if not fix:
-        display.result(
+        display.print_result(
             findings, as_json, lambda: "\n".join(map(display.format_finding, findings)) or "no problems found"
         )
         _warn_if_held(core, spec, profile, findings)
         _exit_on_errors(findings)
         return
     for finding in findings:
-        display.message(display.format_finding(finding) + (" – fixed" if finding.fix else ""))
+        display.print_message(display.format_finding(finding) + (" – fixed" if finding.fix else ""))
     fixed_spec = fixed(spec, findings)
     click.echo(yaml_of(fixed_spec), nl=False)
     _exit_on_errors(core.preflight.offline(fixed_spec, profile))
@@ -131,9 +131,9 @@ def _warn_if_held(core: "Core", spec: "RunSpec", profile: str, findings: "list[F
     """Say why a launch would wait for an approval; None if it would begin, or be refused."""
     if any(finding.level == "error" for finding in findings):
         return None
-    reason = core.runs.why_held(spec, profile, actor().name)
+    reason = core.runs.why_held(spec, profile, get_actor().name)
     if reason:
-        display.message(f"a launch would wait for approval: {reason}")
+        display.print_message(f"a launch would wait for approval: {reason}")
     return reason
 
 
@@ -156,7 +156,7 @@ def clone(run_id: str, output: Path | None) -> None:
     original = core.clones.original(full_id(core, run_id))
     display.write_text(output, yaml_of(core.clones.spec(original)))
     if unknown := unknown_fields(original.known):
-        display.message(f"unknown for {original.run_id}: {', '.join(unknown)}")
+        display.print_message(f"unknown for {original.run_id}: {', '.join(unknown)}")
 
 
 @command()
@@ -168,19 +168,19 @@ def diff(first: str, second: str, as_json: bool) -> None:
     A spec is completed by its workload's manifest first. For imported runs only known fields are compared; the others
     are listed on stderr.
     """
-    from aisbench_core.model import differences, unknown_fields
+    from aisbench_core.model import find_differences, unknown_fields
 
     core = open_core(writing=False)
     (before, fields), (after, other_fields) = _known_spec(core, first), _known_spec(core, second)
     compared = fields if other_fields is None else other_fields if fields is None else fields & other_fields
-    changed = differences(before, after, compared)
+    changed = find_differences(before, after, compared)
     unknown = unknown_fields(compared)
     heads = ("field", display.file_name(first), display.file_name(second))
     rows = [(field.field, display.format_value(field.original), display.format_value(field.now)) for field in changed]
-    text = display.table(heads, rows) if rows else "no differences"
-    display.result({"differences": changed, "not_known": unknown}, as_json, lambda: text)
+    text = display.format_table(heads, rows) if rows else "no differences"
+    display.print_result({"differences": changed, "not_known": unknown}, as_json, lambda: text)
     if unknown:
-        display.message(f"unknown for one of them, not compared: {', '.join(unknown)}")
+        display.print_message(f"unknown for one of them, not compared: {', '.join(unknown)}")
     if changed:
         click.get_current_context().exit(DIFFERENT)
 
@@ -213,13 +213,13 @@ def reproduce(run_id: str, profile: str, launch: bool, wait: bool, as_json: bool
     if wait and not launch:
         raise click.UsageError("--wait requires --launch")
     core = open_core(writing=launch)
-    check = core.reproductions.check(full_id(core, run_id), actor(), profile)
+    check = core.reproductions.check(full_id(core, run_id), get_actor(), profile)
     if not as_json:
         click.echo(_check_text(check))
     run = _launched_again(core, check, wait, as_json) if launch else None
     result = core.reproductions.result(run.run_id) if run and run.state.is_terminal else None
     if as_json:
-        answer = {"original": check.original.run_id, **display.pick(check, "profile", "identical", "aspects")}
+        answer = {"original": check.original.run_id, **display.pick_fields(check, "profile", "identical", "aspects")}
         click.echo(display.to_json({**answer, "run": run, "result": _reproduction_json(result) if result else None}))
     elif result:
         click.echo(_reproduction_text(result))
@@ -232,7 +232,7 @@ def reproduce(run_id: str, profile: str, launch: bool, wait: bool, as_json: bool
 
 def _launched_again(core: "Core", check: "ReproductionCheck", wait: bool, as_json: bool) -> "Run":
     # A key of its own: every call is a new run.
-    run = core.reproductions.launch(check, actor(), launch_key() or secrets.token_hex(8))
+    run = core.reproductions.launch(check, get_actor(), launch_key() or secrets.token_hex(8))
     if not as_json:
         click.echo(run.run_id)
     if wait:

@@ -8,7 +8,7 @@ import click
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Message
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import actor
+from aisbench_core.interfaces.cli.core import get_actor
 from aisbench_core.interfaces.cli.options import command
 
 
@@ -34,8 +34,8 @@ def login(server: str, as_json: bool) -> None:
         owner = found.client.get("/token")
     logins = Logins(user_config_folder())
     logins.add(address, token)
-    display.result({"server": address, **owner}, as_json, lambda: _text(address, owner))
-    display.message(f"token stored in {logins.file}; to use the server: export AISBENCH_SERVER={address}")
+    display.print_result({"server": address, **owner}, as_json, lambda: _format_owner(address, owner))
+    display.print_message(f"token stored in {logins.file}; to use the server: export AISBENCH_SERVER={address}")
 
 
 @command()
@@ -53,7 +53,7 @@ def logout(server: str | None) -> None:
     if not address:
         raise click.UsageError("name a server, or set AISBENCH_SERVER")
     removed = Logins(user_config_folder()).remove(address)
-    display.message(f"token of {address} removed" if removed else f"there is no stored token of {address}")
+    display.print_message(f"token of {address} removed" if removed else f"there is no stored token of {address}")
 
 
 @command()
@@ -64,14 +64,14 @@ def whoami(ctx: click.Context, /, as_json: bool) -> None:
     from aisbench_core.interfaces.cli.remote.server import named_server, problems_of, server_at
 
     if not (address := named_server()) or ctx.find_root().params["local"]:
-        here = actor()
+        here = get_actor()
         answer = {"server": None, "name": here.name, "role": role_of(here), "read_only": False}
-        display.result(answer, as_json, lambda: f"{here.name}  {answer['role']}  on this machine")
+        display.print_result(answer, as_json, lambda: f"{here.name}  {answer['role']}  on this machine")
         return
     server = server_at(address)
     with problems_of(server):
         owner = server.client.get("/token")
-    display.result({"server": address, **owner}, as_json, lambda: _text(address, owner))
+    display.print_result({"server": address, **owner}, as_json, lambda: _format_owner(address, owner))
 
 
 def _entered_token() -> str:
@@ -80,6 +80,6 @@ def _entered_token() -> str:
     return str(click.prompt("token", hide_input=True, err=True))
 
 
-def _text(address: str, owner: dict[str, Any]) -> str:
+def _format_owner(address: str, owner: dict[str, Any]) -> str:
     limits = ", read only" if owner["read_only"] else ""
     return f"{owner['name']}  {owner['role']}{limits}  on {address}, until {owner['expires_at'][:10]}"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aisbench_core.base.errors import ConfigError, Problem, SpecError
-from aisbench_core.base.messages import Message, verbatim
-from aisbench_core.interfaces.cli.core import invocation
+from aisbench_core.base.messages import Message, make_verbatim
+from aisbench_core.interfaces.cli.core import get_invocation
 from aisbench_core.interfaces.cli.remote.calling import run_on_server, runs_on_server
 from aisbench_core.interfaces.cli.remote.paths import SPEC_FILES, FileParameter, OutputPath, SpecSource
 
@@ -79,7 +79,7 @@ def command(name: str | None = None, **settings: Any) -> Callable[[Callable[...,
     return click.command(name, Command, **settings)
 
 
-def assignment(form: str, *, at_last: bool = False) -> Callable[[str], tuple[str, str]]:
+def make_assignment_type(form: str, *, at_last: bool = False) -> Callable[[str], tuple[str, str]]:
     """A parameter type for `NAME=VALUE`; `at_last` splits at the last `=`, for names that may hold one."""
 
     def parse(text: str) -> tuple[str, str]:
@@ -91,12 +91,14 @@ def assignment(form: str, *, at_last: bool = False) -> Callable[[str], tuple[str
     return parse
 
 
-def assignments(*names: str, form: str, help: str, at_last: bool = False) -> Decorator:  # noqa: A002  # click's word
+def add_assignments(*names: str, form: str, help: str, at_last: bool = False) -> Decorator:  # noqa: A002  # click's word
     """A repeatable option for `NAME=VALUE`; the command gets pairs."""
-    return click.option(*names, multiple=True, type=assignment(form, at_last=at_last), metavar=form, help=help)
+    return click.option(
+        *names, multiple=True, type=make_assignment_type(form, at_last=at_last), metavar=form, help=help
+    )
 
 
-def combined(*decorators: Decorator) -> Decorator:
+def combine_options(*decorators: Decorator) -> Decorator:
     """Several options as one decorator; `--help` lists them in this order."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -107,8 +109,8 @@ def combined(*decorators: Decorator) -> Decorator:
     return decorate
 
 
-def paging(maximum: int) -> Decorator:
-    return combined(
+def add_paging(maximum: int) -> Decorator:
+    return combine_options(
         click.option("--limit", type=click.IntRange(1, maximum), default=20, show_default=True, help="Rows to list."),
         click.option("--offset", type=click.IntRange(0), default=0, help="Rows to skip."),
     )
@@ -126,7 +128,7 @@ overwrite_option: Decorator = click.option("--replace", is_flag=True, help="Over
 valid_only_option: Decorator = click.option("--valid-only", is_flag=True, help="Leave out runs without a valid result.")
 ruleset_option: Decorator = click.option("--ruleset", "ruleset_id", default="", help="Ruleset; default: as stored.")
 
-benchmark_filters: Decorator = combined(
+benchmark_filters: Decorator = combine_options(
     click.option("--region", default="", help="Region of the runs; default: that of the default profile."),
     click.option("--rehearsals", is_flag=True, help="Rehearsals instead of the region's measurements."),
     click.option("--model", "models", multiple=True, help="Only this model; can be repeated, like the filters below."),
@@ -136,7 +138,7 @@ benchmark_filters: Decorator = combined(
 )
 """What chooses benchmark configurations; `query_of` takes the values."""
 
-run_filters: Decorator = combined(
+run_filters: Decorator = combine_options(
     benchmark_filters,
     click.option("--framework-version", "framework_versions", multiple=True, help="Only this framework version."),
     click.option("--origin", type=click.Choice(["launched", "imported"]), help="Only launched or only imported runs."),
@@ -144,7 +146,7 @@ run_filters: Decorator = combined(
     click.option("--text", default="", help="Search id, job, author, title, model, workload, version and flavor."),
 )
 
-import_options: Decorator = combined(
+import_options: Decorator = combine_options(
     click.option("--job", type=click.Choice(["v1", "v2"]), help="Only session_config (v1) or session_config_v2 (v2)."),
     click.option("-o", "--output", type=OutputPath(), metavar="SPEC.yaml", help="Write the spec here."),
     click.option("--save-profile", is_flag=True, help="Write the profile to data/profiles/."),
@@ -167,9 +169,9 @@ _source = click.argument("source", metavar="WORKLOAD|SPEC.yaml", type=SpecSource
 _cards = click.option(
     "--cards", type=click.IntRange(1), metavar="N", help="Cards per node; default: all cards of the flavor."
 )
-_fields = combined(
-    assignments("--param", "parameters", form="K=V", help="A hyperparameter; can be repeated."),
-    assignments(
+_fields = combine_options(
+    add_assignments("--param", "parameters", form="K=V", help="A hyperparameter; can be repeated."),
+    add_assignments(
         "--set",
         "fields",
         form="FIELD=VALUE",
@@ -178,7 +180,7 @@ _fields = combined(
     ),
 )
 
-spec_options: Decorator = combined(
+spec_options: Decorator = combine_options(
     _source,
     click.option("--nodes", type=click.IntRange(1), metavar="N", help="Number of nodes."),
     _cards,
@@ -187,7 +189,7 @@ spec_options: Decorator = combined(
 )
 """The argument and the options that define a spec."""
 
-base_options: Decorator = combined(_source, _cards, _fields)
+base_options: Decorator = combine_options(_source, _cards, _fields)
 """The same without what a series varies: nodes and version."""
 
 
@@ -207,23 +209,23 @@ def read_spec(
     named = {"node_count": nodes, "cards_per_node": cards, "framework_version": framework_version}
     initial |= {field: value for field, value in named.items() if value}  # the file decides what is not typed
     for field, text in (*fields, *((f"parameters.{name}", text) for name, text in parameters)):
-        _assign(initial, field, text, core)
-    return _parse(core, initial)
+        _assign_field(initial, field, text, core)
+    return _parse_fields(core, initial)
 
 
 def file_spec(core: "Core", source: str) -> "RunSpec":
     """The spec of a file. Raises ConfigError and SpecError, naming the field."""
-    return _parse(core, _initial_fields(source))
+    return _parse_fields(core, _initial_fields(source))
 
 
-def _parse(core: "Core", fields: SpecFields) -> "RunSpec":
+def _parse_fields(core: "Core", fields: SpecFields) -> "RunSpec":
     from aisbench_core.base.documents import parse
     from aisbench_core.domain.access.server_files import require_open_files
     from aisbench_core.domain.authoring.specfile import SPEC
     from aisbench_core.model import RunSpec
 
     spec = parse(RunSpec, fields, SPEC)
-    if served := invocation().served:  # checks of a spec say what they found in its files
+    if served := get_invocation().served:  # checks of a spec say what they found in its files
         require_open_files(spec, served.actor, core.runs.open_folders)
     return spec
 
@@ -259,11 +261,11 @@ def _initial_fields(source: str) -> SpecFields:
 
     folder = Path(source).parent
     # Defaults would override the manifest.
-    fields: SpecFields = from_yaml(_text(source)).model_dump(mode="json", exclude_unset=True)
+    fields: SpecFields = from_yaml(_read_spec(source)).model_dump(mode="json", exclude_unset=True)
     if fields.get("code_dir"):
-        fields["code_dir"] = absolute(fields["code_dir"], folder)
+        fields["code_dir"] = to_absolute(fields["code_dir"], folder)
     for package, path in fields.get("update", {}).items():
-        fields["update"][package] = absolute(path, folder) if path else ""
+        fields["update"][package] = to_absolute(path, folder) if path else ""
     return fields
 
 
@@ -271,10 +273,10 @@ def comments_in(source: str) -> dict[str, str]:
     """The comments on the parameters of a spec file; empty for a workload. Raises ConfigError."""
     from aisbench_core.domain.authoring.specfile import comments_of
 
-    return comments_of(_text(source)) if source.endswith(SPEC_FILES) else {}
+    return comments_of(_read_spec(source)) if source.endswith(SPEC_FILES) else {}
 
 
-def _text(source: str) -> str:
+def _read_spec(source: str) -> str:
     try:
         return Path(source).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -282,16 +284,16 @@ def _text(source: str) -> str:
         raise ConfigError(Message("the spec {path} cannot be read: {why}", path=source, why=why)) from None
 
 
-def _assign(fields: SpecFields, field: str, text: str, core: "Core") -> None:
+def _assign_field(fields: SpecFields, field: str, text: str, core: "Core") -> None:
     parent, _, name = field.partition(".")
     if name:
         fields[parent] = _with_subfield(fields, parent, name, text, core)
     elif field == "secrets":
         fields[field] = [secret.strip() for secret in text.split(",") if secret.strip()]
     elif field == "code_dir" and text:
-        fields[field] = absolute(text, Path.cwd())
+        fields[field] = to_absolute(text, Path.cwd())
     else:
-        fields[field] = _yaml(field, text) if _is_yaml(field) else text
+        fields[field] = _parse_value(field, text) if _is_yaml(field) else text
 
 
 def _is_yaml(field: str) -> bool:
@@ -309,39 +311,39 @@ def _with_subfield(fields: SpecFields, parent: str, name: str, text: str, core: 
         return _with_channel(fields.get(parent, []), name, text)
     if parent not in WITH_SUBFIELDS:
         problem = Message("only these fields have subfields: {names}", names=", ".join(WITH_SUBFIELDS))
-        raise SpecError(verbatim("--set"), [Problem(f"{parent}.{name}", problem)])
+        raise SpecError(make_verbatim("--set"), [Problem(f"{parent}.{name}", problem)])
     value: Any = text
     if parent == "parameters":
         edition = core.workloads.get(str(fields.get("workload", ""))).edition(str(fields.get("framework_version", "")))
         parameter = edition.parameters.get(name)
         if not (parameter and parameter.type is ParameterType.STR):  # `1.10` stays text for a parameter that is text
-            scalar = _yaml(f"{parent}.{name}", text)
+            scalar = _parse_value(f"{parent}.{name}", text)
             value = scalar if isinstance(scalar, bool | int | float) else text  # no lists or dates
     elif parent == "log_levels":
-        value = _yaml(f"{parent}.{name}", text)
+        value = _parse_value(f"{parent}.{name}", text)
     elif parent == "update" and text:
-        value = absolute(text, Path.cwd())
+        value = to_absolute(text, Path.cwd())
     return {**fields.get(parent, {}), name: value}
 
 
 def _with_channel(channels: list[dict[str, Any]], field: str, text: str) -> list[dict[str, Any]]:
     """The channels with one of them changed: NAME is its path, NAME.prefetch and the like another field of it."""
     name, _, attribute = field.partition(".")
-    value = _yaml(field, text) if attribute == "prefetch" else text
+    value = _parse_value(field, text) if attribute == "prefetch" else text
     present = next((channel for channel in channels if channel["name"] == name), {"name": name})
     others = [channel for channel in channels if channel["name"] != name]
     return [*others, {**(present if attribute else {"name": name}), attribute or "path": value}]
 
 
-def _yaml(field: str, text: str) -> Any:
+def _parse_value(field: str, text: str) -> Any:
     from aisbench_core.base.documents import parse_yaml
 
     return parse_yaml(f"value: {text}", field).get("value")
 
 
-def absolute(path: str, folder: Path) -> str:
+def to_absolute(path: str, folder: Path) -> str:
     """A path in a spec. Raises ConfigError on a server for one that starts on the client's machine."""
-    if invocation().served and not path.startswith("/"):
+    if get_invocation().served and not path.startswith("/"):
         raise ConfigError(
             Message("{path} is a path on your machine, and a server reads only its own files", path=path),
             Message("use the code of a workload, or name a file of the server"),

@@ -7,7 +7,7 @@ import click
 
 from aisbench_core.base import formats
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import actor, open_core
+from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.options import Group, profile_option, read_spec, spec_options, yes_option
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ def list_flavors(profile: str, as_json: bool) -> None:
         "architecture": lambda row: display.format_value(row.flavor.architecture),
         ">cards": lambda row: display.format_value(row.flavor.cards),
         ">max nodes": lambda row: display.format_value(row.flavor.max_nodes),
-        ">per node hour": _price,
+        ">per node hour": _format_price,
     }
-    display.result(flavors, as_json, lambda: display.table_of(flavors, columns))
+    display.print_result(flavors, as_json, lambda: display.table_of(flavors, columns))
 
 
 @region.command("engines")
@@ -62,7 +62,7 @@ def list_engines(profile: str, as_json: bool) -> None:
         "engine_version": lambda engine: engine.version,
         "id": lambda engine: display.format_value(engine.engine_id),
     }
-    display.result(engines, as_json, lambda: display.table_of(engines, columns))
+    display.print_result(engines, as_json, lambda: display.table_of(engines, columns))
 
 
 @region.command("images")
@@ -78,13 +78,13 @@ def list_images(name: str, profile: str, as_json: bool) -> None:
     organisation, _, image = name.strip("/").partition("/")
     if image:
         versions = resources.versions(profile, organisation, image)
-        display.result(versions, as_json, lambda: display.table_of(versions, _VERSIONS))
+        display.print_result(versions, as_json, lambda: display.table_of(versions, _VERSIONS))
     elif organisation:
         repositories = resources.repositories(profile, organisation)
-        display.result(repositories, as_json, lambda: display.table_of(repositories, _REPOSITORIES))
+        display.print_result(repositories, as_json, lambda: display.table_of(repositories, _REPOSITORIES))
     else:
         organisations = resources.organisations(profile)
-        display.result(organisations, as_json, lambda: display.table_of(organisations, _ORGANISATIONS))
+        display.print_result(organisations, as_json, lambda: display.table_of(organisations, _ORGANISATIONS))
 
 
 _ORGANISATIONS: "display.Columns[Organisation]" = {
@@ -94,13 +94,13 @@ _ORGANISATIONS: "display.Columns[Organisation]" = {
 _REPOSITORIES: "display.Columns[Repository]" = {
     "image": lambda repository: f"{repository.organisation}/{repository.name}",
     ">versions": lambda repository: display.format_value(repository.versions),
-    ">size": lambda repository: formats.size(repository.size),
+    ">size": lambda repository: formats.format_size(repository.size),
     "public": lambda repository: "yes" if repository.is_public else "no",
     "updated": lambda repository: display.local_time(repository.updated_at),
 }
 _VERSIONS: "display.Columns[ImageVersion]" = {
     "image_url": lambda version: version.image,
-    ">size": lambda version: formats.size(version.size),
+    ">size": lambda version: formats.format_size(version.size),
     "updated": lambda version: display.local_time(version.updated_at),
 }
 
@@ -115,10 +115,10 @@ def list_pools(profile: str, as_json: bool) -> None:
     core = open_core(writing=False)
     pools = core.region_resources.pool_queues(core.regions.profile(profile).name)
     if pools is None:
-        display.message("the API of this profile cannot list pools")
+        display.print_message("the API of this profile cannot list pools")
     columns: display.Columns[PoolQueue] = {
         "pool": lambda row: row.pool.pool_id,
-        "name": lambda row: display.clipped(row.pool.name),
+        "name": lambda row: display.clip_text(row.pool.name),
         "type": lambda row: display.format_value(row.pool.kind),
         "phase": lambda row: display.format_value(row.pool.phase),
         ">nodes": lambda row: display.format_value(row.pool.total_nodes),
@@ -130,18 +130,18 @@ def list_pools(profile: str, as_json: bool) -> None:
     }
     waiting = [(row.pool.name, job) for row in pools or () for job in row.waiting or ()]
     queue: display.Columns[tuple[str, WaitingJob]] = {
-        "pool": lambda row: display.clipped(row[0]),
+        "pool": lambda row: display.clip_text(row[0]),
         ">position": lambda row: display.format_value(row[1].position or None),
         "job": lambda row: row[1].name,
         "user": lambda row: display.format_value(row[1].user),
-        ">waiting for": lambda row: formats.duration(row[1].waited_s),
+        ">waiting for": lambda row: formats.format_duration(row[1].waited_s),
     }
 
     def text() -> str:
         tables = [display.table_of(pools or (), columns)]
         return "\n\n".join([*tables, display.table_of(waiting, queue)] if waiting else tables)
 
-    display.result(pools, as_json, text)
+    display.print_result(pools, as_json, text)
 
 
 @region.command("nodes")
@@ -161,7 +161,7 @@ def list_slow_nodes(profile: str, as_json: bool) -> None:
         "last run": lambda row: display.local_time(row.last_at),
         "run": lambda row: row.run_ids[0],
     }
-    display.result(nodes, as_json, lambda: display.table_of(nodes, columns))
+    display.print_result(nodes, as_json, lambda: display.table_of(nodes, columns))
 
 
 @region.command("quotas")
@@ -171,13 +171,13 @@ def list_quotas(profile: str, as_json: bool) -> None:
     core = open_core(writing=False)
     quotas = core.region_resources.quotas(core.regions.profile(profile).name)
     if quotas is None:
-        display.message("the API of this profile cannot list quotas")
+        display.print_message("the API of this profile cannot list quotas")
     columns: display.Columns[Quota] = {
         "resource": lambda quota: quota.resource,
         ">limit": lambda quota: f"{quota.limit:,}",
         ">used": lambda quota: formats.MISSING if quota.used is None else f"{quota.used:,}",
     }
-    display.result(quotas, as_json, lambda: display.table_of(quotas or (), columns))
+    display.print_result(quotas, as_json, lambda: display.table_of(quotas or (), columns))
 
 
 @region.command("files")
@@ -197,15 +197,15 @@ def list_files(path: str, profile: str, limit: int, after: str, with_size: bool,
     page = core.region_files.page(name, path, after, limit)
     size = core.region_files.size(name, page.path) if with_size else None
     columns: display.Columns[DirectoryEntry] = {
-        ">size": lambda entry: formats.size(entry.size),
+        ">size": lambda entry: formats.format_size(entry.size),
         "path": lambda entry: entry.path,
     }
     answer = {**display.as_dict(page), "size": size}
-    display.result(answer, as_json, lambda: display.table_of(page.entries, columns))
+    display.print_result(answer, as_json, lambda: display.table_of(page.entries, columns))
     if size and not as_json:
-        display.message(_size_text(size))
+        display.print_message(_size_text(size))
     if page.next_after:
-        display.message(f"there are more: --after '{page.next_after}'")
+        display.print_message(f"there are more: --after '{page.next_after}'")
 
 
 algorithms = Group(
@@ -222,15 +222,15 @@ def list_algorithms(profile: str, as_json: bool) -> None:
     core = open_core(writing=False)
     found = core.algorithms.all(core.regions.profile(profile).name)
     if found is None:
-        display.message("the API of this profile has no algorithms")
+        display.print_message("the API of this profile has no algorithms")
     columns: display.Columns[Algorithm] = {
         "algorithm": lambda algorithm: algorithm.algorithm_id,
         "name": lambda algorithm: algorithm.name,
-        "engine": lambda algorithm: display.clipped(algorithm.engine),
+        "engine": lambda algorithm: display.clip_text(algorithm.engine),
         "created": lambda algorithm: display.local_time(algorithm.created_at),
-        "description": lambda algorithm: display.clipped(algorithm.description),
+        "description": lambda algorithm: display.clip_text(algorithm.description),
     }
-    display.result(found, as_json, lambda: display.table_of(found or (), columns))
+    display.print_result(found, as_json, lambda: display.table_of(found or (), columns))
 
 
 @algorithms.command("subscribed")
@@ -243,14 +243,14 @@ def list_subscribed(profile: str, as_json: bool) -> None:
     core = open_core(writing=False)
     found = core.algorithms.subscribed(core.regions.profile(profile).name)
     if found is None:
-        display.message("the API of this profile has no algorithms")
+        display.print_message("the API of this profile has no algorithms")
     columns: display.Columns[SubscribedAlgorithm] = {
         "subscription_id": lambda algorithm: algorithm.subscription_id,
         "item_version_id": lambda algorithm: algorithm.item_version_id,
-        "name": lambda algorithm: display.clipped(algorithm.name),
+        "name": lambda algorithm: display.clip_text(algorithm.name),
         "version": lambda algorithm: algorithm.version,
     }
-    display.result(found, as_json, lambda: display.table_of(found or (), columns))
+    display.print_result(found, as_json, lambda: display.table_of(found or (), columns))
 
 
 @algorithms.command("show")
@@ -260,7 +260,7 @@ def show_algorithm(algorithm_id: str, profile: str, as_json: bool) -> None:
     """Show what an algorithm runs, and what its jobs are given."""
     core = open_core(writing=False)
     found = core.algorithms.show(core.regions.profile(profile).name, algorithm_id)
-    display.result(found, as_json, lambda: _algorithm_text(found))
+    display.print_result(found, as_json, lambda: _algorithm_text(found))
 
 
 @algorithms.command("create")
@@ -282,8 +282,8 @@ def create_algorithm(profile: str, as_json: bool, **arguments: Any) -> None:
             bar.length = total
             bar.update(done - bar.pos)
 
-        created = core.algorithms.create(spec, profile, actor(), show)
-    display.result(created, as_json, lambda: created.algorithm_id)
+        created = core.algorithms.create(spec, profile, get_actor(), show)
+    display.print_result(created, as_json, lambda: created.algorithm_id)
 
 
 @algorithms.command("delete")
@@ -297,8 +297,8 @@ def delete_algorithm(algorithm_id: str, profile: str, yes: bool, as_json: bool) 
     found = core.algorithms.show(profile, algorithm_id)
     if not yes:
         click.confirm(f"Delete algorithm {found.name} ({algorithm_id})?", abort=True, err=True)
-    core.algorithms.delete(profile, found, actor())
-    display.result(found, as_json, lambda: f"{found.name} ({algorithm_id}): deleted")
+    core.algorithms.delete(profile, found, get_actor())
+    display.print_result(found, as_json, lambda: f"{found.name} ({algorithm_id}): deleted")
 
 
 def _algorithm_text(algorithm: "Algorithm") -> str:
@@ -314,14 +314,14 @@ def _algorithm_text(algorithm: "Algorithm") -> str:
         "inputs": ", ".join(algorithm.inputs),
         "outputs": ", ".join(algorithm.outputs),
     }
-    return display.fields(*((name, text) for name, text in facts.items() if text))
+    return display.format_fields(*((name, text) for name, text in facts.items() if text))
 
 
-def _price(row: "PricedFlavor") -> str:
+def _format_price(row: "PricedFlavor") -> str:
     price = row.price_per_node_hour
-    return formats.MISSING if price is None else formats.money(price, row.currency)
+    return formats.MISSING if price is None else formats.format_money(price, row.currency)
 
 
 def _size_text(size: "DirectorySize") -> str:
     least = "" if size.complete else "at least "
-    return f"{least}{display.format_count(size.objects, 'object')}, {formats.size(size.size)}"
+    return f"{least}{display.format_count(size.objects, 'object')}, {formats.format_size(size.size)}"

@@ -11,11 +11,19 @@ from aisbench_core.base import formats
 from aisbench_core.base.errors import DamagedLedger, ResultError, RunNotFound
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.annotations.commands import annotations_text
-from aisbench_core.interfaces.cli.core import actor, open_core
+from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.following import warn_without_follower
 from aisbench_core.interfaces.cli.job_text import alert_text, cards_text, details_text, life_text, queue_text
 from aisbench_core.interfaces.cli.maintenance.cleaning import removals_text
-from aisbench_core.interfaces.cli.options import Decorator, Group, combined, command, paging, profile_option, yes_option
+from aisbench_core.interfaces.cli.options import (
+    Decorator,
+    Group,
+    add_paging,
+    combine_options,
+    command,
+    profile_option,
+    yes_option,
+)
 from aisbench_core.interfaces.cli.results.results import result_text, servers_text
 from aisbench_core.interfaces.cli.upstream import counts_text
 
@@ -28,7 +36,7 @@ if TYPE_CHECKING:
     from aisbench_core.wiring import Core
 
 
-def _states(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> "tuple[RunState, ...]":
+def _parse_states(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> "tuple[RunState, ...]":
     # Not click.Choice, which would need the states at import time, and pydantic with them.
     from aisbench_core.model import RunState
 
@@ -40,10 +48,14 @@ def _states(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> "t
 
 @command()
 @click.option(
-    "--state", "states", callback=_states, multiple=True, help="Only runs in this state; an unknown one lists all."
+    "--state",
+    "states",
+    callback=_parse_states,
+    multiple=True,
+    help="Only runs in this state; an unknown one lists all.",
 )
 @click.option("--text", default="", help="Only runs with this text in id, job, workload, author, profile or detail.")
-@paging(10_000)
+@add_paging(10_000)
 def runs(states: "tuple[RunState, ...]", text: str, limit: int, offset: int, as_json: bool) -> None:
     """List runs, newest first."""
     core = open_core(writing=False)
@@ -52,19 +64,19 @@ def runs(states: "tuple[RunState, ...]", text: str, limit: int, offset: int, as_
     watches = core.watches.of([run.run_id for run in page if run.state == "running"])
     details = {
         run.run_id: run.explanation
-        or (alert_text(run, _job(core, run.run_id), watches.get(run.run_id)) if run.is_polled else "")
+        or (alert_text(run, _read_job(core, run.run_id), watches.get(run.run_id)) if run.is_polled else "")
         for run in page
     }
     columns: display.Columns[Run] = {
         "run": lambda run: run.run_id,
-        "name": lambda run: display.clipped(names[run.run_id], 60),
-        "state": display.state,
+        "name": lambda run: display.clip_text(names[run.run_id], 60),
+        "state": display.format_state,
         "created": lambda run: display.local_time(run.created_at),
-        ">ran for": lambda run: formats.duration(run.duration_s),
+        ">ran for": lambda run: formats.format_duration(run.duration_s),
         "by": lambda run: run.created_by,
         "detail": lambda run: details[run.run_id][:80],  # the table would wrap
     }
-    display.result({"runs": page, "total": total}, as_json, lambda: display.table_of(page, columns))
+    display.print_result({"runs": page, "total": total}, as_json, lambda: display.table_of(page, columns))
     display.page_size(len(page), offset, total, "runs")
 
 
@@ -84,47 +96,47 @@ def show(run_id: str, as_json: bool) -> None:
         removals = core.cleaning.removals(row.run_id)
         details = _recorded_job(core, row.run_id)
         texts = (removals_text(removals), result_text(row), annotations_text(annotations), details_text(details))
-        blocks = _blocks(_row_fields(row), *texts)
+        blocks = _join_blocks(_row_fields(row), *texts)
         recorded = {"run": None, "result": row, "remarks": annotations, "removals": removals, "job": details}
-        display.result(recorded, as_json, lambda: blocks)
+        display.print_result(recorded, as_json, lambda: blocks)
         return
-    from aisbench_core.domain.results.job_events import chronological, cloud_events
+    from aisbench_core.domain.results.job_events import cloud_events, sort_events
 
     run = core.ledger.get(run_id)
     progress = core.ledger.progress(run.run_id)
     annotations = core.annotations.of(run.run_id)
-    details = _job(core, run.run_id)
+    details = _read_job(core, run.run_id)
     sources = (core.ledger.events(run.run_id), cloud_events(run.run_id, details), annotations.timeline(run.run_id))
-    events = chronological(chain(*sources))
+    events = sort_events(chain(*sources))
     display.warn_of_old_files(core.files.problem(run.run_id))
     result = core.warehouse.run(run.run_id) if run.state.is_terminal else None
     servers = core.warehouse.servers(run.run_id) if result else None
-    utilisation = _utilisation(core, run.run_id)
-    cards = _cards(core, run.run_id)
+    utilisation = _find_low_utilisation(core, run.run_id)
+    cards = _summarize_cards(core, run.run_id)
     removals = core.cleaning.removals(run.run_id)
     watch = core.watches.get(run.run_id)
 
     page = core.regions.job_page(run)
 
     def text() -> str:
-        cost, system = _cost(run, core.clock()), counts_text(core.systems.of(run.run_id))
+        cost, system = _format_cost(run, core.clock()), counts_text(core.systems.of(run.run_id))
         run_fields = _run_fields(run, details, watch, progress, cost, system, page)
         by_server = servers_text(servers, result.throughput_unit if result else "")
-        low = "\n".join(map(_low, utilisation))
-        tables = (by_server, cards_text(cards), details_text(details), _events(events))
+        low = "\n".join(map(_format_utilisation, utilisation))
+        tables = (by_server, cards_text(cards), details_text(details), _format_events(events))
         blocks = (removals_text(removals), annotations_text(annotations), result_text(result), low)
-        return _blocks(run_fields, *blocks, *tables)
+        return _join_blocks(run_fields, *blocks, *tables)
 
     answer = {"run": run, "remarks": annotations, "progress": progress, "events": events, "job": details}
     answer |= {"low_utilisation": utilisation, "cards": cards, "removals": removals, "watch": watch, "job_page": page}
-    display.result({**answer, "result": result, "servers": servers}, as_json, text)
+    display.print_result({**answer, "result": result, "servers": servers}, as_json, text)
 
 
 @command()
 def stop(run_id: str, as_json: bool) -> None:
     """Stop a run. Its logs and available results are still collected."""
     core = open_core(writing=True)
-    _print_change(core, core.runs.stop(core.ledger.get(run_id).run_id, actor()), as_json)
+    _print_change(core, core.runs.stop(core.ledger.get(run_id).run_id, get_actor()), as_json)
 
 
 @command()
@@ -132,28 +144,28 @@ def stop(run_id: str, as_json: bool) -> None:
 def priority(run_id: str, value: int, as_json: bool) -> None:
     """Change the priority of a run that waits in a dedicated pool: 3 is served first, and needs a permission."""
     core = open_core(writing=True)
-    _print_change(core, core.jobs.set_priority(core.ledger.get(run_id).run_id, value, actor()), as_json)
+    _print_change(core, core.jobs.set_priority(core.ledger.get(run_id).run_id, value, get_actor()), as_json)
 
 
 @command()
 def collect(run_id: str, as_json: bool) -> None:
     """Collect the results of a failed run again."""
     core = open_core(writing=True)
-    _print_change(core, core.runs.collect_again(core.ledger.get(run_id).run_id, actor()), as_json)
+    _print_change(core, core.runs.collect_again(core.ledger.get(run_id).run_id, get_actor()), as_json)
 
 
 def _print_change(core: "Core", run: "Run", as_json: bool) -> None:
-    display.result(run, as_json, lambda: f"{run.run_id}  {display.state(run)}")
+    display.print_result(run, as_json, lambda: f"{run.run_id}  {display.format_state(run)}")
     if not run.state.is_terminal:
         warn_without_follower(core)
 
 
-def _blocks(*texts: str) -> str:
+def _join_blocks(*texts: str) -> str:
     return "\n\n".join(filter(None, texts))
 
 
 def _row_fields(row: "RunRow") -> str:
-    return display.fields(
+    return display.format_fields(
         ("run", row.run_id),
         ("origin", f"{row.origin} from {row.source}" if row.source else str(row.origin)),
         ("imported", f"{display.local_time(row.imported_at)} by {row.created_by}" if row.imported_at else ""),
@@ -174,9 +186,9 @@ def _run_fields(
     page: str,
 ) -> str:  # fmt: skip
     spec = run.spec
-    return display.fields(
+    return display.format_fields(
         ("run", run.run_id),
-        ("state", display.state(run)),
+        ("state", display.format_state(run)),
         ("alert", alert_text(run, details, watch)),
         ("last sign of life", life_text(run, watch, progress.at if progress else None)),
         ("detail", run.explanation),
@@ -200,7 +212,7 @@ def _run_fields(
         ("submitted", display.local_time(run.submitted_at)),
         ("started", display.local_time(run.started_at)),
         ("ended", display.local_time(run.ended_at)),
-        ("ran for", formats.duration(run.duration_s)),
+        ("ran for", formats.format_duration(run.duration_s)),
         ("cost", cost),
         ("code", run.code_sha256[:12]),
         ("system", system),
@@ -213,13 +225,13 @@ def _progress_text(progress: "Progress") -> str:
     return f"{progress.done} of {progress.total} {progress.unit}" if progress.is_plausible else ""
 
 
-def _cost(run: "Run", now: datetime) -> str:
+def _format_cost(run: "Run", now: datetime) -> str:
     """At the price of its launch; empty before it runs and without a price."""
     cost = formats.amounts_text(run.money(run.node_hours(now)))
-    return f"{cost} at {formats.money(run.price_per_node_hour, run.currency)} per node hour" if cost else ""
+    return f"{cost} at {formats.format_money(run.price_per_node_hour, run.currency)} per node hour" if cost else ""
 
 
-def _job(core: "Core", run_id: str) -> "JobDetails":
+def _read_job(core: "Core", run_id: str) -> "JobDetails":
     from aisbench_core.model import JobDetails
 
     try:
@@ -238,7 +250,7 @@ def _recorded_job(core: "Core", run_id: str) -> "JobDetails":
         return JobDetails()
 
 
-def _utilisation(core: "Core", run_id: str) -> "list[LowUtilisation]":
+def _find_low_utilisation(core: "Core", run_id: str) -> "list[LowUtilisation]":
     from aisbench_core.domain.results.utilisation import low_utilisation
 
     try:
@@ -247,7 +259,7 @@ def _utilisation(core: "Core", run_id: str) -> "list[LowUtilisation]":
         return []
 
 
-def _cards(core: "Core", run_id: str) -> "list[CardSummary]":
+def _summarize_cards(core: "Core", run_id: str) -> "list[CardSummary]":
     from aisbench_core.domain.results.card_samples import card_summaries
 
     try:
@@ -256,13 +268,13 @@ def _cards(core: "Core", run_id: str) -> "list[CardSummary]":
         return []
 
 
-def _low(low: "LowUtilisation") -> str:
-    lasted = formats.duration((low.until - low.since).total_seconds())
+def _format_utilisation(low: "LowUtilisation") -> str:
+    lasted = formats.format_duration((low.until - low.since).total_seconds())
     since = display.local_time(low.since)
     return f"node {low.node}: {low.metric} {low.mean:.0f} % on average for {lasted} from {since} – {low.reason}"
 
 
-def _events(events: "list[Event]") -> str:
+def _format_events(events: "list[Event]") -> str:
     if not events:
         return ""
     columns: display.Columns[Event] = {
@@ -273,13 +285,13 @@ def _events(events: "list[Event]") -> str:
         "message": lambda event: event.message,
     }
     table = display.table_of(events, columns)
-    return f"events\n{display.indented(table)}"
+    return f"events\n{display.indent_text(table)}"
 
 
 _api_option: Decorator = click.option(
     "--api", type=click.Choice(["v1", "v2", "sdk", "sdk-v1"]), help="API to use; default: the profile's."
 )
-_job_options: Decorator = combined(
+_job_options: Decorator = combine_options(
     click.argument("name", metavar="JOB"),
     click.option("--version", type=click.IntRange(1), metavar="N", help="Version of the job; default: the newest."),
     profile_option,
@@ -303,7 +315,7 @@ def active_jobs(profile: str, api: str | None, as_json: bool) -> None:
     At most 200 jobs are listed; 100 with --api v1 or sdk-v1.
     """
     core = open_core(writing=False)
-    jobs = core.jobs.active(core.regions.profile(profile).name, _api(api))
+    jobs = core.jobs.active(core.regions.profile(profile).name, _parse_api(api))
     columns: display.Columns[RegionJob] = {
         "job": lambda job: job.status.name,
         ">version": lambda job: str(job.status.version or formats.MISSING),
@@ -313,7 +325,7 @@ def active_jobs(profile: str, api: str | None, as_json: bool) -> None:
         "run": lambda job: job.run.run_id if job.run else formats.MISSING,
         "id": lambda job: job.status.job_id,
     }
-    display.result(jobs, as_json, lambda: display.table_of(jobs, columns))
+    display.print_result(jobs, as_json, lambda: display.table_of(jobs, columns))
 
 
 @jobs.command("stop")
@@ -322,13 +334,13 @@ def stop_job(name: str, version: int | None, profile: str, api: str | None, yes:
     """Stop a job. If it belongs to a run, this is the same as `aisbench stop`."""
     core = open_core(writing=False)
     profile = core.regions.profile(profile).name
-    job = core.jobs.find(profile, name, version, _api(api))
+    job = core.jobs.find(profile, name, version, _parse_api(api))
     if job.can_stop:
         if not yes:
             click.confirm(f"Stop {_job_title(job)}?", abort=True, err=True)
-        core.jobs.stop(profile, job, actor(), _api(api))
-    job = core.jobs.find(profile, job.status.job_id, None, _api(api))  # to print the phase after the stop
-    display.result(job, as_json, lambda: f"{_job_title(job)}: {job.status.phase}")
+        core.jobs.stop(profile, job, get_actor(), _parse_api(api))
+    job = core.jobs.find(profile, job.status.job_id, None, _parse_api(api))  # to print the phase after the stop
+    display.print_result(job, as_json, lambda: f"{_job_title(job)}: {job.status.phase}")
 
 
 @jobs.command("delete")
@@ -337,10 +349,10 @@ def delete_job(name: str, version: int | None, profile: str, api: str | None, ye
     """Delete an ended job from the region. Its files stay in OBS, and its run stays here."""
     core = open_core(writing=False)
     profile = core.regions.profile(profile).name
-    job = core.jobs.find(profile, name, version, _api(api))
+    job = core.jobs.find(profile, name, version, _parse_api(api))
     if not yes:
         click.confirm(f"Delete {_job_title(job)}?", abort=True, err=True)
-    core.jobs.delete(profile, job, actor(), _api(api))
+    core.jobs.delete(profile, job, get_actor(), _parse_api(api))
     click.echo(f"{_job_title(job)}: deleted")
 
 
@@ -357,17 +369,17 @@ def diagnose_job(name: str, profile: str, show: bool, as_json: bool) -> None:
     core = open_core(writing=False)
     profile = core.regions.profile(profile).name
     job = core.jobs.find(profile, name)
-    if not show and core.jobs.request_diagnosis(profile, job, actor()) is None:
-        display.message("this region has no diagnosis tasks, or none of this job")
+    if not show and core.jobs.request_diagnosis(profile, job, get_actor()) is None:
+        display.print_message("this region has no diagnosis tasks, or none of this job")
     tasks = core.jobs.diagnosis_tasks(profile, job)
-    display.result(tasks, as_json, lambda: "\n\n".join(map(_diagnosis_text, tasks)))
+    display.print_result(tasks, as_json, lambda: "\n\n".join(map(_diagnosis_text, tasks)))
 
 
 def _diagnosis_text(task: "DiagnosisTask") -> str:
-    return display.fields(("task", task.task_id), ("type", task.kind), ("status", task.status), *task.results)
+    return display.format_fields(("task", task.task_id), ("type", task.kind), ("status", task.status), *task.results)
 
 
-def _api(name: str | None) -> "Api | None":
+def _parse_api(name: str | None) -> "Api | None":
     from aisbench_core.model import Api
 
     return Api(name) if name else None

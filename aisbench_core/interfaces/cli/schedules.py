@@ -7,10 +7,10 @@ from zoneinfo import ZoneInfo
 import click
 
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import actor, open_core
+from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.following import warn_without_follower
 from aisbench_core.interfaces.cli.options import Group
-from aisbench_core.interfaces.cli.series.planning import plan_options, planned, print_draft
+from aisbench_core.interfaces.cli.series.planning import plan_draft, plan_options, print_draft
 
 if TYPE_CHECKING:
     from aisbench_core.model import Schedule
@@ -47,11 +47,11 @@ def add(
     If the previous series has not ended or the budget is too small, nothing is launched and a notification is sent.
     """
     core = open_core(writing=True)
-    draft = planned(core, profile, arguments)
+    draft = plan_draft(core, profile, arguments)
     print_draft(draft, with_errors=False)
     timing = {"name": schedule_name, "cron": cron, "time_zone": time_zone, "weekly_hours": weekly_hours}
-    added = core.schedules.add(draft.plan, timing, profile, actor())
-    display.result(
+    added = core.schedules.add(draft.plan, timing, profile, get_actor())
+    display.print_result(
         _as_dict(added), as_json, lambda: f"{added.name}: next at {zone_time(added.next_at, added.time_zone)}"
     )
     warn_without_follower(core)
@@ -77,7 +77,7 @@ def list_(as_json: bool) -> None:
         "held": lambda each: display.format_value(holds[each.name]),
     }
     answers = [_as_dict(each) | {"held": display.format_value(holds[each.name])} for each in schedules]
-    display.result(answers, as_json, lambda: display.table_of(schedules, columns))
+    display.print_result(answers, as_json, lambda: display.table_of(schedules, columns))
 
 
 @schedule.command()
@@ -99,8 +99,8 @@ def change(
     if weekly_hours == 0:
         timing["weekly_hours"] = None
     core = open_core(writing=True)
-    changed = core.schedules.change(schedule_name, None, timing, "", actor())
-    display.result(
+    changed = core.schedules.change(schedule_name, None, timing, "", get_actor())
+    display.print_result(
         _as_dict(changed), as_json, lambda: f"{changed.name}: next at {zone_time(changed.next_at, changed.time_zone)}"
     )
 
@@ -109,7 +109,7 @@ def change(
 @_name
 def pause(schedule_name: str) -> None:
     """Launch nothing until the schedule is resumed."""
-    open_core(writing=True).schedules.pause(schedule_name, actor())
+    open_core(writing=True).schedules.pause(schedule_name, get_actor())
     click.echo(f"{schedule_name}: paused")
 
 
@@ -118,7 +118,7 @@ def pause(schedule_name: str) -> None:
 def resume(schedule_name: str) -> None:
     """Launch again from the next time on."""
     core = open_core(writing=True)
-    resumed = core.schedules.resume(schedule_name, actor())
+    resumed = core.schedules.resume(schedule_name, get_actor())
     click.echo(f"{resumed.name}: next at {zone_time(resumed.next_at, resumed.time_zone)}")
     warn_without_follower(core)
 
@@ -127,7 +127,7 @@ def resume(schedule_name: str) -> None:
 @_name
 def remove(schedule_name: str) -> None:
     """Remove a schedule; its series stay, and one that runs goes on."""
-    open_core(writing=True).schedules.remove(schedule_name, actor())
+    open_core(writing=True).schedules.remove(schedule_name, get_actor())
     click.echo(f"{schedule_name}: removed")
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from aisbench_core.interfaces.commands.records import PIECE_BYTES, Kind, parsed, record
+from aisbench_core.interfaces.commands.records import PIECE_BYTES, Kind, encode_record, parse_record
 from aisbench_core.interfaces.commands.request import ClientPath, CommandRequest, ServedBy
 
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ class RecordChannel:
     def send(self, kind: Kind, **fields: Any) -> None:
         """One record."""
         with self._guard:
-            self.records.write(record(kind, **fields))
+            self.records.write(encode_record(kind, **fields))
             self.records.flush()
 
     def ask(self, prompt: str, how: str, *, to_stderr: bool = False) -> str:
         """What the client enters. Raises EOFError where its input has ended."""
         self.send("ask", prompt=prompt, how=how, to_stderr=to_stderr)
-        text = parsed(self.answers.readline()).get("text")
+        text = parse_record(self.answers.readline()).get("text")
         if text is None:
             raise EOFError
         return str(text)
@@ -62,7 +62,7 @@ class ServedCommand:
     def store_files(self) -> None:
         """Write the copies of what was sent."""
         for index, path in self._paths.values():
-            copy = self._copy(index, path)
+            copy = self._get_copy_path(index, path)
             copy.parent.mkdir(parents=True, exist_ok=True)
             if path.kind == "folder":
                 copy.mkdir(exist_ok=True)
@@ -76,7 +76,7 @@ class ServedCommand:
     def copy_of(self, typed: str, shown: str) -> str:
         """Where the copy of a file is, or where one is written; `shown`: its name in what the command prints."""
         found = self._paths.get(typed)
-        copy = str(self._copy(*found) if found else self._folder / "unknown" / Path(typed).name)
+        copy = str(self._get_copy_path(*found) if found else self._folder / "unknown" / Path(typed).name)
         self._names[copy] = shown
         return copy
 
@@ -90,11 +90,11 @@ class ServedCommand:
 
     def deliver(self, copy: Path) -> None:
         """Send a file that the command has written."""
-        typed = next(path.typed for index, path in self._paths.values() if self._copy(index, path) == copy)
+        typed = next(path.typed for index, path in self._paths.values() if self._get_copy_path(index, path) == copy)
         with copy.open("rb") as content:
             while piece := content.read(PIECE_BYTES):
                 self.channel.send("file", name=typed, data=piece, complete=False)
         self.channel.send("file", name=typed, data=b"", complete=True)
 
-    def _copy(self, index: int, path: ClientPath) -> Path:
+    def _get_copy_path(self, index: int, path: ClientPath) -> Path:
         return self._folder / str(index) / path.absolute.lstrip("/")

@@ -28,8 +28,8 @@ def main() -> None:
     """Run the command, and exit with its code."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a server in the background ignores it
     _limit_memory()
-    served = _received(os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb"))
-    _redirect(served)
+    served = _receive_command(os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb"))
+    _redirect_streams(served)
     request = served.request
     name = " ".join(request.command)
     if name not in REMOTE:
@@ -46,7 +46,7 @@ def _limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
-def _received(answers: IO[bytes], records: IO[bytes]) -> ServedCommand:
+def _receive_command(answers: IO[bytes], records: IO[bytes]) -> ServedCommand:
     by = ServedBy.model_validate_json(answers.readline())
     request = CommandRequest.model_validate_json(answers.readline())
     return ServedCommand(by, request, RecordChannel(records, answers))
@@ -60,17 +60,17 @@ def _store_files(served: ServedCommand) -> None:
         sys.exit(NOT_SERVED)
 
 
-def _redirect(served: ServedCommand) -> None:
+def _redirect_streams(served: ServedCommand) -> None:
     """Records are the only way out. What libraries and programs write to the streams themselves goes to the log."""
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     sys.stdout, sys.stderr = NamedText(served, "stdout"), NamedText(served, "stderr")
     sys.stdin = ClientInput(served)
-    termui.visible_prompt_func = lambda prompt: _ask(served, prompt, "line")
-    termui.hidden_prompt_func = lambda prompt: _ask(served, prompt, "hidden")
+    termui.visible_prompt_func = lambda prompt: _ask_client(served, prompt, "line")
+    termui.hidden_prompt_func = lambda prompt: _ask_client(served, prompt, "hidden")
 
 
-def _ask(served: ServedCommand, prompt: str, how: str) -> str:
+def _ask_client(served: ServedCommand, prompt: str, how: str) -> str:
     to_stderr = sys.stdout is sys.stderr  # click redirects it where the question goes to stderr
     return served.channel.ask(prompt, how, to_stderr=to_stderr)
 

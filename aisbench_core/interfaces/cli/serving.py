@@ -68,7 +68,7 @@ def serve(sandbox: bool, host: str, port: int | None, network: bool, exposed: bo
         _start_all(family, settings, sandbox, host, port, [SWITCH] if network else [], exposed)
         family.wait()
     except KeyboardInterrupt:
-        display.message("\nstopping")
+        display.print_message("\nstopping")
     finally:
         family.end()
 
@@ -104,8 +104,10 @@ class _Family:
             for name, process in [*self._members.items()]:
                 if name != CONSOLE and process.poll() is not None:
                     del self._members[name]
-                    display.message(f"{name} exited with code {process.returncode}; the console goes on without it")
-                    display.message("to start it again, press Ctrl-C and repeat this command")
+                    display.print_message(
+                        f"{name} exited with code {process.returncode}; the console goes on without it"
+                    )
+                    display.print_message("to start it again, press Ctrl-C and repeat this command")
             pause.wait(POLL_SECONDS * 5)
         self.check_alive()
 
@@ -129,7 +131,7 @@ def _start_all(
 
     tls = tls_files(settings)
     address = url_of(host, port, "https" if tls else "http")
-    answers = partial(_answers, f"{address}/_stcore/health", tls)
+    answers = partial(_is_answering, f"{address}/_stcore/health", tls)
     if answers():
         raise AisbenchError(
             Message("another server already answers at {address}", address=address),
@@ -139,7 +141,7 @@ def _start_all(
         require_writable(settings.data_dir)
         folder = settings.data_dir / "sandbox"
         make_private_folder(folder)
-        before = _changed(folder / "profile.yaml")  # the sandbox writes it when it is ready
+        before = _get_modified_ns(folder / "profile.yaml")  # the sandbox writes it when it is ready
         _start_sandbox(family, settings, folder, exposed)
     encryption = ["--server.sslCertFile", str(tls.certificate), "--server.sslKeyFile", str(tls.key)] if tls else []
     console = ["streamlit", "run", "app.py", "--server.address", host, "--server.port", str(port), *encryption]
@@ -149,30 +151,32 @@ def _start_all(
     variables = {**served, FORWARDED: ""} if settings.needs_sign_in else served
     family.start(CONSOLE, [*console, "--", *switches], variables)  # starts while the sandbox does
     if sandbox:
-        _wait_until(family, "the sandbox", lambda: _changed(folder / "profile.yaml") != before)
+        _wait_until(family, "the sandbox", lambda: _get_modified_ns(folder / "profile.yaml") != before)
     if is_read_only(settings.data_dir):
-        display.message(f"the folder {settings.data_dir} is read-only: runs are neither launched nor followed")
+        display.print_message(f"the folder {settings.data_dir} is read-only: runs are neither launched nor followed")
     else:
         family.start("the follower", ["aisbench_core.interfaces.cli", "--local", "follow", "--quiet"], served)
     _wait_until(family, CONSOLE, answers)
     click.echo(f"AISBench console: {address}")
     if sandbox:
-        display.message(f"a sandbox region is running as well: its results are {display.REHEARSALS}")
+        display.print_message(f"a sandbox region is running as well: its results are {display.REHEARSALS}")
     if not is_loopback(host) and not settings.needs_sign_in:
-        display.message(f"listening on {host} without sign-in: anyone who can reach it can launch jobs on your account")
-    display.message("press Ctrl-C to stop")
+        display.print_message(
+            f"listening on {host} without sign-in: anyone who can reach it can launch jobs on your account"
+        )
+    display.print_message("press Ctrl-C to stop")
 
 
 def _start_sandbox(family: _Family, settings: "Settings", folder: Path, exposed: bool) -> None:
     """Start the sandbox without access to our variables and files, because its jobs run other people's code."""
     from aisbench_core.config.settings import HOME, environment
-    from aisbench_core.config.variables import sandbox_options, scrubbed
+    from aisbench_core.config.variables import sandbox_options, scrub_environment
 
     private = (settings.data_dir, settings.warehouse_path, HOME / ".streamlit", HOME / "aisbench.yaml")
     options = sandbox_options(private, _key_files(settings), environment())
     free = ["--modelarts-port", "0", "--obs-port", "0"]  # free ports: the profile holds the addresses
     arguments = ["aisbench_sandbox", "--data", str(folder), *free, *options, *([_EXPOSE] if exposed else [])]
-    family.start("the sandbox", arguments, variables=scrubbed(environment()))
+    family.start("the sandbox", arguments, variables=scrub_environment(environment()))
 
 
 def _key_files(settings: "Settings") -> Iterator[Path]:
@@ -201,7 +205,7 @@ def _wait_until(family: _Family, name: str, ready: Callable[[], bool]) -> None:
         pause.wait(POLL_SECONDS)
 
 
-def _answers(url: str, tls: "TlsFiles | None") -> bool:
+def _is_answering(url: str, tls: "TlsFiles | None") -> bool:
     # A proxy cannot reach localhost.
     handlers = [urllib.request.HTTPSHandler(context=tls.client_context())] if tls else []
     try:
@@ -211,7 +215,7 @@ def _answers(url: str, tls: "TlsFiles | None") -> bool:
         return False
 
 
-def _changed(file: Path) -> int:
+def _get_modified_ns(file: Path) -> int:
     return file.stat().st_mtime_ns if file.exists() else 0  # in ns: a restart within a second counts
 
 

@@ -11,18 +11,18 @@ from aisbench_core.base import formats
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Message
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import actor, open_core
+from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.exit_codes import YOUR_INPUT
 from aisbench_core.interfaces.cli.options import (
     Group,
-    absolute,
-    assignment,
     comments_in,
     import_options,
+    make_assignment_type,
     output_option,
     profile_option,
     spec_on_all_cards,
     spec_options,
+    to_absolute,
     yaml_of,
 )
 from aisbench_core.interfaces.cli.remote.paths import InputPath, OutputPath
@@ -60,18 +60,18 @@ def import_config(files: Sequence[Path], job: str | None, as_json: bool, **optio
 
     core = open_core(writing=options["save_profile"] or options["save_keys"])
     package = options["package"] or str(files[0].absolute())  # folders are named after the package
-    code_dir = absolute(options["code_dir"], Path.cwd()) if options["code_dir"] else ""
+    code_dir = to_absolute(options["code_dir"], Path.cwd()) if options["code_dir"] else ""
     hints = Hints(options["workload"], options["framework_version"], package, code_dir, options["profile"])
     imported = core.configs.understand(core.configs.read([_file_of(file) for file in files]), hints)
     if job:
         imported = imported.only(Api(job))
     elif options["output"] and imported.api in {spec.spec.api for spec in imported.specs}:
         imported = imported.only(imported.api)  # -o takes one spec: that of the API which config.sh selects
-    display.result(_config_json(imported), as_json, lambda: _config_text(imported))
+    display.print_result(_config_json(imported), as_json, lambda: _config_text(imported))
     display.show_findings(imported.findings)
     if imported.has_errors:
         click.get_current_context().exit(YOUR_INPUT)
-    _store(core, imported, options)
+    _store_parts(core, imported, options)
 
 
 @config.command("export")
@@ -94,7 +94,7 @@ def export_config(profile: str, output: Path | None, script: Path | None, as_jso
     if script and exported.script:
         display.write_and_report(script, exported.script)
     if as_json or not output:
-        display.result(exported, as_json, lambda: exported.text.rstrip("\n"))
+        display.print_result(exported, as_json, lambda: exported.text.rstrip("\n"))
 
 
 def _file_of(file: Path) -> "ConfigFile":
@@ -108,16 +108,16 @@ def _file_of(file: Path) -> "ConfigFile":
         raise ConfigError(Message("{file} cannot be read: {why}", file=file, why=error.strerror)) from None
 
 
-def _store(core: "Core", imported: "ImportedConfig", options: Mapping[str, Any]) -> None:
+def _store_parts(core: "Core", imported: "ImportedConfig", options: Mapping[str, Any]) -> None:
     """Store what the options ask for. Raises ConfigError before anything is stored if a part of it is missing."""
     _check_store(imported, options)
     profile, output, replace = imported.profile, options["output"], options["replace"]
     if options["save_profile"] and profile:
-        new = core.configs.save_profile(profile, actor(), replace)
-        display.message(f"profile {profile.name} {'written' if new else 'already exists'}")
+        new = core.configs.save_profile(profile, get_actor(), replace)
+        display.print_message(f"profile {profile.name} {'written' if new else 'already exists'}")
     if options["save_keys"] and profile and imported.keys:
-        new = core.configs.save_keys(profile.name, imported.keys, actor(), replace)
-        display.message(f"keys of {profile.name} {'written' if new else 'already exist'}")
+        new = core.configs.save_keys(profile.name, imported.keys, get_actor(), replace)
+        display.print_message(f"keys of {profile.name} {'written' if new else 'already exist'}")
     if output:
         display.write_and_report(output, yaml_of(imported.specs[0].spec, imported.specs[0].comments))
 
@@ -146,8 +146,8 @@ def _config_text(imported: "ImportedConfig") -> str:
     if imported.profile:
         values = imported.profile.model_dump(mode="json", exclude_defaults=True).items()
         keys = [("keys", MASK)] if imported.keys else []
-        blocks.insert(0, ("profile", display.fields(*((key, str(value)) for key, value in values), *keys)))
-    return "\n\n".join(f"{head}\n{display.indented(text)}" for head, text in blocks) or "nothing found"
+        blocks.insert(0, ("profile", display.format_fields(*((key, str(value)) for key, value in values), *keys)))
+    return "\n\n".join(f"{head}\n{display.indent_text(text)}" for head, text in blocks) or "nothing found"
 
 
 workload = Group("workload", help="Create custom workloads; `aisbench workloads` lists all workloads.")
@@ -174,34 +174,39 @@ def import_package(path: str, job: str | None, dry_run: bool, as_json: bool, **o
     nothing is stored and the exit code is 2. Importing the same package again creates nothing new.
     """
     core = open_core(writing=True)
-    package = core.packages.open(path, actor())
+    package = core.packages.open(path, get_actor())
     made = None
     try:
-        described = _described(core, package, job, options)
+        described = _describe_workload(core, package, job, options)
         imported = described.imported
         display.show_findings(described.findings)
         failed = imported.has_errors or described.workload is None
         if not (failed or dry_run):
             _check_store(imported, options)  # before the workload is stored: all or nothing
-            made = core.packages.make(package, described, actor())
+            made = core.packages.make(package, described, get_actor())
     finally:
         core.packages.drop(package)  # its code is unpacked in data/, up to gigabytes
     name = made.name if made else described.name if described.workload else ""
     answer = {"workload": name, "new": bool(made and made.new), "package": package.name, **_config_json(imported)}
-    pairs = [("name", name or formats.MISSING), ("code", f"{package.entries:,} files, {formats.size(package.size)}")]
+    pairs = [
+        ("name", name or formats.MISSING),
+        ("code", f"{package.entries:,} files, {formats.format_size(package.size)}"),
+    ]
     if package.name:
         pairs += [("company", package.name.company), ("architecture", package.name.architecture)]
         pairs += [("version", package.name.framework_version)]
-    text = f"workload\n{display.indented(display.fields(*pairs))}\n\n{_config_text(imported)}"
-    display.result(answer, as_json, lambda: text)
+    text = f"workload\n{display.indent_text(display.format_fields(*pairs))}\n\n{_config_text(imported)}"
+    display.print_result(answer, as_json, lambda: text)
     if failed:
         click.get_current_context().exit(YOUR_INPUT)
     if made:
-        display.message(f"workload {made.name} {'created' if made.new else 'already exists, with the same code'}")
-        _store(core, imported, options)
+        display.print_message(f"workload {made.name} {'created' if made.new else 'already exists, with the same code'}")
+        _store_parts(core, imported, options)
 
 
-def _described(core: "Core", package: "Package", job: str | None, options: dict[str, Any]) -> "PackagedWorkload":
+def _describe_workload(
+    core: "Core", package: "Package", job: str | None, options: dict[str, Any]
+) -> "PackagedWorkload":
     from aisbench_core.exchange.upstream.packages.package import Answers
     from aisbench_core.model import Api
 
@@ -236,24 +241,24 @@ system = Group(
 @_where_argument
 def show_system(where: str, as_json: bool) -> None:
     """Show all fields with their values, and whether a value was stated or comes from the job."""
-    _print_system(open_core(writing=False).systems.of(_where(where)), as_json, whole=True)
+    _print_system(open_core(writing=False).systems.of(_parse_where(where)), as_json, whole=True)
 
 
 @system.command("edit")
 @_where_argument
-@click.argument("values", nargs=-1, required=True, metavar="FIELD=VALUE...", type=assignment("FIELD=VALUE"))
+@click.argument("values", nargs=-1, required=True, metavar="FIELD=VALUE...", type=make_assignment_type("FIELD=VALUE"))
 def edit_system(where: str, values: Sequence[tuple[str, str]], as_json: bool) -> None:
     """State the values of fields; FIELD= clears one."""
     stated = {name.strip(): value for name, value in values}  # as pasted from a table: "cpu = …"
-    _print_system(open_core(writing=True).systems.state(_where(where), stated, actor()), as_json, whole=False)
+    _print_system(open_core(writing=True).systems.state(_parse_where(where), stated, get_actor()), as_json, whole=False)
 
 
 @system.command("keep")
 @click.option("--any-flavor", is_flag=True, help="For every flavor of the profile, not only the run's.")
 def keep_system(run_id: str, any_flavor: bool, as_json: bool) -> None:
     """Use the description of a run for new runs of its profile and flavor (or pool)."""
-    target = open_core(writing=True).systems.keep(run_id, actor(), any_flavor=any_flavor)
-    display.result({"kept": str(target)}, as_json, lambda: str(target))
+    target = open_core(writing=True).systems.keep(run_id, get_actor(), any_flavor=any_flavor)
+    display.print_result({"kept": str(target)}, as_json, lambda: str(target))
 
 
 @system.command("import")
@@ -266,15 +271,17 @@ def import_system(where: str, files: Sequence[Path], dry_run: bool, as_json: boo
     Unknown keys are reported and ignored. If a finding is an error, nothing is changed and the exit code is 2.
     """
     core = open_core(writing=not dry_run)
-    target = _where(where)
+    target = _parse_where(where)
     imported = core.systems.read([_file_of(file) for file in files])
     findings = list(imported.findings)
     if not (dry_run or imported.has_errors):
-        findings += core.systems.import_fields(target, imported, actor())
-    display.result(
+        findings += core.systems.import_fields(target, imported, get_actor())
+    display.print_result(
         {"values": imported.values, "findings": findings},
         as_json,
-        lambda: display.fields(*((name, str(value)) for name, value in imported.values.items())) or "nothing found",
+        lambda: (
+            display.format_fields(*((name, str(value)) for name, value in imported.values.items())) or "nothing found"
+        ),
     )
     display.show_findings(findings)
     if imported.has_errors:
@@ -287,14 +294,14 @@ def import_system(where: str, files: Sequence[Path], dry_run: bool, as_json: boo
 @output_option
 def export_system(where: str, name: str, output: Path | None) -> None:
     """Write system.json with all 33 keys, or config.json; fields without a value are empty strings."""
-    text = open_core(writing=False).systems.files(_where(where))[name]
+    text = open_core(writing=False).systems.files(_parse_where(where))[name]
     if output is None:
         click.echo(text, nl=False)
     else:
         display.write_and_report(output, text)
 
 
-def _where(text: str) -> "Where":
+def _parse_where(text: str) -> "Where":
     from aisbench_core.running.systems.systems import where_of
 
     return where_of(text)
@@ -320,7 +327,7 @@ def _print_system(described: "SystemValues", as_json: bool, *, whole: bool) -> N
         "meaning": lambda name: FIELDS[name].description or "",
     }
     table = f"{display.table_of(FIELDS, columns)}\n\n" if whole else ""
-    display.result(answer, as_json, lambda: table + counts_text(described))
+    display.print_result(answer, as_json, lambda: table + counts_text(described))
     display.show_findings(described.findings)
 
 

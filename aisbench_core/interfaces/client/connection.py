@@ -13,7 +13,7 @@ from typing import IO, Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from aisbench_core.base.errors import AisbenchError, ConfigError, Problem, SpecError
-from aisbench_core.base.messages import Message, verbatim
+from aisbench_core.base.messages import Message, make_verbatim
 from aisbench_core.config.settings import environment, user_config_folder
 from aisbench_core.interfaces.client.logins import UNENCRYPTED, Logins
 
@@ -83,14 +83,14 @@ class Connection:
         try:
             with self._send("GET", path) as reply, draft.open("wb") as content:
                 size = reply.headers.get("Content-Length")
-                self._copy(reply, content)
+                self._copy_content(reply, content)
                 if size is not None and content.tell() != int(size):
                     raise self._half_answer()
             draft.replace(file)
         finally:
             draft.unlink(missing_ok=True)
 
-    def _copy(self, reply: HTTPResponse, content: IO[bytes]) -> None:
+    def _copy_content(self, reply: HTTPResponse, content: IO[bytes]) -> None:
         while True:
             try:
                 part = reply.read(PART_BYTES)
@@ -184,7 +184,7 @@ def _problem_of(status: int, content: bytes) -> ApiProblem:
         problem = parsed if isinstance(parsed, dict) else {}
     detail, hint = str(problem.get("detail", f"HTTP {status}")), str(problem.get("hint", ""))
     sentence = f"{detail} ({hint})" if hint else detail
-    return ApiProblem(verbatim(sentence), status, str(problem.get("code", "")), problem)
+    return ApiProblem(make_verbatim(sentence), status, str(problem.get("code", "")), problem)
 
 
 def part_of(name: str) -> str:
@@ -196,9 +196,9 @@ def part_of(name: str) -> str:
 
 def with_query(path: str, query: Mapping[str, Any]) -> str:
     """A path with the parameters that say something; lists are repeated ones."""
-    given = {name: _text(value) for name, value in query.items() if value not in (None, "", (), [])}
+    given = {name: _to_text(value) for name, value in query.items() if value not in (None, "", (), [])}
     return f"{path}?{urlencode(given, doseq=True)}" if given else path
 
 
-def _text(value: Any) -> Any:
+def _to_text(value: Any) -> Any:
     return str(value).lower() if isinstance(value, bool) else value

@@ -34,14 +34,14 @@ class Logins:
 
     def add(self, server: str, token: str) -> None:
         """Store a token, in place of an earlier one."""
-        self._write(self.all() | {address_of(server): token})
+        self._write_tokens(self.all() | {address_of(server): token})
 
     def remove(self, server: str) -> bool:
         """Remove the token of a server; whether there was one."""
         stored = self.all()
         found = stored.pop(address_of(server), None)
         if found:
-            self._write(stored)
+            self._write_tokens(stored)
         return found is not None
 
     def token_for(self, server: str, environment: Mapping[str, str]) -> str:
@@ -68,7 +68,7 @@ class Logins:
             Message("give its address, such as https://bench.example, or set AISBENCH_SERVER"),
         )
 
-    def _write(self, tokens: Mapping[str, str]) -> None:
+    def _write_tokens(self, tokens: Mapping[str, str]) -> None:
         write_whole(self.file, json.dumps(tokens, indent=2).encode())
 
 

@@ -48,38 +48,38 @@ class ServerTables:
         """The answer to one SELECT."""
         values = query.values
         plain = (
-            {name: _plain(value) for name, value in values.items()}
+            {name: _to_plain(value) for name, value in values.items()}
             if isinstance(values, Mapping)
-            else [*map(_plain, values)]
+            else [*map(_to_plain, values)]
         )
-        return self._read("sql", body={"query": query.sql, "values": plain, "seconds": query.seconds})
+        return self._open_reader("sql", body={"query": query.sql, "values": plain, "seconds": query.seconds})
 
     def views(self) -> "AbstractContextManager[arrow.RecordBatchReader]":
         """Every column of every view of the server."""
-        return self._read("views")
+        return self._open_reader("views")
 
     def regions(self) -> "AbstractContextManager[arrow.RecordBatchReader]":
         """The regions with runs."""
-        return self._read("regions")
+        return self._open_reader("regions")
 
     def runs(self, filters: Mapping[str, Any]) -> "AbstractContextManager[arrow.RecordBatchReader]":
         """Runs with the columns of `v_runs`."""
-        return self._read(with_query("runs", filters))
+        return self._open_reader(with_query("runs", filters))
 
     def leaderboard(self, filters: Mapping[str, Any]) -> "AbstractContextManager[arrow.RecordBatchReader]":
         """The leaderboard with the columns of `v_groups`."""
-        return self._read(with_query("leaderboard", filters))
+        return self._open_reader(with_query("leaderboard", filters))
 
     def scaling(self, run_id: str) -> "AbstractContextManager[arrow.RecordBatchReader]":
         """Node counts of what is otherwise equal to a run."""
-        return self._read(f"scaling/{part_of(run_id)}")
+        return self._open_reader(f"scaling/{part_of(run_id)}")
 
     def history(self, run_id: str, *, include_invalid: bool) -> "AbstractContextManager[arrow.RecordBatchReader]":
         """Runs of a run's benchmark configuration on its hardware."""
-        return self._read(with_query(f"history/{part_of(run_id)}", {"include_invalid": include_invalid}))
+        return self._open_reader(with_query(f"history/{part_of(run_id)}", {"include_invalid": include_invalid}))
 
     @contextmanager
-    def _read(self, path: str, body: object = None) -> "Iterator[arrow.RecordBatchReader]":
+    def _open_reader(self, path: str, body: object = None) -> "Iterator[arrow.RecordBatchReader]":
         try:
             with self._client.batches(f"/warehouse/{path}", body) as reader:
                 yield reader
@@ -89,13 +89,13 @@ class ServerTables:
             raise
 
 
-def _plain(value: object) -> object:
+def _to_plain(value: object) -> object:
     """A value as JSON has it; times and decimals as text, which comparisons convert."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, date | Decimal):  # a datetime is a date, too
         return str(value)
     if isinstance(value, list | tuple):
-        return [*map(_plain, value)]
+        return [*map(_to_plain, value)]
     wrong = Message("must be text, a number, a time, or a list of them")
     raise SpecError(_QUERY, [Problem("values", wrong, repr(value)[:80])])

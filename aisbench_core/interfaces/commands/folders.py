@@ -15,7 +15,7 @@ def new_folder() -> Path:
     temporary = Path(tempfile.gettempdir())
     for folder in temporary.glob("aisbench-command-*"):
         match = _NAME.fullmatch(folder.name)
-        if match and not _lives(int(match[1])):
+        if match and not _is_alive(int(match[1])):
             remove(folder)
     return Path(tempfile.mkdtemp(prefix=f"aisbench-command-{os.getpid()}-"))
 
@@ -26,7 +26,7 @@ def remove(folder: Path) -> None:
         shutil.rmtree(folder)
 
 
-def _lives(process: int) -> bool:
+def _is_alive(process: int) -> bool:
     try:
         os.kill(process, 0)
     except ProcessLookupError:

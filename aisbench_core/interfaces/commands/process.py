@@ -15,7 +15,7 @@ from aisbench_core.base.errors import AisbenchError, QueryError, TokenRefused
 from aisbench_core.base.messages import Message
 from aisbench_core.config.settings import PROGRAM, environment
 from aisbench_core.interfaces.commands.folders import new_folder, remove
-from aisbench_core.interfaces.commands.records import MOST_LINE, error_record, record
+from aisbench_core.interfaces.commands.records import MOST_LINE, encode_record, error_record
 from aisbench_core.interfaces.commands.request import CommandRequest, InputRequest, ServedBy, Variables
 
 LOG = logging.getLogger(__name__)
@@ -66,10 +66,10 @@ class CommandProcess:
 
     async def records(self) -> AsyncGenerator[bytes, None]:
         """Start it; what happens, a line each. The last one has the exit code."""
-        process = await self._start()
-        self._tasks = [asyncio.create_task(self._watch()), asyncio.create_task(_log_noise(process.stderr))]
-        yield record("started", command=self.command_id, version=version("aisbench-console"))
-        async for line in self._lines(process):
+        process = await self._start_process()
+        self._tasks = [asyncio.create_task(self._watch_limits()), asyncio.create_task(_log_noise(process.stderr))]
+        yield encode_record("started", command=self.command_id, version=version("aisbench-console"))
+        async for line in self._read_lines(process):
             yield line
         code = await process.wait()
         if self._reason:
@@ -77,11 +77,11 @@ class CommandProcess:
         elif code < 0 and code != -signal.SIGINT:
             signal_name = signal.Signals(-code).name
             yield error_record(AisbenchError(Message("the server ended it: {signal}", signal=signal_name)))
-        yield record("exit", code=self._exit_code(code))
+        yield encode_record("exit", code=self._exit_code(code))
 
     async def close(self) -> None:
         """End the process if it runs, and remove its files."""
-        self._send(signal.SIGKILL)
+        self._send_signal(signal.SIGKILL)
         for task in self._tasks[:1]:  # the other one ends with the process
             task.cancel()
         if self._process:
@@ -100,13 +100,13 @@ class CommandProcess:
         if stdin and stdin.transport.get_write_buffer_size() > MOST_LINE:
             raise InputRefused(Message("the command has not read earlier answers"), Message("answer what it asks"))
         if self._loop:
-            self._loop.call_soon_threadsafe(self._write, answer.model_dump_json().encode() + b"\n")
+            self._loop.call_soon_threadsafe(self._write_line, answer.model_dump_json().encode() + b"\n")
 
     def interrupt(self) -> None:
         """What Ctrl-C does."""
-        self._send(signal.SIGINT)
+        self._send_signal(signal.SIGINT)
 
-    async def _start(self) -> asyncio.subprocess.Process:
+    async def _start_process(self) -> asyncio.subprocess.Process:
         self._folder = folder = await asyncio.to_thread(new_folder)
         self._loop = asyncio.get_running_loop()
         self._process = await asyncio.create_subprocess_exec(
@@ -118,51 +118,53 @@ class CommandProcess:
         )  # fmt: skip
         served = ServedBy(token_id=self._token_id, key=self._key, folder=str(folder))
         for value in (served, self._request):
-            self._write(value.model_dump_json().encode() + b"\n")
+            self._write_line(value.model_dump_json().encode() + b"\n")
         return self._process
 
-    async def _lines(self, process: asyncio.subprocess.Process) -> AsyncIterator[bytes]:
+    async def _read_lines(self, process: asyncio.subprocess.Process) -> AsyncIterator[bytes]:
         size = 0
         while process.stdout and not self._reason:
             try:
                 line = await asyncio.wait_for(process.stdout.readline(), ALIVE_SECONDS)
             except TimeoutError:
-                line = record("alive")
+                line = encode_record("alive")
             if not line:
                 return
             size += len(line)
             if size > MOST_OUTPUT_BYTES * 4 // 3:  # in Base64
-                self._end(QueryError(Message("the answer is longer than {most} bytes", most=f"{MOST_OUTPUT_BYTES:,}")))
+                self._kill_group(
+                    QueryError(Message("the answer is longer than {most} bytes", most=f"{MOST_OUTPUT_BYTES:,}"))
+                )
             else:
                 yield line
 
-    async def _watch(self) -> None:
+    async def _watch_limits(self) -> None:
         """End it at the time limit, and when its token opens nothing any more."""
         end = time.monotonic() + MOST_SECONDS
         while not self._reason:
             await asyncio.sleep(CHECK_SECONDS)
             if time.monotonic() > end:
                 limit = Message("a command may take {hours:g} hours", hours=MOST_SECONDS / 3600)
-                self._end(QueryError(limit, Message("a run that it waited for goes on")))
+                self._kill_group(QueryError(limit, Message("a run that it waited for goes on")))
             try:
                 await asyncio.to_thread(self._check)
             except TokenRefused as error:
-                self._end(error)
+                self._kill_group(error)
             except AisbenchError:  # the ledger cannot be read now; it is asked again
                 continue
 
-    def _end(self, reason: AisbenchError) -> None:
+    def _kill_group(self, reason: AisbenchError) -> None:
         self._reason = reason
         self._is_ended.set()
-        self._send(signal.SIGKILL)
+        self._send_signal(signal.SIGKILL)
 
-    def _send(self, number: signal.Signals) -> None:
+    def _send_signal(self, number: signal.Signals) -> None:
         # It leads a group of its own, with whatever it has started.
         if self._process and self._process.returncode is None:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)
 
-    def _write(self, line: bytes) -> None:
+    def _write_line(self, line: bytes) -> None:
         stdin = self._process.stdin if self._process else None
         if stdin and not stdin.is_closing():
             stdin.write(line)

@@ -16,14 +16,14 @@ MOST_LINE = 256 * 1024
 Kind = Literal["started", "stdout", "stderr", "file", "ask", "alive", "exit"]
 
 
-def record(kind: Kind, **fields: Any) -> bytes:
+def encode_record(kind: Kind, **fields: Any) -> bytes:
     """One line. `data` is bytes, which become Base64."""
     if "data" in fields:
         fields["data"] = base64.b64encode(fields["data"]).decode()
     return json.dumps({"kind": kind, **fields}).encode() + b"\n"
 
 
-def parsed(line: bytes) -> Mapping[str, Any]:
+def parse_record(line: bytes) -> Mapping[str, Any]:
     """A record with `data` as bytes; an empty one for what is none. Records of later versions have other kinds."""
     try:
         fields = json.loads(line)
@@ -35,4 +35,4 @@ def parsed(line: bytes) -> Mapping[str, Any]:
 
 def error_record(error: AisbenchError) -> bytes:
     """An error as the command line prints it."""
-    return record("stderr", data=f"error: {error}\n".encode())
+    return encode_record("stderr", data=f"error: {error}\n".encode())

@@ -29,7 +29,7 @@ Word = Annotated[str, StringConstraints(max_length=40, pattern=r"^[a-z][a-z-]*$"
 Stream = Literal["stdin", "stdout", "stderr"]
 
 
-def _below(path: str) -> str:
+def _check_relative(path: str) -> str:
     """The path, if it can only lead below a folder. Raises ValueError."""
     is_printable = not any(letter < " " or letter == "\x7f" or "\ud800" <= letter <= "\udfff" for letter in path)
     if path and not (is_printable and all(part not in ("", ".", "..") for part in path.split("/"))):
@@ -39,11 +39,11 @@ def _below(path: str) -> str:
     return path
 
 
-def _absolute(path: str) -> str:
+def _check_absolute(path: str) -> str:
     """The path, if it begins at the root and leads only downwards. Raises ValueError."""
     if not path.startswith("/"):
         raise ValueError("must begin with /")
-    _below(path.lstrip("/"))
+    _check_relative(path.lstrip("/"))
     return path
 
 
@@ -56,7 +56,7 @@ class Exact(Frozen):
 class SentFile(Exact):
     """The content of a file. `path`: empty for the file itself, or its path below the folder that was named."""
 
-    path: Annotated[Text, AfterValidator(_below)] = ""
+    path: Annotated[Text, AfterValidator(_check_relative)] = ""
     data: Base64Bytes
 
 
@@ -67,7 +67,7 @@ class ClientPath(Exact):
     sent without content, so that the command can refuse to replace it."""
 
     typed: Text
-    absolute: Annotated[Text, AfterValidator(_absolute)]
+    absolute: Annotated[Text, AfterValidator(_check_absolute)]
     kind: Literal["missing", "file", "folder"] = "missing"
     files: Annotated[tuple[SentFile, ...], Field(max_length=MOST_FILES)] = ()
 
@@ -93,7 +93,7 @@ class CommandRequest(Exact):
     terminal: tuple[Stream, ...] = ()
 
     @model_validator(mode="after")
-    def _bounded(self) -> Self:
+    def _check_limits(self) -> Self:
         """Limits over all paths together; the client checks them, too, with a better sentence."""
         sizes = [len(file.data) for path in self.paths for file in path.files]
         if len(sizes) > MOST_FILES:

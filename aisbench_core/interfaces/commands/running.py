@@ -61,7 +61,7 @@ class RunningCommands:
             owner, process = self._running.get(command_id, (token, None))
         if process is None or owner.token_id != token.token_id:
             raise CommandNotFound(
-                Message("no command {command_id} is running with this token", command_id=_shown(command_id))
+                Message("no command {command_id} is running with this token", command_id=_mask_id(command_id))
             )
         return process
 
@@ -87,5 +87,5 @@ class RunningCommands:
             self._keys.popitem(last=False)
 
 
-def _shown(command_id: str) -> str:
+def _mask_id(command_id: str) -> str:
     return command_id if re.fullmatch(r"[0-9a-f]{1,32}", command_id) else "…"

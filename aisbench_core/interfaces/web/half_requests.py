@@ -23,10 +23,10 @@ class HalfRequests:
         if connection.conn.their_state is not h11.IDLE:
             self.forget(connection)
         elif connection not in self._timers:
-            self._timers[connection] = connection.loop.call_later(self._seconds, self._end, connection)
+            self._timers[connection] = connection.loop.call_later(self._seconds, self._abort_connection, connection)
             if len(self._timers) > self._most:
                 # Whoever means well sends headers at once, so that the oldest one is the least likely to be theirs.
-                self._end(next(iter(self._timers)))
+                self._abort_connection(next(iter(self._timers)))
 
     def forget(self, connection: H11Protocol) -> None:
         """Its request is there, or it is closed."""
@@ -34,7 +34,7 @@ class HalfRequests:
         if timer:
             timer.cancel()
 
-    def _end(self, connection: H11Protocol) -> None:
+    def _abort_connection(self, connection: H11Protocol) -> None:
         self.forget(connection)
         connection.transport.abort()
 

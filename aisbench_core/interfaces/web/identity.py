@@ -24,7 +24,7 @@ from aisbench_core.config.settings import Settings
 from aisbench_core.interfaces.web.ledger_checks import LedgerCheck
 from aisbench_core.interfaces.web.plain_page import answer_later
 from aisbench_core.interfaces.web.refusing import Refusal, address_of, refuse
-from aisbench_core.people.accounts.names import composed, decode_header
+from aisbench_core.people.accounts.names import compose_name, decode_header
 from aisbench_core.people.accounts.people import OTHER_NAME, People
 from aisbench_core.people.accounts.sign_in_audit import SignInAudit
 
@@ -67,7 +67,7 @@ class ProxyIdentity:
         """Write a refusal to the audit, unless nobody was named: probes name nobody."""
         status, message = refusal
         if status == HTTPStatus.FORBIDDEN:
-            who = composed(decode_header(self.name(request.scope))) if message != NOT_THE_PROXY else ""
+            who = compose_name(decode_header(self.name(request.scope))) if message != NOT_THE_PROXY else ""
             self.audit.refused(message, address_of(request), who)
 
     def _is_proxy(self, host: str) -> bool:

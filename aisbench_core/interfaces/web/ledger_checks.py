@@ -36,9 +36,9 @@ class LedgerCheck(Generic[T]):
         """The answer about `subject`. Raises LedgerUnavailable, with a sentence for people who are not signed in."""
         if self._fails and time.monotonic() < self._quiet_until:
             raise no_ledger()
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._answer, subject)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._ask_ledger, subject)
 
-    def _answer(self, subject: str) -> T:
+    def _ask_ledger(self, subject: str) -> T:
         if not self._may_ask():
             raise no_ledger()
         try:

@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aisbench_core.base.errors import AisbenchError
-from aisbench_core.domain.logs.archive import archive, parts
+from aisbench_core.domain.logs.archive import iterate_archive, iterate_parts
 from aisbench_core.domain.logs.reading import size_of
 
 ALL = "all"
@@ -37,28 +37,32 @@ class LogDownloadMiddleware:
         if wanted is None:
             await self._app(scope, receive, send)
             return
-        response = await run_in_threadpool(self._answer, wanted["run"], wanted["node"])
+        response = await run_in_threadpool(self._build_response, wanted["run"], wanted["node"])
         await response(scope, receive, send)
 
-    def _answer(self, run_id: str, node: str) -> Response:
+    def _build_response(self, run_id: str, node: str) -> Response:
         try:
             logs = self._files(run_id)
         except AisbenchError as error:
             return PlainTextResponse(f"{error}\n", 404)
         if node == ALL and logs:
-            return _attachment(f"{run_id}-logs.tar.gz", StreamingResponse(archive(logs, run_id), 200, None, GZIP))
+            return _mark_attachment(
+                f"{run_id}-logs.tar.gz", StreamingResponse(iterate_archive(logs, run_id), 200, None, GZIP)
+            )
         file = None if node == ALL else logs.get(int(node))
         if file is None:
             return PlainTextResponse("There is no such log.\n", 404)
         size = size_of(file)
         # Its encoding is what the job wrote: nothing is said of it.
-        whole = StreamingResponse(parts(file, size), 200, {"Content-Length": str(size)}, "application/octet-stream")
-        return _attachment(f"{run_id}-{file.name}", whole)
+        whole = StreamingResponse(
+            iterate_parts(file, size), 200, {"Content-Length": str(size)}, "application/octet-stream"
+        )
+        return _mark_attachment(f"{run_id}-{file.name}", whole)
 
 
 GZIP = "application/gzip"
 
 
-def _attachment(name: str, response: Response) -> Response:
+def _mark_attachment(name: str, response: Response) -> Response:
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

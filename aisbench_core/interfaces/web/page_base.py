@@ -43,7 +43,7 @@ class PageBase:
                 body.extend(message.get("body", b""))
                 if not message.get("more_body"):
                     content = bytes(body).replace(HEAD, HEAD + SCRIPT, 1)
-                    await send(_resized(start, len(content)))
+                    await send(_replace_length(start, len(content)))
                     await send({"type": "http.response.body", "body": content})
 
         await self._app({**scope, "headers": headers}, receive, send_with_script)
@@ -59,7 +59,7 @@ def _is_page(start: Message) -> bool:
     return start["status"] == 200 and Headers(raw=start["headers"]).get("content-type", "").startswith("text/html")
 
 
-def _resized(start: Message, length: int) -> Message:
+def _replace_length(start: Message, length: int) -> Message:
     """The same start for another content, which has no tag by which it could be asked for again."""
     headers = MutableHeaders(raw=[*start["headers"]])
     headers["content-length"] = str(length)

@@ -28,7 +28,7 @@ class SlowReaders:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on."""
-        cycle = _cycle(receive) if scope["type"] == "http" else None
+        cycle = _find_cycle(receive) if scope["type"] == "http" else None
         if cycle is None:
             await self._app(scope, receive, send)
             return
@@ -54,17 +54,17 @@ class SlowReaders:
                     await cycle.flow.drain()
             except TimeoutError:
                 if left - cycle.transport.get_write_buffer_size() < LEAST_BYTES:
-                    _break(cycle.transport)
+                    _abort_transport(cycle.transport)
                     raise NotRead from None
 
 
-def _break(transport: asyncio.Transport) -> None:
+def _abort_transport(transport: asyncio.Transport) -> None:
     """End the connection at once: closed, it would stay until the client has read what this side has buffered."""
     transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     transport.abort()
 
 
-def _cycle(receive: Receive) -> Any:
+def _find_cycle(receive: Receive) -> Any:
     """uvicorn's object of a request: it passes transport and flow control on nowhere else. None for other servers."""
     cycle = getattr(receive, "__self__", None)
     return cycle if hasattr(cycle, "transport") and hasattr(cycle, "flow") else None

@@ -44,16 +44,16 @@ class TensorBoardProxy:
             await self._app(scope, receive, send)
             return
         try:
-            response = await self._response(Request(scope, receive), match["token"], match["rest"])
+            response = await self._build_response(Request(scope, receive), match["token"], match["rest"])
         except ClientDisconnect:
             return  # nobody to answer
         await response(scope, receive, send)
 
-    async def _response(self, request: Request, token: str, rest: str | None) -> Response:
+    async def _build_response(self, request: Request, token: str, rest: str | None) -> Response:
         port = self._port_of(token)
         if port is None:
             return PlainTextResponse(f"{ENDED}\n", 404)
-        if not _target(request).startswith(f"/tensorboard/{token}"):
+        if not _get_target(request).startswith(f"/tensorboard/{token}"):
             return PlainTextResponse("Not found.\n", 404)
         if request.method not in METHODS:
             return PlainTextResponse("Not allowed.\n", 405, {"Allow": ", ".join(METHODS)})
@@ -65,15 +65,15 @@ class TensorBoardProxy:
             if len(body) > MOST_BODY:
                 return PlainTextResponse("The request is too large.\n", 413)
         try:
-            return await run_in_threadpool(self._forwarded, request, port, bytes(body))
+            return await run_in_threadpool(self._forward_request, request, port, bytes(body))
         except urllib3.exceptions.HTTPError:
             return PlainTextResponse("TensorBoard does not answer.\n", 502)
 
-    def _forwarded(self, request: Request, port: int, body: bytes) -> Response:
+    def _forward_request(self, request: Request, port: int, body: bytes) -> Response:
         pool = self._pools.connection_from_host("127.0.0.1", port)
         answer = pool.urlopen(
             request.method,
-            _target(request),
+            _get_target(request),
             body=body or None,
             headers={name: request.headers[name] for name in SENT if name in request.headers},
             redirect=False,
@@ -83,17 +83,17 @@ class TensorBoardProxy:
             timeout=SECONDS,
         )
         headers = {name: value for name in RETURNED if (value := answer.headers.get(name)) is not None}
-        return StreamingResponse(iterate_in_threadpool(_blocks(answer)), answer.status, headers)
+        return StreamingResponse(iterate_in_threadpool(_iterate_blocks(answer)), answer.status, headers)
 
 
-def _target(request: Request) -> str:
+def _get_target(request: Request) -> str:
     """Path and query as they were sent. It may begin otherwise than the decoded path: with a host, as `%2F…@host/`."""
     raw_path = request.scope.get("raw_path") or request.scope["path"].encode()
     query = request.scope.get("query_string", b"")
     return str((raw_path.partition(b"?")[0] + (b"?" + query if query else b"")).decode("latin-1"))
 
 
-def _blocks(answer: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
+def _iterate_blocks(answer: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
     try:
         yield from answer.stream(BLOCK, decode_content=False)
     finally:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aisbench_core.base.errors import ConfigError
-from aisbench_core.base.messages import Message, verbatim
+from aisbench_core.base.messages import Message, make_verbatim
 from aisbench_core.config.settings import Settings
 
 READABLE_BY_OTHERS = 0o077
@@ -44,9 +44,9 @@ def tls_files(settings: Settings) -> TlsFiles | None:
         raise ConfigError(
             Message(
                 "tls_certificate {certificate} cannot be used with tls_key {key}: {reason}",
-                certificate=verbatim(files.certificate),
-                key=verbatim(files.key),
-                reason=verbatim(getattr(error, "reason", "") or error.strerror or str(error)),
+                certificate=make_verbatim(files.certificate),
+                key=make_verbatim(files.key),
+                reason=make_verbatim(getattr(error, "reason", "") or error.strerror or str(error)),
             ),
             Message("both must be PEM files, the key that of the certificate and without a password"),
         ) from error
@@ -69,10 +69,12 @@ def _require_private(key: Path) -> None:
         mode = key.stat().st_mode & 0o777
     except OSError as error:
         raise ConfigError(
-            Message("tls_key {key} cannot be read: {reason}", key=verbatim(key), reason=verbatim(error.strerror))
+            Message(
+                "tls_key {key} cannot be read: {reason}", key=make_verbatim(key), reason=make_verbatim(error.strerror)
+            )
         ) from error
     if mode & READABLE_BY_OTHERS:
         raise ConfigError(
-            Message("others may read tls_key {key}: its mode is {mode}", key=verbatim(key), mode=f"{mode:04o}"),
-            Message("chmod 600 {key}", key=verbatim(key)),
+            Message("others may read tls_key {key}: its mode is {mode}", key=make_verbatim(key), mode=f"{mode:04o}"),
+            Message("chmod 600 {key}", key=make_verbatim(key)),
         )

@@ -105,20 +105,20 @@ class UploadStore:
         return path
 
     def _require_room(self, session: str, size: int, path: Path) -> None:
-        sizes = _sizes(path.parent, path)
+        sizes = _list_sizes(path.parent, path)
         if len(sizes) >= MOST_SESSION_FILES:
             reason = Message("the page holds {count} files already, and may hold no more", count=len(sizes))
             raise UploadLimitError(reason, _REMOVE_FILES)
         if sum(sizes) + size > MOST_SESSION_BYTES:
-            texts = _texts(size, sum(sizes), MOST_SESSION_BYTES)
+            texts = _format_sizes(size, sum(sizes), MOST_SESSION_BYTES)
             reason = Message("it has {size}, and the page holds {held} of at most {most} already", **texts)
             raise UploadLimitError(reason, _REMOVE_FILES)
         of_person = [
             folder for folder in self.folder.iterdir() if self.person_of(folder.name) == self.person_of(session)
         ]
-        held = sum(sum(_sizes(folder, path)) for folder in of_person)
+        held = sum(sum(_list_sizes(folder, path)) for folder in of_person)
         if self.person_bytes and held + size > self.person_bytes:
-            texts = _texts(size, held, self.person_bytes)
+            texts = _format_sizes(size, held, self.person_bytes)
             reason = Message("it has {size}, and your open pages hold {held} of at most {most} already", **texts)
             raise UploadLimitError(reason, _REMOVE_FILES)
 
@@ -142,7 +142,7 @@ class UploadStore:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _sizes(folder: Path, but: Path) -> list[int]:
+def _list_sizes(folder: Path, but: Path) -> list[int]:
     """The sizes of the files in a folder. Pages delete files meanwhile, once they have read them."""
     sizes = []
     for file in folder.iterdir():
@@ -151,7 +151,7 @@ def _sizes(folder: Path, but: Path) -> list[int]:
     return sizes
 
 
-def _texts(size: int, held: int, most: int) -> dict[str, str]:
+def _format_sizes(size: int, held: int, most: int) -> dict[str, str]:
     return {"size": size_text(size), "held": size_text(held), "most": size_text(most)}
 
 
@@ -235,12 +235,12 @@ class OnePart:
             self._parser = MultipartParser(
                 options.get(b"boundary") or b"",
                 {
-                    "on_part_begin": self._begin,
+                    "on_part_begin": self._begin_part,
                     "on_header_field": _adding_to(self.header),
                     "on_header_value": _adding_to(self._value),
                     "on_header_end": self._end_header,
                     "on_part_data": _adding_to(self._content),
-                    "on_end": self._end,
+                    "on_end": self._end_parts,
                 },
             )
         except FormParserError as error:
@@ -262,14 +262,14 @@ class OnePart:
         if not (self._parts and self._has_ended):
             raise NotOneFileError("the form has no end")
 
-    def _begin(self) -> None:
+    def _begin_part(self) -> None:
         self._parts += 1
 
     def _end_header(self) -> None:
         self.header += b": " + self._value + b"\r\n"
         self._value.clear()
 
-    def _end(self) -> None:
+    def _end_parts(self) -> None:
         self._has_ended = True
 
 
@@ -288,7 +288,7 @@ class UploadMiddleware:
         """Store or delete an upload; delete a session's uploads when its web socket ends."""
         upload = UPLOAD.fullmatch(scope.get("path", ""))
         if scope["type"] == "http" and upload and scope["method"] == "PUT":
-            await self._put(self._store(), upload["session"], upload["file"], scope, receive, send)
+            await self._store_file(self._store(), upload["session"], upload["file"], scope, receive, send)
             return
         if scope["type"] == "http" and upload and scope["method"] == "DELETE":
             self._store().remove(upload["session"], upload["file"])
@@ -298,7 +298,7 @@ class UploadMiddleware:
             if scope["type"] == "websocket":
                 self._store().remove_closed()
 
-    async def _put(
+    async def _store_file(
         self, store: UploadStore, session: str, file: str, scope: Scope, receive: Receive, send: Send
     ) -> None:
         is_stored = False
@@ -308,9 +308,9 @@ class UploadMiddleware:
             try:
                 path = store.reserve(session, file, size)
             except UploadLimitError as error:
-                await self._hand_on(scope, await _skip(request, size), error.ticket(), receive, send)
+                await self._hand_on(scope, await _skip_file(request, size), error.ticket(), receive, send)
                 return
-            header = await _write(request, path, size)
+            header = await _write_file(request, path, size)
             is_stored = await self._hand_on(scope, header, store.ticket(session, file), receive, send)
         except UploadRefusedError as error:
             await PlainTextResponse(f"{error}\n", error.status)(scope, receive, send)
@@ -355,27 +355,27 @@ def _announced_size(scope: Scope) -> int:
     return int(size)
 
 
-async def _write(request: Request, path: Path, announced: int) -> bytes:
+async def _write_file(request: Request, path: Path, announced: int) -> bytes:
     """Write the file of the request as it arrives; returns the header of its part."""
     part = OnePart(request.headers.get("content-type", ""))
     size = 0
     with path.open("r+b") as stored:
-        async for content in _chunks(request, part, announced):
+        async for content in _iterate_chunks(request, part, announced):
             size += len(content)
             await run_in_threadpool(stored.write, content)
         stored.truncate(size)
     return bytes(part.header)
 
 
-async def _skip(request: Request, announced: int) -> bytes:
+async def _skip_file(request: Request, announced: int) -> bytes:
     """Read the file without storing it, since browsers read no answer before all is sent; returns the part's header."""
     part = OnePart(request.headers.get("content-type", ""))
-    async for _ in _chunks(request, part, announced):
+    async for _ in _iterate_chunks(request, part, announced):
         pass
     return bytes(part.header)
 
 
-async def _chunks(request: Request, part: OnePart, announced: int) -> AsyncIterator[bytes]:
+async def _iterate_chunks(request: Request, part: OnePart, announced: int) -> AsyncIterator[bytes]:
     """The content of the file as it arrives.
 
     Raises UploadRefusedError beyond the announced size: a chunked body can have any size."""

@@ -62,7 +62,7 @@ class Backups:
         draft = draft_of(target)
         try:
             with full_disks_named():
-                manifest = self._write(draft)
+                manifest = self._write_archive(draft)
                 draft.replace(target)
                 sync(target.parent)
         except OSError as error:
@@ -82,7 +82,7 @@ class Backups:
                 Message("{file} already exists", file=target), Message("name another file, or add --replace")
             )
 
-    def _write(self, draft: Path) -> BackupManifest:
+    def _write_archive(self, draft: Path) -> BackupManifest:
         now = self.clock()
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, FILE_MODE)
         with os.fdopen(handle, "wb") as out:
@@ -110,13 +110,13 @@ class Backups:
         """Add everything; databases are copied to a folder first, each as it is at one moment."""
         ledger = self.settings.ledger_path
         has_ledger = ledger.exists() and not self.settings.has_team_ledger
-        before = _writings(self.ledger) if has_ledger else {}
+        before = _list_writings(self.ledger) if has_ledger else {}
         for database in sorted(self.settings.data_dir.glob("*.sqlite3")):
             # A file of the time before the team's ledger is no part of it any more.
             if database != ledger:
                 copy_database(database, copies / database.name)
                 contents.archive.add(copies / database.name, database.name)
-        for file in self._files():
+        for file in self._iterate_files():
             contents.add(file)
         warehouse = None
         if not self.settings.has_team_warehouse:
@@ -126,12 +126,12 @@ class Backups:
             with suppress(RunsStillDiffer) if has_ledger else nullcontext():
                 self.warehouse.move_to(warehouse, lambda _done, _total: None)
         if has_ledger:
-            self._settle(contents, copies / ledger.name, before, warehouse)
+            self._copy_changes(contents, copies / ledger.name, before, warehouse)
             contents.archive.add(copies / ledger.name, ledger.name)
         for file in sorted(copies.glob(f"{WAREHOUSE}*")):  # with its log, which holds what came last
             contents.archive.add(file, file.name)
 
-    def _settle(
+    def _copy_changes(
         self, contents: "_DataArchive", copy: Path, before: Mapping[str, Writing], warehouse: Warehouse | None
     ) -> None:
         """Copy the ledger, and add the folders again that were written since `before`, until none was meanwhile.
@@ -141,7 +141,7 @@ class Backups:
         for is_last in (False, False, True):
             with self._no_imports(), self.ledger.transaction() if is_last else nullcontext():
                 copy_database(self.settings.ledger_path, copy)
-                now = _writings(Ledger(copy))
+                now = _list_writings(Ledger(copy))
                 for run_id in sorted(written_since(before, now)):
                     contents.add_again(folders.path(run_id).path)
                 if warehouse:
@@ -156,12 +156,14 @@ class Backups:
             recorded = recorded_runs(con)
         here = [run_id for run_id, is_gone in recorded.items() if not is_gone]
         missing = set(here) - warehouse.recorded(here)
-        warehouse.record_many(self._believed([run_id for run_id in here if run_id in {*run_ids, *missing}], ledger))
+        warehouse.record_many(
+            self._iterate_records([run_id for run_id in here if run_id in {*run_ids, *missing}], ledger)
+        )
         gone = warehouse.runs_of([run_id for run_id in run_ids if recorded.get(run_id)])
         for at in sorted({row.imported_at for row in gone.values() if row.imported_at}):
             warehouse.imports.forget(at, keep_remarks=False)
 
-    def _believed(self, run_ids: Iterable[str], ledger: Ledger) -> Iterator[RunRecord]:
+    def _iterate_records(self, run_ids: Iterable[str], ledger: Ledger) -> Iterator[RunRecord]:
         """The records in these folders that are as the ledger says."""
         with replace_in(self.comparing, ledger=ledger).opened() as sealed:
             for run_id in run_ids:
@@ -176,11 +178,11 @@ class Backups:
         data_dir = self.settings.data_dir
         return nullcontext() if is_read_only(data_dir) else import_turn(data_dir)
 
-    def _files(self) -> Iterator[Path]:
+    def _iterate_files(self) -> Iterator[Path]:
         """Everything else in the data folder."""
         for entry in sorted(self.settings.data_dir.iterdir()):
             if not _is_excluded(entry):
-                yield from _below(entry)
+                yield from _walk_files(entry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,16 +216,16 @@ class _DataArchive:
         """Add a run's folder, which replaces what was added of it before, unless that is what was added again last.
 
         A collecting that was given up leaves its folder as one that is being written."""
-        state = frozenset(_states(folder))
+        state = frozenset(_iterate_states(folder))
         if self.states.get(folder.name) == state:
             return
         self.states[folder.name] = state
         self.recorded.discard(folder)
-        files = [file for file in _below(folder) if self.add(file)]
+        files = [file for file in _walk_files(folder) if self.add(file)]
         self.rewritten[folder.name] = tuple(file.relative_to(folder).as_posix() for file in files)
 
 
-def _writings(ledger: Ledger) -> dict[str, Writing]:
+def _list_writings(ledger: Ledger) -> dict[str, Writing]:
     with ledger.connection() as con:
         return read_writings(con)
 
@@ -233,7 +235,7 @@ def _head_of(ledger: Ledger) -> AuditHead | None:
         return newest_entry(con)
 
 
-def _below(entry: Path) -> Iterator[Path]:
+def _walk_files(entry: Path) -> Iterator[Path]:
     # A link is of a person, and what it leads to is not ours.
     if entry.is_symlink() or (entry.name.startswith(".") and entry.name.endswith(_DRAFT_SUFFIXES)):
         return
@@ -241,11 +243,11 @@ def _below(entry: Path) -> Iterator[Path]:
         yield entry
     elif entry.is_dir():
         for inner in sorted(entry.iterdir()):
-            yield from _below(inner)
+            yield from _walk_files(inner)
 
 
-def _states(folder: Path) -> Iterator[FileState]:
-    for file in _below(folder):
+def _iterate_states(folder: Path) -> Iterator[FileState]:
+    for file in _walk_files(folder):
         with suppress(FileNotFoundError):  # removed meanwhile
             stat = file.stat()
             yield file.relative_to(folder).as_posix(), stat.st_size, stat.st_mtime_ns, stat.st_ino

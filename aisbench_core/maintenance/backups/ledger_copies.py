@@ -11,11 +11,11 @@ from aisbench_core.config.settings import Settings
 from aisbench_core.domain.access import permitted
 from aisbench_core.domain.access.changes import log_change
 from aisbench_core.model import Actor, Clock
-from aisbench_core.store.audit.audit import AuditCheck, verified
+from aisbench_core.store.audit.audit import AuditCheck, verify_entries
 from aisbench_core.store.ledger.database.address import ledger_address
 from aisbench_core.store.ledger.database.connection import LedgerConnection, Row
 from aisbench_core.store.ledger.database.ledger_schema import TABLES
-from aisbench_core.store.ledger.database.rows import marks, without_nul
+from aisbench_core.store.ledger.database.rows import make_marks, without_nul
 from aisbench_core.store.ledger.ledger import Ledger
 
 BATCH = 500
@@ -43,15 +43,15 @@ class LedgerCopies:
         Raises ConfigError if somebody follows, or the database has a ledger with rows; AuditChanged for a broken chain;
         the database stays empty then."""
         target = Ledger(ledger_address(to, lambda: find_password(self.settings, "ledger")))
-        source = self._source()
+        source = self._open_source()
         log_change(actor, f"copy of the ledger to {to}")
         with source.transaction() as ours, target.transaction() as theirs:
             _require_empty(theirs)
-            rows = {table: _copied(ours, theirs, table) for table in TABLES}
+            rows = {table: _copy_table(ours, theirs, table) for table in TABLES}
             theirs.execute("select setval(pg_get_serial_sequence('events', 'number'), max(number)) from events")
-            return CopiedLedger(rows, verified(theirs))
+            return CopiedLedger(rows, verify_entries(theirs))
 
-    def _source(self) -> Ledger:
+    def _open_source(self) -> Ledger:
         file = self.settings.ledger_path
         if not file.exists():
             raise ConfigError(Message("there is no {file} in the data folder", file=file.name))
@@ -72,20 +72,20 @@ def _require_empty(con: LedgerConnection) -> None:
             )
 
 
-def _copied(source: LedgerConnection, target: LedgerConnection, table: str) -> int:
+def _copy_table(source: LedgerConnection, target: LedgerConnection, table: str) -> int:
     """Copy a table; returns the number of its rows, all of which were read again from the copy."""
     query = f"select * from {table}"  # noqa: S608  # names of ours
     rows = iter(source.execute(query))
     while batch := [dict(row) for row in islice(rows, BATCH)]:
-        insertion = f"insert into {table} ({', '.join(batch[0])}) values {marks(batch[0])}"  # noqa: S608  # names of ours
+        insertion = f"insert into {table} ({', '.join(batch[0])}) values {make_marks(batch[0])}"  # noqa: S608  # names of ours
         target.executemany(insertion, [tuple(row.values()) for row in batch])
-    ours, theirs = _digest(source.execute(query)), _digest(target.execute(query))
+    ours, theirs = _digest_rows(source.execute(query)), _digest_rows(target.execute(query))
     if ours != theirs:
         raise ConfigError(Message("the copy of {table} differs from the file; nothing was copied", table=table))
     return ours[0]
 
 
-def _digest(rows: Iterable[Row]) -> tuple[int, int]:
+def _digest_rows(rows: Iterable[Row]) -> tuple[int, int]:
     """The number of rows, and a sum over them, as PostgreSQL can store them, that their order does not change."""
     count = total = 0
     for row in rows:

@@ -11,13 +11,13 @@ from pathlib import Path, PurePosixPath
 from pydantic import ValidationError
 
 from aisbench_core.base.errors import ConfigError, full_disks_named
-from aisbench_core.base.messages import Message, verbatim
+from aisbench_core.base.messages import Message, make_verbatim
 from aisbench_core.base.private_files import is_orphan, is_shared, make_private_folder, open_private, process_name, sync
 from aisbench_core.config.settings import Settings
 from aisbench_core.maintenance.backups.manifest import MANIFEST, BackupManifest
 from aisbench_core.store.audit.audit import newest_entry
 from aisbench_core.store.audit.audit_heads import AuditHead, AuditHeads
-from aisbench_core.store.ledger.ledger_file import check_database, opened
+from aisbench_core.store.ledger.ledger_file import check_database, open_connection
 
 # Of the folder that is unpacked to; the process follows.
 _DRAFT = ".restore-"
@@ -32,13 +32,13 @@ def restore(backup: Path, settings: Settings) -> BackupManifest:
     _remove_drafts(target)
     _require_empty(target)
     with full_disks_named():
-        _make(target)
+        _make_folder(target)
         # Below the folder itself: it may be a mount, or lie where its owner can create nothing.
         with tempfile.TemporaryDirectory(prefix=f"{_DRAFT}{process_name()}", dir=target) as name:
             draft = Path(name)
             if is_shared(target):  # temporary folders are private
                 draft.chmod(target.stat().st_mode)
-            manifest = _unpacked(backup, draft)
+            manifest = _unpack_archive(backup, draft)
             for database in draft.glob("*.sqlite3"):
                 check_database(database)
             if manifest.with_ledger and manifest.audit:
@@ -60,20 +60,22 @@ def _remove_drafts(target: Path) -> None:
 
 def _require_audit(ledger: Path, head: AuditHead, backup: Path) -> None:
     """Refuse a ledger whose audit does not end as the manifest says."""
-    with opened(ledger) as con:
+    with open_connection(ledger) as con:
         found = newest_entry(con)
     if found != head:
         why = Message("the audit in it does not end with entry {number}, as its manifest says", number=head.number)
         raise _no_backup(backup, why)
 
 
-def _make(target: Path) -> None:
+def _make_folder(target: Path) -> None:
     try:
         make_private_folder(target)
     except (PermissionError, FileExistsError, NotADirectoryError) as error:
         raise ConfigError(
             Message(
-                "the data folder {folder} cannot be created: {reason}", folder=target, reason=verbatim(error.strerror)
+                "the data folder {folder} cannot be created: {reason}",
+                folder=target,
+                reason=make_verbatim(error.strerror),
             ),
             Message("create it for this account first, with mode 0700, or name another one in AISBENCH_DATA_DIR"),
         ) from error
@@ -89,26 +91,26 @@ def _require_empty(target: Path) -> None:
         )
 
 
-def _unpacked(backup: Path, folder: Path) -> BackupManifest:
+def _unpack_archive(backup: Path, folder: Path) -> BackupManifest:
     try:
         with tarfile.open(backup, "r:gz") as archive:
             for member in archive:
-                _unpack(archive, member, folder, backup)
+                _unpack_member(archive, member, folder, backup)
         manifest = folder / MANIFEST
         found = BackupManifest.model_validate_json(manifest.read_bytes())
         manifest.unlink()
         _remove_older(folder / "runs", found.rewritten)
     except (tarfile.TarError, EOFError, zlib.error, ValidationError) as error:
-        raise _no_backup(backup, verbatim(str(error).splitlines()[0])) from error
+        raise _no_backup(backup, make_verbatim(str(error).splitlines()[0])) from error
     except FileNotFoundError as error:
         why = Message("it has no end") if backup.exists() else Message("there is no such file")
         raise _no_backup(backup, why) from error
     except OSError as error:
-        raise _no_backup(backup, verbatim(error.strerror or error)) from error
+        raise _no_backup(backup, make_verbatim(error.strerror or error)) from error
     return found
 
 
-def _unpack(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path, backup: Path) -> None:
+def _unpack_member(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path, backup: Path) -> None:
     """Write one file. Only files: links and devices, or names that lead out of the folder, are nobody's backup."""
     path = PurePosixPath(member.name)
     source = archive.extractfile(member) if member.isfile() else None

@@ -54,7 +54,7 @@ class Doctor:
             data = machine.check_data_folder(self._settings)
             ledger = machine.check_ledger(self._ledger.last_beat, self._ledger.clock_ahead) if self._ledger else ()
             return [broken, *data, *ledger, *machine.check_libraries(PINS), *machine.check_loopback()]
-        checks = self._checks(profile)
+        checks = self._collect_checks(profile)
         results: dict[str, Sequence[Diagnosis]] = {}
         for check, answer in run_concurrently(checks, self._seconds):
             if isinstance(answer, BaseException):
@@ -70,38 +70,40 @@ class Doctor:
         diagnoses = (diagnosis for check in checks for diagnosis in results[check])
         return sorted(diagnoses, key=lambda diagnosis: order.index(diagnosis.check))
 
-    def _checks(self, profile: Profile) -> dict[str, Callable[[], Sequence[Diagnosis]]]:
+    def _collect_checks(self, profile: Profile) -> dict[str, Callable[[], Sequence[Diagnosis]]]:
         obs, modelarts, verify = profile.obs_server, profile.training_endpoint, profile.verify_tls
         obs_server = Server("obs", obs, obs_proxy(obs), obs_trust, verify)
         trust = partial(modelarts_trust, modelarts)
         modelarts_server = Server("modelarts", modelarts, proxy_for(modelarts), trust, verify)
         return {
-            "profile": _all(machine.check_addresses, profile),
-            "keys": _all(machine.check_keys, self._settings, profile),
-            "data": _all(machine.check_data_folder, self._settings),
+            "profile": _defer_check(machine.check_addresses, profile),
+            "keys": _defer_check(machine.check_keys, self._settings, profile),
+            "data": _defer_check(machine.check_data_folder, self._settings),
             **(
-                {"ledger": _all(machine.check_ledger, self._ledger.last_beat, self._ledger.clock_ahead)}
+                {"ledger": _defer_check(machine.check_ledger, self._ledger.last_beat, self._ledger.clock_ahead)}
                 if self._ledger
                 else {}
             ),
-            **({"run_folders": _all(machine.check_run_folders, self._run_folders)} if self._run_folders else {}),
-            "library": lambda: tuple(self._libraries(profile)),
-            "proxy.loopback": _all(machine.check_loopback),
-            "proxy.obs": _all(check_route, obs_server),
-            "proxy.modelarts": _all(check_route, modelarts_server),
-            **{check: _all(check_name, check, host, profile) for check, host in host_names(profile).items()},
-            "reach.obs": _all(check_server, obs_server, self._clock),
-            "reach.modelarts": _all(check_server, modelarts_server, self._clock),
-            "access.obs": _all(self._access, profile, "obs"),
-            "access.modelarts": _all(self._access, profile, "modelarts"),
+            **(
+                {"run_folders": _defer_check(machine.check_run_folders, self._run_folders)} if self._run_folders else {}
+            ),
+            "library": lambda: tuple(self._check_libraries(profile)),
+            "proxy.loopback": _defer_check(machine.check_loopback),
+            "proxy.obs": _defer_check(check_route, obs_server),
+            "proxy.modelarts": _defer_check(check_route, modelarts_server),
+            **{check: _defer_check(check_name, check, host, profile) for check, host in host_names(profile).items()},
+            "reach.obs": _defer_check(check_server, obs_server, self._clock),
+            "reach.modelarts": _defer_check(check_server, modelarts_server, self._clock),
+            "access.obs": _defer_check(self._check_access, profile, "obs"),
+            "access.modelarts": _defer_check(self._check_access, profile, "modelarts"),
         }
 
-    def _libraries(self, profile: Profile) -> Iterator[Diagnosis]:
+    def _check_libraries(self, profile: Profile) -> Iterator[Diagnosis]:
         yield from machine.check_libraries(PINS)
         yield from machine.check_sdk(profile)
         yield from machine.check_ascend_fd(self._settings)
 
-    def _access(self, profile: Profile, service: str) -> Iterator[Diagnosis]:
+    def _check_access(self, profile: Profile, service: str) -> Iterator[Diagnosis]:
         try:
             cloud = self._connect(profile.name)
         except AisbenchError:  # no usable keys, which `keys` reports
@@ -120,5 +122,5 @@ class Doctor:
         yield Diagnosis(check, State.OK, message)
 
 
-def _all(check: Callable[..., Iterator[Diagnosis]], *arguments: object) -> Callable[[], Sequence[Diagnosis]]:
+def _defer_check(check: Callable[..., Iterator[Diagnosis]], *arguments: object) -> Callable[[], Sequence[Diagnosis]]:
     return lambda: tuple(check(*arguments))

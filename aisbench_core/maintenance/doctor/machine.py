@@ -11,7 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 from urllib.request import getproxies_environment
 
 from aisbench_core.base.errors import AisbenchError, ReadOnlyFolder
-from aisbench_core.base.messages import Message, verbatim
+from aisbench_core.base.messages import Message, make_verbatim
 from aisbench_core.base.private_files import is_shared, require_writable
 from aisbench_core.cloud.addresses import is_proxied, split
 from aisbench_core.config.credentials import find_credentials
@@ -32,7 +32,7 @@ def check_addresses(profile: Profile) -> Iterator[Diagnosis]:
     """Whether the host names contain the profile's region. A profile's own `caution` comes first."""
     if profile.caution:
         advice = Message("see docs/sandbox.md, Isolation of jobs")
-        yield Diagnosis("profile", State.WARN, verbatim(profile.caution), advice)
+        yield Diagnosis("profile", State.WARN, make_verbatim(profile.caution), advice)
         return
     for key, address in (("obs_server", profile.obs_server), ("modelarts_endpoint", profile.training_endpoint)):
         # An address without a region in its name, such as an IP address, proves nothing.
@@ -88,14 +88,16 @@ def check_data_folder(settings: Settings) -> Iterator[Diagnosis]:
     if not exposed:
         yield Diagnosis("data", State.OK, _private_to_whom(settings.data_dir))
     for path in exposed:
-        message = Message("other accounts can access {path} (mode {mode})", path=path, mode=_mode(path))
+        message = Message("other accounts can access {path} (mode {mode})", path=path, mode=_format_mode(path))
         others = "o" if is_shared(path) or is_shared(path.parent) else "go"
-        yield Diagnosis("data", State.WARN, message, verbatim(f"chmod -R {others}-rwx {shlex.quote(str(path))}"))
+        yield Diagnosis("data", State.WARN, message, make_verbatim(f"chmod -R {others}-rwx {shlex.quote(str(path))}"))
     for path in closed_paths(settings):
         message = Message(
-            "the data folder is shared, but its group cannot write to {path} (mode {mode})", path=path, mode=_mode(path)
+            "the data folder is shared, but its group cannot write to {path} (mode {mode})",
+            path=path,
+            mode=_format_mode(path),
         )
-        yield Diagnosis("data", State.WARN, message, verbatim(f"chmod -R g+rwX {shlex.quote(str(path))}"))
+        yield Diagnosis("data", State.WARN, message, make_verbatim(f"chmod -R g+rwX {shlex.quote(str(path))}"))
 
 
 def _private_to_whom(folder: Path) -> Message:
@@ -108,7 +110,7 @@ def _private_to_whom(folder: Path) -> Message:
     return Message("{folder} is private to the group {group}", folder=folder, group=group)
 
 
-def _mode(path: Path) -> str:
+def _format_mode(path: Path) -> str:
     return f"{stat.S_IMODE(path.stat().st_mode):04o}"
 
 
@@ -145,7 +147,7 @@ def check_libraries(pins: Path) -> Iterator[Diagnosis]:
     tested = dict(_PIN.findall(pins.read_text("utf-8"))) if pins.is_file() else {}
     for name in LIBRARIES:
         pinned = tested.get(name, "")
-        install = verbatim(f"pip install '{name}{'==' if pinned else ''}{pinned}'")
+        install = make_verbatim(f"pip install '{name}{'==' if pinned else ''}{pinned}'")
         try:
             installed = version(name)
         except PackageNotFoundError:
@@ -156,7 +158,7 @@ def check_libraries(pins: Path) -> Iterator[Diagnosis]:
         if not pinned:
             yield Diagnosis("library", State.OK, Message("{library}; no tested version is known", library=library))
         elif installed == pinned:
-            yield Diagnosis("library", State.OK, verbatim(library))
+            yield Diagnosis("library", State.OK, make_verbatim(library))
         else:
             other = Message("{library}; tested with {version}", library=library, version=pinned)
             yield Diagnosis("library", State.WARN, other, install)
@@ -193,7 +195,7 @@ def check_loopback() -> Iterator[Diagnosis]:
     """Whether proxy variables apply to requests to this machine."""
     proxies = {name: value for name, value in getproxies_environment().items() if name in ("http", "https", "all")}
     proxied = [host for host in HERE if is_proxied(host)]
-    named = ", ".join(f"{name.upper()}_PROXY={masked(value)}" for name, value in sorted(proxies.items()))
+    named = ", ".join(f"{name.upper()}_PROXY={mask_password(value)}" for name, value in sorted(proxies.items()))
     if not proxies:
         yield Diagnosis("proxy.loopback", State.OK, Message("no proxy variable is set"))
     elif proxied:
@@ -210,7 +212,7 @@ def check_loopback() -> Iterator[Diagnosis]:
         yield Diagnosis("proxy.loopback", State.OK, message)
 
 
-def masked(proxy: str) -> str:
+def mask_password(proxy: str) -> str:
     """A proxy's address without user name and password."""
     parts = urlsplit(proxy if "://" in proxy else f"//{proxy}")
     credentials, _, server = parts.netloc.rpartition("@")

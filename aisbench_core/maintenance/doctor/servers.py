@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from http.client import HTTPException
 
-from aisbench_core.base.formats import duration
+from aisbench_core.base.formats import format_duration
 from aisbench_core.base.messages import Message
 from aisbench_core.cloud.addresses import Proxy, is_loopback, proxy_for, split
 from aisbench_core.cloud.probes import ServerProbe, probe, resolve
@@ -25,7 +25,12 @@ ASK = Message("add these lines to /etc/hosts; the cloud's administrators know th
 def host_names(profile: Profile) -> Mapping[str, str]:
     """The host names that a profile needs, by check; empty for IP addresses and loopback, which need no DNS."""
     obs, modelarts = profile.obs_server, profile.training_endpoint
-    named = {"dns.obs": _name(obs), "dns.bucket": "", "dns.modelarts": _name(modelarts), "dns.swr": ""}
+    named = {
+        "dns.obs": _get_host_name(obs),
+        "dns.bucket": "",
+        "dns.modelarts": _get_host_name(modelarts),
+        "dns.swr": "",
+    }
     # Over plain http the SDK sends /bucket/key to the server itself.
     if named["dns.obs"] and split(obs).scheme == "https":
         named["dns.bucket"] = f"{profile.bucket}.{named['dns.obs']}"
@@ -62,7 +67,7 @@ def check_name(check: str, host: str, profile: Profile) -> Iterator[Diagnosis]:
             address = UNKNOWN
             if check == "dns.bucket":  # a bucket has the address of its OBS server; nothing here tells the others
                 with suppress(OSError):
-                    address = resolve(_name(profile.obs_server))[0]
+                    address = resolve(_get_host_name(profile.obs_server))[0]
             yield Diagnosis(check, state, message, ASK, (f"{address} {host}",))
         return
     message = Message("{host} is {address}", host=host, address=addresses[0])
@@ -71,7 +76,7 @@ def check_name(check: str, host: str, profile: Profile) -> Iterator[Diagnosis]:
     yield Diagnosis(check, State.OK, message)
 
 
-def _name(address: str) -> str:
+def _get_host_name(address: str) -> str:
     host = split(address).hostname or ""
     if is_loopback(address):
         return ""
@@ -106,7 +111,7 @@ def check_route(server: Server) -> Iterator[Diagnosis]:
     if server.proxy is None:
         yield Diagnosis(check, State.OK, Message("{host} is reached directly", host=host))
         return
-    message = Message("{host} is reached through the proxy {proxy}", host=host, proxy=_address(server.proxy))
+    message = Message("{host} is reached through the proxy {proxy}", host=host, proxy=_format_address(server.proxy))
     if _is_private(host):
         advice = Message("if the cloud is in your own network, add {host} to NO_PROXY", host=host)
         yield Diagnosis(check, State.WARN, message, advice)
@@ -126,19 +131,19 @@ def check_server(server: Server, clock: Clock) -> Iterator[Diagnosis]:
     try:
         result = probe(server.address, server.proxy, trust, CONNECT_SECONDS, clock)
     except (OSError, HTTPException) as error:
-        yield _unreached(server, error)
+        yield _diagnose_unreachable(server, error)
         return
     answered = Message(
         "{address} answers in {milliseconds:.0f} ms", address=server.address, milliseconds=result.seconds * 1000
     )
     if server.proxy:
-        answered = Message("{answered} through {proxy}", answered=answered, proxy=_address(server.proxy))
+        answered = Message("{answered} through {proxy}", answered=answered, proxy=_format_address(server.proxy))
     yield Diagnosis(f"reach.{server.service}", State.OK, answered)
-    yield _certificate(server, result, clock)
-    yield _time(server.service, result)
+    yield _diagnose_certificate(server, result, clock)
+    yield _diagnose_clock(server.service, result)
 
 
-def _unreached(server: Server, error: Exception) -> Diagnosis:
+def _diagnose_unreachable(server: Server, error: Exception) -> Diagnosis:
     reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
     message = Message("{address} does not answer: {reason}", address=server.address, reason=reason)
     advice = Message("check the address in the profile and the network")
@@ -146,7 +151,7 @@ def _unreached(server: Server, error: Exception) -> Diagnosis:
         message = Message(
             "{address} through the proxy {proxy} does not answer: {reason}",
             address=server.address,
-            proxy=_address(server.proxy),
+            proxy=_format_address(server.proxy),
             reason=reason,
         )
         advice = Message("check HTTPS_PROXY and NO_PROXY")
@@ -155,11 +160,11 @@ def _unreached(server: Server, error: Exception) -> Diagnosis:
     return Diagnosis(f"reach.{server.service}", State.FAIL, message, advice)
 
 
-def _address(proxy: Proxy) -> str:
+def _format_address(proxy: Proxy) -> str:
     return f"{proxy.host}:{proxy.port}"
 
 
-def _certificate(server: Server, result: ServerProbe, clock: Clock) -> Diagnosis:
+def _diagnose_certificate(server: Server, result: ServerProbe, clock: Clock) -> Diagnosis:
     check, host = f"tls.{server.service}", split(server.address).hostname
     if split(server.address).scheme == "http":
         if is_loopback(server.address):
@@ -194,7 +199,7 @@ def _not_trusted(check: str, server: Server, reason: str) -> Diagnosis:
     return Diagnosis(check, State.FAIL, message, advice)
 
 
-def _time(service: str, result: ServerProbe) -> Diagnosis:
+def _diagnose_clock(service: str, result: ServerProbe) -> Diagnosis:
     check = f"clock.{service}"
     if result.ahead is None:
         advice = Message("check the address: the cloud always sends one")
@@ -203,7 +208,7 @@ def _time(service: str, result: ServerProbe) -> Diagnosis:
     if off <= NOTABLE_SKEW:
         seconds = max(1, round(off.total_seconds()))
         return Diagnosis(check, State.OK, Message("the clocks agree within {seconds} s", seconds=seconds))
-    length = duration(off.total_seconds())
+    length = format_duration(off.total_seconds())
     message = (
         Message("this machine's clock is {length} behind; requests are refused from 15 min on", length=length)
         if result.ahead > 0

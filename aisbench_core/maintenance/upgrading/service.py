@@ -23,11 +23,11 @@ from aisbench_core.maintenance.upgrading.warehouse_tables import upgrade_tables
 from aisbench_core.store.ledger.database.address import LedgerAddress
 from aisbench_core.store.ledger.database.leases import FileLeases
 from aisbench_core.store.ledger.database.ledger_schema import SQLITE, VERSION
-from aisbench_core.store.ledger.ledger_file import copy_database, ledger_version, opened
-from aisbench_core.warehouse.store.engine import NAME, PATIENCE_S, attached, copy_file, start
+from aisbench_core.store.ledger.ledger_file import copy_database, ledger_version, open_connection
+from aisbench_core.warehouse.store.engine import NAME, PATIENCE_S, attach_in_turn, copy_file, start
 from aisbench_core.warehouse.store.migrations import RELEASED, stored_version
 from aisbench_core.warehouse.store.team import TeamLocation
-from aisbench_core.warehouse.store.warehouse_file import log_of, refusal
+from aisbench_core.warehouse.store.warehouse_file import log_of, translate_error
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -90,15 +90,15 @@ class FolderUpgrade:
         location, file = ledger_location(self.settings), self.settings.ledger_path
         if isinstance(location, LedgerAddress):
             from aisbench_core.store.ledger.database.postgres import DIALECT
-            from aisbench_core.store.ledger.database.postgres_connection import connect, refusals
+            from aisbench_core.store.ledger.database.postgres_connection import connect, translate_errors
 
-            with refusals(location):
+            with translate_errors(location):
                 con = connect(location)
                 with closing(con.session):
                     is_upgraded = upgrade_ledger(con, DIALECT)
         elif 0 < ledger_version(file) < VERSION:
             _keep_ledger(file, copies / file.name)
-            with opened(file) as file_con:
+            with open_connection(file) as file_con:
                 is_upgraded = upgrade_ledger(file_con, SQLITE)
         else:
             is_upgraded = False
@@ -137,9 +137,9 @@ class FolderUpgrade:
 @contextmanager
 def _leading(address: LedgerAddress) -> Iterator[None]:
     """The locks of a leading follower of a team's ledger, so that nobody else follows."""
-    from aisbench_core.store.ledger.database.postgres_connection import FollowerConnection, refusals
+    from aisbench_core.store.ledger.database.postgres_connection import FollowerConnection, translate_errors
 
-    with refusals(address):
+    with translate_errors(address):
         con = FollowerConnection(address)
         try:
             if con.seats() or not con.tries_to_lead():
@@ -178,10 +178,10 @@ def _upgrade_file(file: Path, copies: Path) -> bool:
 def _in_file(file: Path, change: "Callable[[DuckDBPyConnection], int]") -> int:
     engine = start(file)
     try:
-        with attached(engine, file, time.monotonic() + PATIENCE_S), engine.cursor() as cur:
+        with attach_in_turn(engine, file, time.monotonic() + PATIENCE_S), engine.cursor() as cur:
             cur.execute(f"use {NAME}")
             return change(cur)
     except (OSError, duckdb.Error) as error:
-        raise refusal(file, error) from error
+        raise translate_error(file, error) from error
     finally:
         engine.close()

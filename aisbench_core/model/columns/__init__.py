@@ -96,7 +96,7 @@ LATER_OF_RUN = frozenset(
 )
 
 
-def medians() -> tuple[Column, ...]:
+def list_medians() -> tuple[Column, ...]:
     """The columns that rows of the leaderboard and of exported series have the median of, by schema version.
 
     Medians of throughput and accuracy have names of their own, and are not among them."""
@@ -108,7 +108,7 @@ def of_mlflow(kind: Mlflow) -> tuple[Column, ...]:
     return tuple(column for column in COLUMNS if column.mlflow is kind)
 
 
-def compared(*ways: Compared) -> tuple[Column, ...]:
+def list_compared(*ways: Compared) -> tuple[Column, ...]:
     """The columns that play one of these parts in a comparison."""
     return tuple(column for column in COLUMNS if column.compared in ways)
 
@@ -130,6 +130,6 @@ __all__ = [
     "GROUP_KEYS", "KEYS", "KNOWN", "LATER_KEYS", "LATER_OF_RUN", "LONGEST_S", "MISSED", "NODE_HOURS", "PERIODS",
     "RESULTS", "RUNS", "SCHEMA", "SPEC_PATHS", "SQL_TYPES", "TESTER_PATHS", "TIMES_OF_KEYS", "UNIT", "UTC", "Column",
     "Compared",
-    "Exported", "Key", "Kind", "Mlflow", "Stored", "Wording", "by_exported", "by_field", "compared", "medians",
-    "of_mlflow", "stored_in",
+    "Exported", "Key", "Kind", "Mlflow", "Stored", "Wording", "by_exported", "by_field", "list_compared",
+    "list_medians", "of_mlflow", "stored_in",
 ]  # fmt: skip

@@ -44,7 +44,7 @@ def _tester_text(path: str) -> str:
     return f"tester_texts[{TESTER_PATHS.index(path) + 1}]"
 
 
-def _whole(*paths: str) -> str:
+def _build_whole_sql(*paths: str) -> str:
     """A parameter that is a whole number, as a number or as text."""
     value = f"coalesce({', '.join(_spec_text(f'parameters.{path}') for path in paths)})"
     # So many digits fit into a BIGINT.
@@ -132,11 +132,11 @@ CONFIGURATION = (
     Column("card_count", INTEGER, "total cards: node_count × cards_per_node", COUNT, stored=run(24),
         exported=Exported("configuration"), mlflow=PARAM),
     Column("epochs", INTEGER, "parameter `epochs` or `epoch_size`", in_view=False,
-        exported=Exported("configuration", sql=_whole("epochs", "epoch_size"))),
+        exported=Exported("configuration", sql=_build_whole_sql("epochs", "epoch_size"))),
     Column("steps", INTEGER, "parameter `steps` or `train_steps`", in_view=False,
-        exported=Exported("configuration", sql=_whole("steps", "train_steps"))),
+        exported=Exported("configuration", sql=_build_whole_sql("steps", "train_steps"))),
     Column("global_batch_size", INTEGER, "parameter of that name", in_view=False,
-        exported=Exported("configuration", sql=_whole("global_batch_size"))),
+        exported=Exported("configuration", sql=_build_whole_sql("global_batch_size"))),
     Column("precision", TEXT, "parameter of that name", in_view=False,
         exported=Exported("configuration", sql=_spec_text("parameters.precision"))),
     Column("hyperparameters_json", TEXT, "every parameter, as JSON", in_view=False,

@@ -51,7 +51,7 @@ QUALITY = (
 )  # fmt: skip
 
 
-def _period(
+def _make_period_columns(
     name: str, position: int, meaning: str, label: str, start_headers: str, end_headers: str
 ) -> tuple[Column, ...]:
     """A phase of the training tool: the keys of its start and end, from `position` on, and the seconds between them."""
@@ -80,11 +80,13 @@ TIMES = (
     Column("queue_s", NUMBER, "time from submission to start; empty if the region's clock differed by over 30 s", "s",
         label="Queue", stored=run(34),
         exported=Exported("time"), mlflow=METRIC, compared=LOWER, sortable=True),
-    *_period(
+    *_make_period_columns(
         "prepare", 9, "launched: launch to submission; imported: preparation in the source", "Preparation", "", ""),
-    *_period("dataload", 11, "imported: data loading in the source; empty for launched runs", "Data loading", "", ""),
-    *_period("proc", 13, "launched: start to end of the job; imported: training in the source", "Training", "", ""),
-    *_period("total", 15, "launched: launch to collected results; imported: total in the source", "Total",
+    *_make_period_columns(
+        "dataload", 11, "imported: data loading in the source; empty for launched runs", "Data loading", "", ""),
+    *_make_period_columns(
+        "proc", 13, "launched: start to end of the job; imported: training in the source", "Training", "", ""),
+    *_make_period_columns("total", 15, "launched: launch to collected results; imported: total in the source", "Total",
         "start, start time, started at, begin, begin time, 开始时间, 启动时间, 训练开始时间, 测试开始时间",
         "end, end time, ended at, finish, finish time, 结束时间, 完成时间, 训练结束时间, 测试结束时间"),
     Column("duration_s", NUMBER, "run time of the job, from the platform", "s", label="Ran for",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from aisbench_core.base.errors import SignInFailed
 from aisbench_core.base.messages import Message
-from aisbench_core.people.accounts.names import composed, name_problem
+from aisbench_core.people.accounts.names import compose_name, name_problem
 from aisbench_core.people.accounts.people import check_name
 from aisbench_core.store.ledger.database.connection import LedgerConnection
 from aisbench_core.store.ledger.ledger import Ledger
@@ -39,7 +39,7 @@ class Identities:
         """The name under which an account acts: that of its first sign-in.
 
         Raises SignInFailed if it, or one that looks alike, is another's or the system's; SpecError if invalid."""
-        name = composed(account.name)
+        name = compose_name(account.name)
         check_name(name)
         with self._ledger.transaction() as con:
             query = "select name from identities where issuer = ? and subject = ?"

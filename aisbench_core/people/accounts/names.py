@@ -38,7 +38,7 @@ class NameProblem:
     hint: Message | None = None
 
 
-def composed(name: str) -> str:
+def compose_name(name: str) -> str:
     """The name with each letter and its accents as one character: é may come as two."""
     return unicodedata.normalize("NFC", name)
 
@@ -69,7 +69,7 @@ def program_name_problem(name: str, others: Iterable[str]) -> NameProblem | None
         return NameProblem(Message("the name {name} has characters that cannot be seen", name=name))
     scripts = {unicodedata.name(letter, "?").partition(" ")[0] for letter in name if letter.isalpha()}
     is_mixed = len(scripts) > 1 and not scripts <= _TOGETHER
-    if is_mixed or name.translate(_PHONETIC) != name or unicodedata.normalize("NFKC", name) != composed(name):
+    if is_mixed or name.translate(_PHONETIC) != name or unicodedata.normalize("NFKC", name) != compose_name(name):
         return NameProblem(Message("the name {name} has letters that look like others", name=name))
     return None
 
@@ -87,19 +87,19 @@ def alike_problem(name: str, others: Iterable[str]) -> NameProblem | None:
 
 
 def _are_alike(one: str, other: str) -> bool:
-    return _folded(one) == _folded(other) or _drawn(one) == _drawn(other)
+    return _fold_name(one) == _fold_name(other) or _fold_lookalikes(one) == _fold_lookalikes(other)
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold().translate(_DRAWN_ALIKE).translate(_PHONETIC)
 
 
-def _drawn(name: str) -> str:
-    return _folded(unicodedata.normalize("NFKC", name).translate(_DRAWN_LIKE_CAPITALS))
+def _fold_lookalikes(name: str) -> str:
+    return _fold_name(unicodedata.normalize("NFKC", name).translate(_DRAWN_LIKE_CAPITALS))
 
 
 def _system_problem(name: str) -> NameProblem | None:
-    if any(_is_of_system(each) for each in (name, _folded(name), _drawn(name))):
+    if any(_is_of_system(each) for each in (name, _fold_name(name), _fold_lookalikes(name))):
         return NameProblem(Message("the name {name} is reserved for the system", name=name))
     return None
 

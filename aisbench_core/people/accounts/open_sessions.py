@@ -35,12 +35,12 @@ def shown_id(session_id: str) -> str:
     return hash_of(session_id)[:SHOWN_LETTERS]
 
 
-def _owner(self: "OpenSessions", session: str, actor: Actor) -> str | None:  # noqa: ARG001  # the guard's
+def _find_owner(self: "OpenSessions", session: str, actor: Actor) -> str | None:  # noqa: ARG001  # the guard's
     found = self.starting_with(session)
     return found[0].name if len(found) == 1 else None
 
 
-def _person(self: "OpenSessions", person: str, actor: Actor, besides: str = "") -> str:  # noqa: ARG001  # the guard's
+def _get_person(self: "OpenSessions", person: str, actor: Actor, besides: str = "") -> str:  # noqa: ARG001  # the guard's
     return person
 
 
@@ -55,9 +55,9 @@ class OpenSessions:
     @permitted
     def visible(self, actor: Actor) -> list[OpenSession]:
         """One's own sessions, and for an admin those of everybody; the last used one first."""
-        return [one for one in self._all() if one.name == actor.name or Role.ADMIN in actor.roles]
+        return [one for one in self._list_sessions() if one.name == actor.name or Role.ADMIN in actor.roles]
 
-    @permitted_for(_owner)
+    @permitted_for(_find_owner)
     def end(self, session: str, actor: Actor) -> OpenSession:
         """End a session, named by its id or a unique prefix of it: its pages end within a minute.
 
@@ -67,29 +67,29 @@ class OpenSessions:
             many = Message("several sessions start with {start!r}", start=session)
             none = Message("no open session starts with {start!r}", start=session)
             raise SessionNotFound(many if found else none, Message("`aisbench session list` lists them"))
-        self._end(found)
+        self._end_sessions(found)
         log_change(actor, f"end session {found[0].session_id} of {found[0].name}")
         return found[0]
 
-    @permitted_for(_person)
+    @permitted_for(_get_person)
     def end_all(self, person: str, actor: Actor, besides: str = "") -> list[OpenSession]:
         """End all sessions of a person, besides the one with this id. Raises NotAllowed for those of others."""
-        found = [one for one in self._all() if one.name == person and one.session_id != besides]
-        self._end(found)
+        found = [one for one in self._list_sessions() if one.name == person and one.session_id != besides]
+        self._end_sessions(found)
         log_change(actor, f"end all sessions of {person}: {len(found)}")
         return found
 
     def starting_with(self, session: str) -> list[OpenSession]:
         """The open sessions whose id starts so; none for an empty start."""
-        return [one for one in self._all() if session and one.session_id.startswith(session)]
+        return [one for one in self._list_sessions() if session and one.session_id.startswith(session)]
 
-    def _all(self) -> list[OpenSession]:
+    def _list_sessions(self) -> list[OpenSession]:
         now = self._clock()
         limits = [as_text(now - self._sessions.longest), as_text(now - self._sessions.idle)]
         query = "select * from sign_ins where began_at >= ? and active_at >= ? order by active_at desc, id_hash"
         return [_session_of(row) for row in self._ledger.rows(query, limits)]
 
-    def _end(self, found: list[OpenSession]) -> None:
+    def _end_sessions(self, found: list[OpenSession]) -> None:
         with self._ledger.transaction() as con:
             values = [(SHOWN_LETTERS, one.session_id) for one in found]
             con.executemany("delete from sign_ins where substr(id_hash, 1, ?) = ?", values)

@@ -13,7 +13,7 @@ from aisbench_core.model import Actor, Clock, Role, WayIn
 from aisbench_core.people.accounts.names import (
     NameProblem,
     alike_problem,
-    composed,
+    compose_name,
     decode_header,
     name_problem,
     program_name_problem,
@@ -69,13 +69,13 @@ class People:
 
         Raises SignedOut if the access was revoked, or if nobody new may have the name.
         The groups are the person's teams until the next sign-in."""
-        person, now, teams = self.find(name), self._clock(), _teams(groups)
+        person, now, teams = self.find(name), self._clock(), _select_teams(groups)
         is_seen = person is not None and now - person.last_seen_at < SEEN_EVERY
         if person is None and (problem := self.name_problem(name)):
             raise SignedOut(problem.message, problem.hint or OTHER_NAME)
         if person is None or not is_seen or person.group_role is not group_role or teams != self.teams(name):
-            person = self._seen(name, group_role, teams, now)
-        return _active(person)
+            person = self._mark_seen(name, group_role, teams, now)
+        return _require_active(person)
 
     def teams(self, name: str) -> list[str]:
         """The groups of somebody's last sign-in, sorted."""
@@ -87,7 +87,7 @@ class People:
         person = self.find(name)
         if person is None:
             raise SignedOut(Message("{who} is not known to this console any more", who=name), _AGAIN)
-        return _active(person)
+        return _require_active(person)
 
     def find(self, name: str) -> Person | None:
         """A person by name; None if there is none."""
@@ -97,17 +97,17 @@ class People:
     def named_by(self, header: str) -> str:
         """Whom a proxy names in a header. Who is known by the header as it stands keeps that name."""
         name = header.strip()
-        read = composed(decode_header(name))
+        read = compose_name(decode_header(name))
         return name if name == read or self.find(name) else read
 
     def name_problem(self, name: str) -> NameProblem | None:
         """Why nobody new may sign in under a name; None for a known one, and one that is free."""
-        return None if self.find(name) else name_problem(name, self._names())
+        return None if self.find(name) else name_problem(name, self._list_names())
 
     def require_program_name(self, name: str) -> None:
         """Raise SpecError if no new token may have a name; that of a person has its own rules."""
-        if not self.find(name) and (problem := program_name_problem(name, self._names())):
-            raise _refused(problem, Message("the token"))
+        if not self.find(name) and (problem := program_name_problem(name, self._list_names())):
+            raise _make_refusal(problem, Message("the token"))
 
     def is_revoked(self, name: str) -> bool:
         """Whether somebody's access was revoked."""
@@ -117,7 +117,7 @@ class People:
     def role_of(self, name: str) -> Role | None:
         """Somebody's role now; None if nobody of that name is known. Raises SignedOut if the access was revoked."""
         person = self.find(name)
-        return _active(person).role if person else None
+        return _require_active(person).role if person else None
 
     @permitted
     def all(self, actor: Actor) -> list[Person]:  # noqa: ARG002  # the guard's
@@ -129,17 +129,17 @@ class People:
         """Give a role, also to somebody who has not signed in yet or whose access was revoked.
 
         Raises SpecError for a name that nobody may have, or if no admin would be left."""
-        person = person if self.find(person) else composed(person)
+        person = person if self.find(person) else compose_name(person)
         check_name(person)
         if problem := self.name_problem(person):
-            raise _refused(problem, Message("the person"))
+            raise _make_refusal(problem, Message("the person"))
         now = self._clock()
         with self._ledger.transaction() as con:
-            before = _row(con, person)
+            before = _read_person(con, person)
             start = before or Person(person, None, None, now, now)
             after = replace(start, given_role=role, revoked=False, changed_at=now, changed_by=actor.name)
-            note_values(_described(before), _described(after))
-            _store(con, after)
+            note_values(_describe_access(before), _describe_access(after))
+            _store_person(con, after)
             _require_admin(con, before)
         return after
 
@@ -148,17 +148,17 @@ class People:
         """End somebody's access; open pages end within a minute. A name that nobody signed in with has tokens, too.
 
         Raises SpecError for an invalid name, one that only looks like a known one, and for the last admin."""
-        person = person if self.find(person) else composed(person)
+        person = person if self.find(person) else compose_name(person)
         check_name(person)
         if not self.find(person) and (problem := alike_problem(person, self._names_beside(person))):
-            raise _refused(problem, Message("the person"))
+            raise _make_refusal(problem, Message("the person"))
         now = self._clock()
         with self._ledger.transaction() as con:
-            before = _row(con, person)
+            before = _read_person(con, person)
             start = before or Person(person, None, None, now, now)
             after = replace(start, revoked=True, changed_at=now, changed_by=actor.name)
-            note_values(_described(before), _described(after))
-            _store(con, after)
+            note_values(_describe_access(before), _describe_access(after))
+            _store_person(con, after)
             _require_admin(con, before)
         return after
 
@@ -171,13 +171,13 @@ class People:
         with self._ledger.transaction() as con:
             if con.execute("delete from identities where name = ?", [person]).rowcount:
                 return
-            before = _row(con, person)
+            before = _read_person(con, person)
             if before is None:
                 raise PersonNotFound(
                     Message("nobody has the name {name!r}", name=person),
                     Message("`aisbench people list` lists everybody"),
                 )
-            note_values(_described(before), "")
+            note_values(_describe_access(before), "")
             con.execute("delete from people where name = ?", [person])
             con.execute("delete from team_members where person = ?", [person])
             _require_admin(con, before)
@@ -185,23 +185,23 @@ class People:
     def _names_beside(self, name: str) -> list[str]:
         """Names of people, and of tokens unless one has just this name: revoking ANN must not leave ann her tokens."""
         owners = {str(row["name"]) for row in self._ledger.rows("select distinct name from tokens", [])}
-        return [*self._names(), *(() if name in owners else sorted(owners))]
+        return [*self._list_names(), *(() if name in owners else sorted(owners))]
 
-    def _names(self) -> list[str]:
+    def _list_names(self) -> list[str]:
         return [str(row["name"]) for row in self._ledger.rows("select name from people", [])]
 
-    def _seen(self, name: str, group_role: Role | None, teams: Sequence[str], now: datetime) -> Person:
+    def _mark_seen(self, name: str, group_role: Role | None, teams: Sequence[str], now: datetime) -> Person:
         check_name(name)
         with self._ledger.transaction() as con:
-            start = _row(con, name) or Person(name, None, group_role, now, now)
+            start = _read_person(con, name) or Person(name, None, group_role, now, now)
             person = replace(start, group_role=group_role, last_seen_at=now)
-            _store(con, person)
+            _store_person(con, person)
             con.execute("delete from team_members where person = ?", [name])
             con.executemany("insert into team_members (team, person) values (?, ?)", [(team, name) for team in teams])
         return person
 
 
-def _teams(groups: Collection[str]) -> list[str]:
+def _select_teams(groups: Collection[str]) -> list[str]:
     """What can be the name of a team; sorted as the ledger does."""
     named = {group for group in groups if group.strip() and group.isprintable() and len(group) <= MOST_LETTERS}
     return sorted(named)[:MOST_TEAMS]
@@ -211,12 +211,12 @@ OTHER_NAME = Message("ask whoever manages the proxy's accounts for another name"
 _AGAIN = Message("ask an admin for access, then reload the page")
 
 
-def _refused(problem: NameProblem, what: Message) -> SpecError:
+def _make_refusal(problem: NameProblem, what: Message) -> SpecError:
     hint = problem.hint or Message("choose another name")
     return SpecError(what, [Problem("name", problem.message)], hint)
 
 
-def _active(person: Person) -> Person:
+def _require_active(person: Person) -> Person:
     if person.revoked:
         raise SignedOut(Message("the access of {who} was revoked", who=person.name), _AGAIN)
     return person
@@ -239,18 +239,18 @@ def _require_admin(con: LedgerConnection, before: Person | None) -> None:
         raise SpecError(Message("the person"), [Problem("name", problem, before.name)], hint)
 
 
-def _described(person: Person | None) -> str:
+def _describe_access(person: Person | None) -> str:
     if person is None:
         return ""
     return "revoked" if person.revoked else str(person.role)
 
 
-def _row(con: LedgerConnection, name: str) -> Person | None:
+def _read_person(con: LedgerConnection, name: str) -> Person | None:
     row = con.execute("select * from people where name = ?", [name]).fetchone()
     return _person_of(row) if row else None
 
 
-def _store(con: LedgerConnection, person: Person) -> None:
+def _store_person(con: LedgerConnection, person: Person) -> None:
     row = {
         "name": person.name, "role": person.given_role or "", "group_role": person.group_role or "",
         "first_seen_at": as_text(person.first_seen_at), "last_seen_at": as_text(person.last_seen_at),
@@ -262,11 +262,11 @@ def _store(con: LedgerConnection, person: Person) -> None:
 
 def _person_of(row: Row) -> Person:
     return Person(
-        row["name"], _role(row["role"]), _role(row["group_role"]),
+        row["name"], _parse_role(row["role"]), _parse_role(row["group_role"]),
         as_time(row["first_seen_at"]), as_time(row["last_seen_at"]),
         as_time(row["changed_at"]) if row["changed_at"] else None, row["changed_by"], bool(row["revoked"]),
     )  # fmt: skip
 
 
-def _role(text: str) -> Role | None:
+def _parse_role(text: str) -> Role | None:
     return Role(text) if text else None

@@ -42,7 +42,7 @@ class SignInAudit:
 
     def signed_in(self, who: str, role: Role, how: str, address: str) -> None:
         """Somebody opened a session; `how`: who says that it is this person."""
-        self._write(Act(who, role, WayIn.CONSOLE, SIGN_IN, address, ActOutcome.DONE, detail=how))
+        self._write_entry(Act(who, role, WayIn.CONSOLE, SIGN_IN, address, ActOutcome.DONE, detail=how))
 
     def page_opened(self, who: str, role: Role) -> None:
         """Somebody whom the proxy names opened a page: an entry an hour for a person and role."""
@@ -56,20 +56,20 @@ class SignInAudit:
 
     def refused(self, why: str, address: str, who: str = "", via: WayIn = WayIn.CONSOLE) -> None:
         """A sign-in or token was refused; `who`: whom it would have been, as far as that was proved."""
-        more = self._admit((address, who, why))
+        more = self._count_repeats((address, who, why))
         if more is not None:
             detail = f"{why}; {more} more since the last entry" if more else why
-            self._write(Act(who, "", via, SIGN_IN, address, ActOutcome.REFUSED, detail=detail))
+            self._write_entry(Act(who, "", via, SIGN_IN, address, ActOutcome.REFUSED, detail=detail))
 
     def signed_out(self, who: str) -> None:
         """Somebody ended their own session."""
-        self._write(Act(who, "", WayIn.CONSOLE, SIGN_OUT, "", ActOutcome.DONE))
+        self._write_entry(Act(who, "", WayIn.CONSOLE, SIGN_OUT, "", ActOutcome.DONE))
 
     def ended(self, who: str, why: str) -> None:
         """A session ended without its person."""
-        self._write(Act(who, "", WayIn.CONSOLE, END, "", ActOutcome.DONE, detail=why))
+        self._write_entry(Act(who, "", WayIn.CONSOLE, END, "", ActOutcome.DONE, detail=why))
 
-    def _admit(self, key: tuple[str, str, str]) -> int | None:
+    def _count_repeats(self, key: tuple[str, str, str]) -> int | None:
         """How often the same was refused since its last entry; None if it gets none now."""
         now = self._clock()
         with self._guard:
@@ -88,7 +88,7 @@ class SignInAudit:
             self._refusals[key] = _Repeated(now)
             return known.more if known else 0
 
-    def _write(self, act: Act) -> None:
+    def _write_entry(self, act: Act) -> None:
         try:
             self._record(act)
         except ReadOnlyFolder:  # where nobody can sign in

@@ -102,14 +102,14 @@ class SignIns:
             name = self.checked(session_id, active=False).name
             if not self._people.is_revoked(name):
                 return Whose(name)
-            if self._end(session_id):
+            if self._end_session(session_id):
                 self._audit.ended(name, "the access was revoked")
             return Whose(is_revoked=True)
         return Whose()
 
     def checked(self, session_id: str, *, active: bool) -> Session:
         """The session as of now; `active`: whether the person did something, no timer. Raises SignedOut once ended."""
-        stored = self._stored(hash_of(session_id))
+        stored = self._read_session(hash_of(session_id))
         if stored is None:
             raise SignedOut(Message("you are signed out"), Message("reload the page to sign in"))
         session = self._sessions.checked(stored, active=active)
@@ -120,11 +120,11 @@ class SignIns:
 
     def end(self, session_id: str) -> None:
         """Sign out: every page of that browser ends, at every console."""
-        stored = self._stored(hash_of(session_id))
-        if self._end(session_id) and stored:
+        stored = self._read_session(hash_of(session_id))
+        if self._end_session(session_id) and stored:
             self._audit.signed_out(stored.name)
 
-    def _end(self, session_id: str) -> bool:
+    def _end_session(self, session_id: str) -> bool:
         """Whether a session was open until now."""
         with self._ledger.transaction() as con:
             return con.execute("delete from sign_ins where id_hash = ?", [hash_of(session_id)]).rowcount > 0
@@ -134,7 +134,7 @@ class SignIns:
             values = [as_text(session.active_at), hash_of(session_id)]
             con.execute("update sign_ins set active_at = ? where id_hash = ?", values)
 
-    def _stored(self, id_hash: str) -> Session | None:
+    def _read_session(self, id_hash: str) -> Session | None:
         revision = self._ledger.revision()
         with self._guard:
             if revision is None or revision != self._revision:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from aisbench_core.base.errors import AisbenchError
-from aisbench_core.base.formats import money, percent
+from aisbench_core.base.formats import format_money, percent
 from aisbench_core.base.messages import Message
 from aisbench_core.model import BudgetUse, Clock, NewsKind, Notice
 from aisbench_core.people.budgets.ledger import BudgetLedger
 from aisbench_core.store.ledger.database.connection import LedgerConnection
-from aisbench_core.store.ledger.database.rows import insert, marks
+from aisbench_core.store.ledger.database.rows import insert, make_marks
 from aisbench_core.store.ledger.ledger import Ledger, add_notice, as_text
 
 LOG = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class BudgetAlerts:
             return
         self._checked = now
         try:
-            self._check(now)
+            self._check_uses(now)
         except Exception as error:
             if str(error) != self._last_error:
                 bug = None if isinstance(error, AisbenchError) else error
@@ -45,17 +45,17 @@ class BudgetAlerts:
         else:
             self._last_error = ""
 
-    def _check(self, now: datetime) -> None:
+    def _check_uses(self, now: datetime) -> None:
         reached = [use for use in self.budgets.uses(now) if use.alert_shares]
         alerts = [_alert_id(use, share) for use in reached for share in use.alert_shares]
-        query = f"select count(*) from budget_alerts where alert_id in {marks(alerts)}"  # noqa: S608  # only ? marks
+        query = f"select count(*) from budget_alerts where alert_id in {make_marks(alerts)}"  # noqa: S608  # only ? marks
         [(stored,)] = self.ledger.rows(query, alerts)
         if stored == len(alerts):  # nearly always; to write, even nothing, would make all others wait
             return
         with self.ledger.transaction() as con:
             for use in reached:
                 if _stores_alerts(con, use, now):
-                    add_notice(con, _notice(use, now))
+                    add_notice(con, _make_notice(use, now))
 
 
 def _stores_alerts(con: LedgerConnection, use: BudgetUse, now: datetime) -> bool:
@@ -75,16 +75,16 @@ def _alert_id(use: BudgetUse, share: float) -> str:
     return ":".join((NewsKind.BUDGET, *parts))
 
 
-def _notice(use: BudgetUse, now: datetime) -> Notice:
+def _make_notice(use: BudgetUse, now: datetime) -> Notice:
     share = use.alert_shares[-1]
     currency = use.budget.currency
     text = Message(
         "{budget} has reached {share}: {spent} spent and {reserved} reserved of {amount}",
         budget=use.title,
         share=percent(share),
-        spent=money(use.spent, currency),
-        reserved=money(use.reserved, currency),
-        amount=money(use.budget.amount, currency),
+        spent=format_money(use.spent, currency),
+        reserved=format_money(use.reserved, currency),
+        amount=format_money(use.budget.amount, currency),
     )
     subject = " ".join(filter(None, (use.budget.scope, use.subject)))
     return Notice(_alert_id(use, share), subject, NewsKind.BUDGET, now, text)

@@ -76,15 +76,15 @@ class Approvals:
         self._require_access(run.created_by)
         _require_held(run.state is RunState.HELD, run.run_id, run.state)
         after = run.to(RunState.PREPARING, detail="")
-        return self._store(run, after, actor, Message("approved by {who}", who=actor.name))
+        return self._store_run(run, after, actor, Message("approved by {who}", who=actor.name))
 
     @permitted
     def decline(self, run_id: str, reason: str, actor: Actor) -> Run:
         """End a held run before it begins; `reason` may be empty. Raises StaleRun."""
-        run, message = self.ledger.get(run_id), _declined(reason, actor)
+        run, message = self.ledger.get(run_id), _describe_decline(reason, actor)
         _require_held(run.state is RunState.HELD, run.run_id, run.state)
         after = run.to(RunState.COLLECTING, verdict=RunState.STOPPED, detail=message)
-        return self._store(run, after, actor, message)
+        return self._store_run(run, after, actor, message)
 
     @permitted
     def approve_series(self, series_id: str, actor: Actor) -> None:
@@ -101,7 +101,7 @@ class Approvals:
     def decline_series(self, series_id: str, reason: str, actor: Actor) -> None:
         """Cancel what a held series has not launched yet; active runs go on."""
         series = self.series.get(series_id)
-        event = Event.by(actor, series.series_id, self.clock(), _declined(reason, actor))
+        event = Event.by(actor, series.series_id, self.clock(), _describe_decline(reason, actor))
         _require_held(SeriesHolds(self.ledger).end(series.series_id, event), series.series_id)
 
     def _require_access(self, who: str) -> None:
@@ -112,7 +112,7 @@ class Approvals:
                     Message("decline it, or have an admin give the role again"),
                 )
 
-    def _store(self, run: Run, after: Run, actor: Actor, message: Message) -> Run:
+    def _store_run(self, run: Run, after: Run, actor: Actor, message: Message) -> Run:
         now = self.clock()
         note_values(run.state, after.state)
         event = Event.by(actor, run.run_id, now, message)
@@ -133,7 +133,7 @@ def _require_held(held: bool, subject: str, state: str = "") -> None:
         raise SpecError(Message("run {run_id}", run_id=subject), [problem])
 
 
-def _declined(reason: str, actor: Actor) -> Message:
+def _describe_decline(reason: str, actor: Actor) -> Message:
     if len(reason) > REASON_LETTERS:
         problem = Problem("reason", Message("has at most {most} characters", most=REASON_LETTERS), str(len(reason)))
         raise SpecError(Message("decline"), [problem])

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from aisbench_core.base.formats import money
-from aisbench_core.base.messages import Message, joined
+from aisbench_core.base.formats import format_money
+from aisbench_core.base.messages import Message, join_parts
 from aisbench_core.model import (
     Budget,
     BudgetUse,
@@ -19,7 +19,7 @@ from aisbench_core.model import (
     WayIn,
 )
 from aisbench_core.model.budget import ROUNDING
-from aisbench_core.people.budgets.ledger import PlannedLaunch, applicable, use_of
+from aisbench_core.people.budgets.ledger import PlannedLaunch, iter_applicable, use_of
 from aisbench_core.store.ledger.database.connection import LedgerConnection
 from aisbench_core.store.ledger.ledger import Check, add_event, add_notice
 from aisbench_core.store.ledger.limits import LaunchLimits
@@ -31,21 +31,21 @@ def hold_reason(con: LedgerConnection, launch: PlannedLaunch) -> Message | None:
     Within the transaction that stores the launch."""
     if launch.cost.is_free:
         return None
-    reasons = [_reason(con, subject, budgets, launch) for subject, budgets in applicable(con, launch)]
+    reasons = [_find_reason(con, subject, budgets, launch) for subject, budgets in iter_applicable(con, launch)]
     found = [reason for reason in reasons if reason]
-    return joined("; ", found) if found else None
+    return join_parts("; ", found) if found else None
 
 
 def launch_check(limits: LaunchLimits, cost: ExpectedCost, approval_days: int) -> Check:
     """What is checked in the transaction that stores a run: limits of its person, then budgets."""
 
     def check(con: LedgerConnection, run: Run) -> Run:
-        return admitted(con, limits.require_room(con, run), cost, run.created_at + timedelta(days=approval_days))
+        return admit_run(con, limits.require_room(con, run), cost, run.created_at + timedelta(days=approval_days))
 
     return check
 
 
-def admitted(con: LedgerConnection, run: Run, cost: ExpectedCost, until: datetime) -> Run:
+def admit_run(con: LedgerConnection, run: Run, cost: ExpectedCost, until: datetime) -> Run:
     """The run with its cost reserved, or held until somebody approves it, and people are told.
 
     Within the transaction that stores the run."""
@@ -59,22 +59,24 @@ def admitted(con: LedgerConnection, run: Run, cost: ExpectedCost, until: datetim
     return replace(run, state=RunState.HELD, detail=reason, next_step_at=until)
 
 
-def _reason(con: LedgerConnection, subject: str, budgets: Sequence[Budget], launch: PlannedLaunch) -> Message | None:
+def _find_reason(
+    con: LedgerConnection, subject: str, budgets: Sequence[Budget], launch: PlannedLaunch
+) -> Message | None:
     cost = launch.cost
     if cost.amount is None:
-        return None if any(budget.allow_unknown for budget in budgets) else _unknown(budgets[0], subject, cost)
+        return None if any(budget.allow_unknown for budget in budgets) else _describe_unknown(budgets[0], subject, cost)
     for budget in budgets:
         if budget.currency == cost.currency:
-            return _excess(use_of(con, budget, subject, launch.at), cost.amount)
+            return _describe_excess(use_of(con, budget, subject, launch.at), cost.amount)
     return Message(
         "this launch is expected to cost {cost}, but {budget} is in {currency}",
-        cost=money(cost.amount, cost.currency),
+        cost=format_money(cost.amount, cost.currency),
         budget=BudgetUse(budgets[0], subject, 0, 0).title,
         currency=", ".join(budget.currency for budget in budgets),
     )
 
 
-def _unknown(budget: Budget, subject: str, cost: ExpectedCost) -> Message:
+def _describe_unknown(budget: Budget, subject: str, cost: ExpectedCost) -> Message:
     title = BudgetUse(budget, subject, 0, 0).title
     return Message(
         "the cost of this launch is unknown ({reason}), and {budget} holds such launches",
@@ -83,15 +85,15 @@ def _unknown(budget: Budget, subject: str, cost: ExpectedCost) -> Message:
     )
 
 
-def _excess(use: BudgetUse, amount: float) -> Message | None:
+def _describe_excess(use: BudgetUse, amount: float) -> Message | None:
     if amount <= use.left + ROUNDING:
         return None
     currency = use.budget.currency
     return Message(
         "this launch is expected to cost {cost}; {budget} is {amount}, with {spent} spent and {reserved} reserved",
-        cost=money(amount, currency),
+        cost=format_money(amount, currency),
         budget=use.title,
-        amount=money(use.budget.amount, currency),
-        spent=money(use.spent, currency),
-        reserved=money(use.reserved, currency),
+        amount=format_money(use.budget.amount, currency),
+        spent=format_money(use.spent, currency),
+        reserved=format_money(use.reserved, currency),
     )

@@ -16,7 +16,7 @@ from aisbench_core.model import (
     StoredBudget,
 )
 from aisbench_core.store.ledger.database.connection import LedgerConnection, Row
-from aisbench_core.store.ledger.database.rows import insert, marks
+from aisbench_core.store.ledger.database.rows import insert, make_marks
 from aisbench_core.store.ledger.ledger import Ledger, as_text, as_time
 
 _MONTH = "created_at >= ? and created_at < ?"
@@ -32,7 +32,7 @@ _ENDED = (
     "select sum(duration_s * node_count * price_per_node_hour) / 3600 as spent from runs where duration_s is not null"
 )
 _COSTS = "select state, started_at, ended_at, node_count, price_per_node_hour, expected_cost from runs"
-_OTHERS = f"{_COSTS} where duration_s is null and (started_at is not null or state not in {marks(TERMINAL)})"
+_OTHERS = f"{_COSTS} where duration_s is null and (started_at is not null or state not in {make_marks(TERMINAL)})"
 
 
 # Cells of series count from their launch on, in whatever month they will run; of held series they reserve nothing.
@@ -72,19 +72,19 @@ class BudgetLedger:
 
     def all(self) -> list[StoredBudget]:
         """Every budget, by scope and name."""
-        return [_stored(row) for row in self._ledger.rows("select * from budgets order by scope, name, currency")]
+        return [_to_stored(row) for row in self._ledger.rows("select * from budgets order by scope, name, currency")]
 
     def set(self, stored: StoredBudget) -> StoredBudget | None:
         """Store a budget in place of the one of the same scope, name and currency, which is returned."""
         with self._ledger.transaction() as con:
-            before = _remove(con, stored.budget)
+            before = _remove_budget(con, stored.budget)
             insert(con, "budgets", _row_of(stored))
         return before
 
     def remove(self, scope: BudgetScope, name: str, currency: str) -> StoredBudget:
         """Remove a budget. Raises ConfigError if there is none."""
         with self._ledger.transaction() as con:
-            before = _remove(con, Budget(scope=scope, name=name, amount=0, currency=currency))
+            before = _remove_budget(con, Budget(scope=scope, name=name, amount=0, currency=currency))
         if before is None:
             raise ConfigError(
                 Message(
@@ -98,12 +98,12 @@ class BudgetLedger:
         """How much is used of every budget; of one without a name by each one that uses it this month."""
         with self._ledger.connection() as con:
             stored = [
-                _stored(row).budget for row in con.execute("select * from budgets order by scope, name, currency")
+                _to_stored(row).budget for row in con.execute("select * from budgets order by scope, name, currency")
             ]
             return [
                 use
                 for budget in stored
-                for subject in _subjects(con, budget, now)
+                for subject in _list_subjects(con, budget, now)
                 for use in [use_of(con, budget, subject, now)]
                 if subject == budget.name or use.spent or use.reserved
             ]
@@ -113,13 +113,13 @@ class BudgetLedger:
         with self._ledger.connection() as con:
             return [
                 use_of(con, budget, subject, launch.at)
-                for subject, budgets in applicable(con, launch)
+                for subject, budgets in iter_applicable(con, launch)
                 for budget in budgets
                 if budget.currency == launch.cost.currency
             ]
 
 
-def applicable(con: LedgerConnection, launch: PlannedLaunch) -> Iterator[tuple[str, list[Budget]]]:
+def iter_applicable(con: LedgerConnection, launch: PlannedLaunch) -> Iterator[tuple[str, list[Budget]]]:
     """Each person, team or series of a launch, with its budgets: one for each currency."""
     teams = con.execute("select team from team_members where person = ? order by team", [launch.person]).fetchall()
     subjects = [(BudgetScope.PERSON, launch.person), *((BudgetScope.TEAM, row["team"]) for row in teams)]
@@ -136,15 +136,15 @@ def _budgets_of(con: LedgerConnection, scope: BudgetScope, subject: str) -> list
     for name in dict.fromkeys([subject, ""]):
         query = "select * from budgets where scope = ? and name = ? order by currency"
         if rows := con.execute(query, [scope, name]).fetchall():
-            return [_stored(row).budget for row in rows]
+            return [_to_stored(row).budget for row in rows]
     return []
 
 
-def _subjects(con: LedgerConnection, budget: Budget, now: datetime) -> list[str]:
+def _list_subjects(con: LedgerConnection, budget: Budget, now: datetime) -> list[str]:
     """Whom a budget is about: the one that it names, or each one without a budget by name."""
     if budget.name or budget.scope is BudgetScope.EVERYBODY:
         return [budget.name]
-    values = _month(now) if budget.scope is BudgetScope.PERSON else ()
+    values = _get_month_bounds(now) if budget.scope is BudgetScope.PERSON else ()
     rows = con.execute(_NAMES[budget.scope], values).fetchall()
     names = sorted(row["name"] for row in rows)
     return [name for name in names if budget in _budgets_of(con, budget.scope, name)]
@@ -153,7 +153,7 @@ def _subjects(con: LedgerConnection, budget: Budget, now: datetime) -> list[str]
 def use_of(con: LedgerConnection, budget: Budget, subject: str, at: datetime) -> BudgetUse:
     is_monthly = budget.scope is not BudgetScope.SERIES
     where = f" and currency = ? and {_OF[budget.scope]}" + (f" and {_MONTH}" if is_monthly else "")
-    values = [budget.currency, subject, *(_month(at) if is_monthly else ())]
+    values = [budget.currency, subject, *(_get_month_bounds(at) if is_monthly else ())]
     spent = con.execute(_ENDED + where, values).fetchone()["spent"] or 0.0
     reserved = 0.0
     for row in con.execute(_OTHERS + where, [*TERMINAL, *values]):
@@ -179,19 +179,19 @@ def _first_day(at: datetime) -> datetime:
     return at.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
 
 
-def _month(at: datetime) -> tuple[str, str]:
+def _get_month_bounds(at: datetime) -> tuple[str, str]:
     """The first moment of a month, and of the next one, as the ledger stores times."""
     first = _first_day(at)
     following = first.replace(year=first.year + first.month // 12, month=first.month % 12 + 1)
     return as_text(first), as_text(following)
 
 
-def _remove(con: LedgerConnection, budget: Budget) -> StoredBudget | None:
+def _remove_budget(con: LedgerConnection, budget: Budget) -> StoredBudget | None:
     where = "where scope = ? and name = ? and currency = ?"
     values = [budget.scope, budget.name, budget.currency]
     row = con.execute(f"select * from budgets {where}", values).fetchone()  # noqa: S608  # only ? marks
     con.execute(f"delete from budgets {where}", values)  # noqa: S608  # only ? marks
-    return _stored(row) if row else None
+    return _to_stored(row) if row else None
 
 
 def _row_of(stored: StoredBudget) -> dict[str, object]:
@@ -199,6 +199,6 @@ def _row_of(stored: StoredBudget) -> dict[str, object]:
     return values | {"changed_at": as_text(stored.changed_at), "changed_by": stored.changed_by}
 
 
-def _stored(row: Row) -> StoredBudget:
+def _to_stored(row: Row) -> StoredBudget:
     budget = Budget(**{name: row[name] for name in Budget.model_fields} | {"allow_unknown": bool(row["allow_unknown"])})
     return StoredBudget(budget, as_time(row["changed_at"]), row["changed_by"])

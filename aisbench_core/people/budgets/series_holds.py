@@ -24,20 +24,20 @@ class SeriesHolds:
     def requesters(self, series_id: str) -> set[str]:
         """Who launched a series, and who had those of its cells run again that wait."""
         with self.ledger.connection() as con:
-            return _requesters(con, series_id)
+            return _list_requesters(con, series_id)
 
     def approve(self, series_id: str, event: Event, check: Callable[[set[str]], None]) -> bool:
         """Let a held series go on, whatever budgets say; False if it is not held.
 
         `check` raises to refuse it, by the requesters of that moment."""
         with self.ledger.transaction() as con:
-            check(_requesters(con, series_id))
-            return _decide(con, series_id, event, f"{_NOT_HELD}, approved = 1")
+            check(_list_requesters(con, series_id))
+            return _store_decision(con, series_id, event, f"{_NOT_HELD}, approved = 1")
 
     def end(self, series_id: str, event: Event) -> bool:
         """Cancel what a held series has not launched yet; False if it is not held."""
         with self.ledger.transaction() as con:
-            if not _decide(con, series_id, event, _NOT_HELD):
+            if not _store_decision(con, series_id, event, _NOT_HELD):
                 return False
             con.execute("update attempts set cancelled = 1 where series_id = ? and run_id = ''", [series_id])
             return True
@@ -83,7 +83,7 @@ def cell_check(limits: LaunchLimits, cost: ExpectedCost, approval_days: int) -> 
     return check
 
 
-def _requesters(con: LedgerConnection, series_id: str) -> set[str]:
+def _list_requesters(con: LedgerConnection, series_id: str) -> set[str]:
     query = (
         "select created_by as name from series where series_id = ?"
         " union select requested_by from attempts where series_id = ? and run_id = '' and cancelled = 0"
@@ -95,7 +95,7 @@ def _is_approved(con: LedgerConnection, series_id: str) -> bool:
     return bool(con.execute("select approved from series where series_id = ?", [series_id]).fetchone()["approved"])
 
 
-def _decide(con: LedgerConnection, series_id: str, event: Event, changes: str) -> bool:
+def _store_decision(con: LedgerConnection, series_id: str, event: Event, changes: str) -> bool:
     done = con.execute(f"update series set {changes} where series_id = ? and held <> ''", [series_id])  # noqa: S608  # ours
     if done.rowcount != 1:
         return False

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aisbench_core.base.documents import parse
-from aisbench_core.base.formats import money
+from aisbench_core.base.formats import format_money
 from aisbench_core.base.messages import Message
 from aisbench_core.domain.access import permitted
 from aisbench_core.domain.access.changes import note_values
@@ -35,20 +35,20 @@ class Budgets:
         Launches that are held already stay so. Raises SpecError, naming the fields."""
         stored = StoredBudget(parse(Budget, plan, Message("budget")), self.clock(), actor.name)
         before = self.ledger.set(stored)
-        note_values(_described(before), _described(stored))
+        note_values(_describe_budget(before), _describe_budget(stored))
         return stored
 
     @permitted
     def remove(self, scope: BudgetScope, name: str, currency: str, actor: Actor) -> StoredBudget:  # noqa: ARG002  # the guard's
         """Remove a budget. Raises ConfigError if there is none."""
         removed = self.ledger.remove(scope, name, currency)
-        note_values(_described(removed), "")
+        note_values(_describe_budget(removed), "")
         return removed
 
 
-def _described(stored: StoredBudget | None) -> str:
+def _describe_budget(stored: StoredBudget | None) -> str:
     if stored is None:
         return ""
     budget = stored.budget
     unknown = ", unknown costs allowed" if budget.allow_unknown else ""
-    return f"{budget.scope} {budget.name or '*'}: {money(budget.amount, budget.currency)}{unknown}"
+    return f"{budget.scope} {budget.name or '*'}: {format_money(budget.amount, budget.currency)}{unknown}"

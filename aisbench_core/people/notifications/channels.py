@@ -12,7 +12,7 @@ from aisbench_core.base.documents import parse_private, read_private
 from aisbench_core.base.errors import ConfigError, Problem, SpecError
 from aisbench_core.base.messages import Message
 from aisbench_core.base.private_files import require_writable, write_whole
-from aisbench_core.base.value_errors import refusal
+from aisbench_core.base.value_errors import make_refusal
 from aisbench_core.config.settings import Settings, environment
 from aisbench_core.domain.access import permitted
 from aisbench_core.domain.access.changes import log_change
@@ -56,11 +56,11 @@ class NotificationChannel(Frozen):
     @classmethod
     def _signs_a_webhook(cls, secret: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
         url = info.data.get("url")  # missing if it is invalid itself, which is reported already
-        is_webhook = url is not None and _scheme(url) in WEBHOOK
+        is_webhook = url is not None and _get_scheme(url) in WEBHOOK
         if secret is not None and url is not None and not is_webhook:
-            raise refusal(Message("signs webhooks only: leave it out"))
+            raise make_refusal(Message("signs webhooks only: leave it out"))
         if is_webhook and len(secret.get_secret_value() if secret else "") < MIN_SECRET:
-            raise refusal(Message("a webhook needs a secret of at least {count} characters", count=MIN_SECRET))
+            raise make_refusal(Message("a webhook needs a secret of at least {count} characters", count=MIN_SECRET))
         return secret
 
     @model_validator(mode="after")
@@ -68,9 +68,9 @@ class NotificationChannel(Frozen):
         scheme = self.scheme
         if scheme not in (*MAIL, *CHATS, *WEBHOOK):
             allowed = ", ".join((*MAIL, *CHATS, *WEBHOOK))
-            raise refusal(Message("must begin with one of {allowed}, followed by ://", allowed=allowed))
+            raise make_refusal(Message("must begin with one of {allowed}, followed by ://", allowed=allowed))
         if "$" not in self.url.get_secret_value() and (problem := self._address_problem()):
-            raise refusal(problem)
+            raise make_refusal(problem)
         return self
 
     def _address_problem(self) -> Message | None:
@@ -89,7 +89,7 @@ class NotificationChannel(Frozen):
     @property
     def scheme(self) -> str:
         """What the address begins with, in small letters."""
-        return _scheme(self.url)
+        return _get_scheme(self.url)
 
     @property
     def is_webhook(self) -> bool:
@@ -120,7 +120,7 @@ class NotificationChannels:
         if not self._file.exists():
             return []
         stored = read_private(self._file)
-        return [self._parsed(name, stored[name]) for name in sorted(stored)]
+        return [self._parse_channel(name, stored[name]) for name in sorted(stored)]
 
     def get(self, name: str) -> NotificationChannel:
         """One channel. Raises ConfigError if there is none of that name."""
@@ -139,7 +139,7 @@ class NotificationChannels:
         """Add a channel. Raises ConfigError if there is another one of that name, unless it may be replaced."""
         require_writable(self._file.parent)
         stored = read_private(self._file) if self._file.exists() else {}
-        if stored.get(channel.name) == _plain(channel):
+        if stored.get(channel.name) == _to_plain(channel):
             return
         if channel.name in stored and not replace:
             raise ConfigError(
@@ -147,7 +147,7 @@ class NotificationChannels:
                 Message("choose another name, or replace it"),
             )
         log_change(actor, f"notification channel {channel.name} saved")
-        self._write(stored | {channel.name: _plain(channel)})
+        self._write_channels(stored | {channel.name: _to_plain(channel)})
 
     @permitted
     def remove(self, name: str, actor: Actor) -> None:
@@ -156,12 +156,12 @@ class NotificationChannels:
         self.get(name)
         log_change(actor, f"notification channel {name} removed")
         stored = read_private(self._file)
-        self._write({other: entry for other, entry in stored.items() if other != name})
+        self._write_channels({other: entry for other, entry in stored.items() if other != name})
 
-    def _write(self, stored: Mapping[str, object]) -> None:
+    def _write_channels(self, stored: Mapping[str, object]) -> None:
         write_whole(self._file, strict_yaml.dump(dict(stored)).encode())
 
-    def _parsed(self, name: str, entry: object) -> NotificationChannel:
+    def _parse_channel(self, name: str, entry: object) -> NotificationChannel:
         title = Message("channel {name} ({file})", name=name, file=self._file.name)
         if not isinstance(entry, dict):
             raise SpecError(title, [Problem("document", Message("must hold `key: value` lines"))])
@@ -183,7 +183,7 @@ def _without_address(problem: Problem) -> Problem:
     return problem
 
 
-def _scheme(url: SecretStr) -> str:
+def _get_scheme(url: SecretStr) -> str:
     return url.get_secret_value().partition("://")[0].lower()
 
 
@@ -198,7 +198,7 @@ def mail_problem(address: str) -> Message | None:
     )
 
 
-def expanded(text: str) -> str:
+def expand_variables(text: str) -> str:
     """The text with the values of its ${AISBENCH_NOTIFY_…}. Raises ConfigError on other names, or if one is not set."""
     variables = environment()
     other = [name for name in _VARIABLE.findall(text) if not name.startswith(VARIABLES)]
@@ -216,7 +216,7 @@ def expanded(text: str) -> str:
     return _VARIABLE.sub(lambda match: variables[match[1]], text)
 
 
-def _plain(channel: NotificationChannel) -> dict[str, object]:
+def _to_plain(channel: NotificationChannel) -> dict[str, object]:
     fields = channel.model_dump(mode="json", exclude_defaults=True, exclude={"name", "url", "secret"})
     secret = {"secret": channel.secret.get_secret_value()} if channel.secret else {}
     return {"url": channel.url.get_secret_value()} | secret | fields

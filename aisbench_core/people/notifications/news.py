@@ -5,8 +5,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 from aisbench_core.base.errors import WarehouseError
-from aisbench_core.base.formats import nodes_and_cards, number, short, signed
-from aisbench_core.base.messages import Message, joined, message_of
+from aisbench_core.base.formats import format_change, nodes_and_cards, number, short
+from aisbench_core.base.messages import Message, join_parts, message_of
 from aisbench_core.domain.statistics.sentences import Side, difference_sentence
 from aisbench_core.model import BudgetScope, News, NewsKind, Notice, Run, RunState
 from aisbench_core.store.ledger.ledger import Ledger
@@ -14,7 +14,7 @@ from aisbench_core.store.ledger.outbox import Outbox
 from aisbench_core.store.ledger.schedules import ScheduleLedger
 from aisbench_core.store.ledger.series import SeriesLedger
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.values.boards import hardware
+from aisbench_core.warehouse.values.boards import describe_hardware
 from aisbench_core.warehouse.values.histories import Outcome, TrendVerdict
 from aisbench_core.warehouse.values.runs import RunRow
 
@@ -56,22 +56,24 @@ class Newsroom:
         """All that a notice means, as far as somebody wants it: verdicts over a region take a moment."""
         kind = NewsKind(notice.kind)
         run = None if kind in _OF_NO_RUN else self._ledger.find(notice.subject)
-        row = self._row(kind, notice.subject) if run else None
-        first = _news(self._with_cause(notice, kind), kind, self._owned(notice, run), run, row)
+        row = self._find_row(kind, notice.subject) if run else None
+        first = _make_news(self._with_cause(notice, kind), kind, self._find_owner(notice, run), run, row)
         if kind in wanted:
             yield first
         if run is None or row is None or run.state is not RunState.COMPLETED:
             return
         if {NewsKind.REGRESSION, NewsKind.IMPROVEMENT} & {*wanted}:
-            yield from self._changes(first, row, wanted)
+            yield from self._iterate_changes(first, row, wanted)
         if NewsKind.RECORD in wanted:
-            yield from self._records(first, row)
+            yield from self._iterate_records(first, row)
 
     def _with_cause(self, notice: Notice, kind: NewsKind) -> Notice:
         cause = self._cause_of(notice.subject) if kind is NewsKind.FAILED else None
-        return replace(notice, text=joined(": ", [part for part in (cause, notice.text) if part])) if cause else notice
+        return (
+            replace(notice, text=join_parts(": ", [part for part in (cause, notice.text) if part])) if cause else notice
+        )
 
-    def _owned(self, notice: Notice, run: Run | None) -> tuple[str, str]:
+    def _find_owner(self, notice: Notice, run: Run | None) -> tuple[str, str]:
         """Workload and person of a run, a series, a schedule or a budget, by which channels filter."""
         if run:
             return run.spec.workload, run.created_by
@@ -87,7 +89,7 @@ class Newsroom:
             return series.plan.spec.workload, series.created_by
         return "", ""
 
-    def _row(self, kind: NewsKind, run_id: str) -> RunRow | None:
+    def _find_row(self, kind: NewsKind, run_id: str) -> RunRow | None:
         try:
             return self._warehouse.run(run_id)
         except WarehouseError:
@@ -95,7 +97,7 @@ class Newsroom:
                 raise  # its result is what people want to know, and is there soon
             return None
 
-    def _changes(self, ended: News, row: RunRow, wanted: Collection[NewsKind]) -> Iterator[News]:
+    def _iterate_changes(self, ended: News, row: RunRow, wanted: Collection[NewsKind]) -> Iterator[News]:
         # Of the whole region, as on Home: the verdicts are adjusted for the number of all tests.
         found = self._warehouse.regressions(BoardQuery(row.region, rehearsal=row.rehearsal))
         for group in found.groups:
@@ -105,27 +107,27 @@ class Newsroom:
                 since = group.verdict.decisive.since if group.verdict.decisive else ""
                 change = since or group.verdict.candidate
                 if not self._is_known_by_first_id(kind, group, change):
-                    yield _retold(ended, f"{kind}:{group.row.group.id}:{change}", kind, _change_text(group, row))
+                    yield _replace_text(ended, f"{kind}:{group.row.group.id}:{change}", kind, _change_text(group, row))
 
     def _is_known_by_first_id(self, kind: NewsKind, group: TrendVerdict, change: str) -> bool:
         """Whether it was told under the id that the group had by the first formula of fingerprints."""
         earlier = self._warehouse.first_trend_ids([group.row])
         return any(self._outbox.has_announced(f"{kind}:{trend_id}:{change}") for trend_id in earlier)
 
-    def _records(self, ended: News, row: RunRow) -> Iterator[News]:
+    def _iterate_records(self, ended: News, row: RunRow) -> Iterator[News]:
         if row.ended_at is None:
             return
         since = row.ended_at - timedelta(milliseconds=1)
         activity = self._warehouse.activity(BoardQuery(row.region, rehearsal=row.rehearsal), since)
         for record in activity.records:
             if record.run_id == row.run_id:
-                rate, change = number(record.throughput, row.throughput_unit), signed(record.change, 1)
+                rate, change = number(record.throughput, row.throughput_unit), format_change(record.change, 1)
                 text = Message("{throughput}, {change} above the record before", throughput=rate, change=change)
-                text = joined(": ", [row.run_id, _what(row), text])
-                yield _retold(ended, f"{NewsKind.RECORD}:{row.run_id}", NewsKind.RECORD, text)
+                text = join_parts(": ", [row.run_id, _describe_row(row), text])
+                yield _replace_text(ended, f"{NewsKind.RECORD}:{row.run_id}", NewsKind.RECORD, text)
 
 
-def _news(notice: Notice, kind: NewsKind, owned: tuple[str, str], run: Run | None, row: RunRow | None) -> News:
+def _make_news(notice: Notice, kind: NewsKind, owned: tuple[str, str], run: Run | None, row: RunRow | None) -> News:
     workload, person = owned
     facts = {
         "workload": workload, "person": person,
@@ -134,30 +136,30 @@ def _news(notice: Notice, kind: NewsKind, owned: tuple[str, str], run: Run | Non
         "flavor": row.flavor if row else "", "nodes": str(row.node_count or "") if row else "",
         "tags": list(row.tags) if row else [],
     }  # fmt: skip
-    return News(notice.notice_id, kind, notice.subject, notice.at, _TITLES[kind], _text(notice, run, row), facts)
+    return News(notice.notice_id, kind, notice.subject, notice.at, _TITLES[kind], _make_text(notice, run, row), facts)
 
 
-def _text(notice: Notice, run: Run | None, row: RunRow | None) -> Message:
+def _make_text(notice: Notice, run: Run | None, row: RunRow | None) -> Message:
     if notice.kind == NewsKind.BUDGET:
         return message_of(notice.text)  # names whose budget it is
     if run is None:
-        return joined(": ", [notice.subject, notice.text])
-    what = _what(row) if row else run.spec.workload
+        return join_parts(": ", [notice.subject, notice.text])
+    what = _describe_row(row) if row else run.spec.workload
     if notice.kind == NewsKind.COMPLETED and row and row.throughput is not None:
         rate = number(row.throughput, row.throughput_unit)
         missed = [Message("target accuracy missed")] if row.target_outcome.is_missed else []
-        return joined(": ", [run.run_id, what, rate, *missed])
+        return join_parts(": ", [run.run_id, what, rate, *missed])
     if notice.text:
-        return joined(": ", [run.run_id, what, notice.text])
-    return joined(": ", [run.run_id, what])
+        return join_parts(": ", [run.run_id, what, notice.text])
+    return join_parts(": ", [run.run_id, what])
 
 
-def _what(row: RunRow) -> str:
+def _describe_row(row: RunRow) -> str:
     size = nodes_and_cards(row.node_count, row.cards_per_node)
-    return " ".join(filter(None, (row.model or row.workload, row.framework_version, size, hardware(row))))
+    return " ".join(filter(None, (row.model or row.workload, row.framework_version, size, describe_hardware(row))))
 
 
-def _retold(ended: News, news_id: str, kind: NewsKind, text: Message) -> News:
+def _replace_text(ended: News, news_id: str, kind: NewsKind, text: Message) -> News:
     return replace(ended, news_id=news_id, kind=kind, title=_TITLES[kind], text=text)
 
 
@@ -165,12 +167,14 @@ def _change_text(group: TrendVerdict, row: RunRow) -> Message:
     found, metric = group.verdict, group.verdict.decisive
     gap = metric.difference if metric else None
     if metric is None or gap is None or metric.baseline is None or metric.candidate is None:
-        return joined(": ", [row.run_id, _what(row)])
-    values = {"metric": metric.name, "change": signed(gap.change, 1), "since": metric.since}
+        return join_parts(": ", [row.run_id, _describe_row(row)])
+    values = {"metric": metric.name, "change": format_change(gap.change, 1), "since": metric.since}
     versions = [short(name) for name in (found.candidate, found.baseline)]
     if metric.name == "throughput" and metric in found.metrics and len(set(versions)) == 2:
-        system = f"{nodes_and_cards(row.node_count, row.cards_per_node)} {hardware(row)}"
+        system = f"{nodes_and_cards(row.node_count, row.cards_per_node)} {describe_hardware(row)}"
         counts = (metric.candidate.count, metric.baseline.count)
         new, old = (Side(version, version, system, count) for version, count in zip(versions, counts, strict=True))
-        return joined(": ", [row.run_id, difference_sentence(gap, new, old)])
-    return joined(": ", [row.run_id, _what(row), Message("{metric} changed by {change} since {since}", **values)])
+        return join_parts(": ", [row.run_id, difference_sentence(gap, new, old)])
+    return join_parts(
+        ": ", [row.run_id, _describe_row(row), Message("{metric} changed by {change} since {since}", **values)]
+    )

@@ -12,10 +12,16 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from aisbench_core.base.errors import AisbenchError, ConfigError
-from aisbench_core.base.messages import Message, in_chinese, joined
+from aisbench_core.base.messages import Message, in_chinese, join_parts
 from aisbench_core.config.settings import Settings
 from aisbench_core.model import News
-from aisbench_core.people.notifications.channels import MAIL, MIN_SECRET, NotificationChannel, expanded, mail_problem
+from aisbench_core.people.notifications.channels import (
+    MAIL,
+    MIN_SECRET,
+    NotificationChannel,
+    expand_variables,
+    mail_problem,
+)
 from aisbench_core.people.notifications.destinations import is_public
 
 if TYPE_CHECKING:
@@ -43,14 +49,17 @@ class Letter:
         if len(self.news) > 1:
             text: str = Message("{count} events", count=len(self.news))
         else:
-            text = joined(": ", [self.news[0].title, self.news[0].subject])
+            text = join_parts(": ", [self.news[0].title, self.news[0].subject])
         rehearsals = all(each.facts.get("rehearsal") for each in self.news)
         said = Message("Rehearsal: {title}", title=text) if rehearsals else text
-        return f"AISBench: {_in(language, said)}"
+        return f"AISBench: {_translate_text(language, said)}"
 
     def body(self, language: str) -> str:
         """A line for each event, and where to read on."""
-        lines = (f"{_in(language, each.title)}: {_in(language, each.text)}\n{self.link(each)}" for each in self.news)
+        lines = (
+            f"{_translate_text(language, each.title)}: {_translate_text(language, each.text)}\n{self.link(each)}"
+            for each in self.news
+        )
         return "\n\n".join(lines)
 
     def as_json(self, language: str) -> dict[str, Any]:
@@ -64,7 +73,7 @@ class Letter:
                     "event": each.kind.value,
                     "subject": each.subject,
                     "at": each.at.isoformat(),
-                    "text": _in(language, each.text),
+                    "text": _translate_text(language, each.text),
                     "url": self.link(each),
                     **each.facts,
                 }
@@ -82,20 +91,20 @@ class MessageSender:
     def send(self, channel: NotificationChannel, letter: Letter, now: datetime) -> None:
         """Send, and return when the recipient has accepted it."""
         if channel.is_webhook:
-            self._post(channel, letter, now)
+            self._post_letter(channel, letter, now)
         else:
-            self._notify(channel, letter)
+            self._notify_service(channel, letter)
 
-    def _post(self, channel: NotificationChannel, letter: Letter, now: datetime) -> None:
+    def _post_letter(self, channel: NotificationChannel, letter: Letter, now: datetime) -> None:
         try:
-            parts = urlsplit(expanded(channel.url.get_secret_value()))
+            parts = urlsplit(expand_variables(channel.url.get_secret_value()))
             host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
         except ValueError:  # its text holds a part of the address
-            raise _incomplete(channel) from None
-        address = self._checked(host, port)
+            raise _make_address_error(channel) from None
+        address = self._resolve_address(host, port)
         body = json.dumps(letter.as_json(channel.language), ensure_ascii=False).encode()
         stamp = str(int(now.timestamp()))
-        secret = expanded(channel.secret.get_secret_value() if channel.secret else "")
+        secret = expand_variables(channel.secret.get_secret_value() if channel.secret else "")
         if len(secret) < MIN_SECRET:  # a variable can hold anything
             raise ConfigError(Message("a webhook needs a secret of at least {count} characters", count=MIN_SECRET))
         headers = {
@@ -104,14 +113,14 @@ class MessageSender:
             "User-Agent": "aisbench-console",
             "X-AISBench-Id": letter.message_id.encode("ascii", "backslashreplace").decode(),
             "X-AISBench-Timestamp": stamp,
-            "X-AISBench-Signature": signature(secret, stamp, body),
+            "X-AISBench-Signature": sign_body(secret, stamp, body),
         }
         target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
         import urllib3  # takes 0.05 s, which commands need not wait for
 
         # Connected to the address that was checked: asked again, the name may have another.
         try:
-            with _pool(parts.scheme, address, port, host) as pool:
+            with _make_pool(parts.scheme, address, port, host) as pool:
                 # Only the status is read: an answer without end would hold up all other messages.
                 response = pool.urlopen(
                     "POST", target, body, headers, retries=False, redirect=False, preload_content=False
@@ -125,26 +134,26 @@ class MessageSender:
         if not 200 <= response.status < 300:
             raise NotSent(Message("the recipient answered with HTTP {status}", status=response.status))
 
-    def _notify(self, channel: NotificationChannel, letter: Letter) -> None:
+    def _notify_service(self, channel: NotificationChannel, letter: Letter) -> None:
         import apprise  # takes 0.1 s, and most consoles have no such channel
 
         logging.getLogger("apprise").setLevel(logging.CRITICAL)  # its lines may hold addresses with their keys
         asset = apprise.AppriseAsset(app_id="AISBench", secure_logging=True, async_mode=False)
-        address = expanded(channel.url.get_secret_value())
+        address = expand_variables(channel.url.get_secret_value())
         if problem := mail_problem(address):
             name = channel.name
             raise ConfigError(Message("the address of channel {name} cannot be used: {why}", name=name, why=problem))
         service = apprise.Apprise.instantiate(address, asset=asset)
         if service is None:
-            raise _incomplete(channel)
+            raise _make_address_error(channel)
         if channel.scheme in MAIL:
             mail: Any = service
-            self._checked(mail.smtp_host, mail.port or 25)
+            self._resolve_address(mail.smtp_host, mail.port or 25)
         sent = service.notify(title=letter.title(channel.language), body=letter.body(channel.language))
         if not sent:
             raise NotSent(_NO_ANSWER)
 
-    def _checked(self, host: str, port: int) -> str:
+    def _resolve_address(self, host: str, port: int) -> str:
         """An address of the host. Raises ConfigError if any of its addresses is private and that is not allowed."""
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -159,19 +168,19 @@ class MessageSender:
         return addresses[0]
 
 
-def signature(secret: str, stamp: str, body: bytes) -> str:
+def sign_body(secret: str, stamp: str, body: bytes) -> str:
     """HMAC-SHA256 over timestamp, a full stop and the body, so that neither can be exchanged or sent again later."""
     return "sha256=" + hmac.new(secret.encode(), stamp.encode() + b"." + body, hashlib.sha256).hexdigest()
 
 
-def _incomplete(channel: NotificationChannel) -> ConfigError:
+def _make_address_error(channel: NotificationChannel) -> ConfigError:
     return ConfigError(
         Message("the address of channel {name} is not complete", name=channel.name),
         Message("docs/notifications.md shows the form for each service"),
     )
 
 
-def _pool(scheme: str, address: str, port: int, host: str) -> "HTTPConnectionPool":
+def _make_pool(scheme: str, address: str, port: int, host: str) -> "HTTPConnectionPool":
     import urllib3
 
     timeout = urllib3.Timeout(SECONDS)
@@ -180,5 +189,5 @@ def _pool(scheme: str, address: str, port: int, host: str) -> "HTTPConnectionPoo
     return urllib3.HTTPSConnectionPool(address, port, timeout=timeout, assert_hostname=host, server_hostname=host)
 
 
-def _in(language: str, text: str) -> str:
+def _translate_text(language: str, text: str) -> str:
     return in_chinese(text) if language == "zh" else str(text)

@@ -54,7 +54,7 @@ class Notifications:
         """Turn notices into deliveries, and send the next message that is due. Never raises: runs must go on."""
         try:
             channels = {channel.name: channel for channel in self.channels.all()}
-            error = self._fill(channels)
+            error = self._fill_outbox(channels)
             self._send_next(channels)
         except Exception as raised:
             error = raised
@@ -88,7 +88,7 @@ class Notifications:
             LOG.error("notifications: %s", said, exc_info=bug)  # ours need no traceback
         self._last_error = said
 
-    def _fill(self, channels: Mapping[str, NotificationChannel]) -> Exception | None:
+    def _fill_outbox(self, channels: Mapping[str, NotificationChannel]) -> Exception | None:
         """Make deliveries of notices; a notice that cannot be read now holds up no other. Returns the last error."""
         last: Exception | None = None
         wanted = {kind for channel in channels.values() for kind in channel.events}
@@ -102,7 +102,7 @@ class Notifications:
                 last = error
                 continue
             deliveries = [
-                (name, each) for name, channel in channels.items() for each in news if self._wants(channel, each)
+                (name, each) for name, channel in channels.items() for each in news if self._is_wanted(channel, each)
             ]
             self.outbox.fill(notice, deliveries)
         return last
@@ -114,7 +114,7 @@ class Notifications:
             return
         first = due[0]
         try:
-            self._send(channels.get(first.channel), due)
+            self._send_due(channels.get(first.channel), due)
         except AisbenchError as error:
             self.outbox.not_sent(first, error.sentence, now)
         except Exception:
@@ -123,13 +123,13 @@ class Notifications:
         else:
             self.outbox.sent(first.message_id, self._clock())
 
-    def _send(self, channel: NotificationChannel | None, due: list[Delivery]) -> None:
+    def _send_due(self, channel: NotificationChannel | None, due: list[Delivery]) -> None:
         if channel is None:
             raise ConfigError(Message("the channel was removed"))
         letter = Letter(due[0].message_id, [each.news for each in due], self._link)
         self._sender.send(channel, letter, self._clock())
 
-    def _wants(self, channel: NotificationChannel, news: News) -> bool:
+    def _is_wanted(self, channel: NotificationChannel, news: News) -> bool:
         facts = news.facts
         return (
             news.kind in channel.events
@@ -141,7 +141,7 @@ class Notifications:
     def _is_in_view(self, name: str, news: News) -> bool:
         views = self._warehouse.saved_views.on(BOARD)
         address = next((view.address for view in views if view.name == name), None)
-        return address is not None and shows(address, news)
+        return address is not None and is_shown(address, news)
 
     def _link(self, news: News) -> str:
         settings = self._settings
@@ -160,7 +160,7 @@ class Notifications:
         return f"{base.rstrip('/')}/{page}"
 
 
-def shows(address: Address, news: News) -> bool:
+def is_shown(address: Address, news: News) -> bool:
     """Whether a view of the leaderboard with this address shows the run that the news is about."""
     chosen = {name: values for name in _FILTERS if (values := address.get(name))}
     region = f"{news.facts['region']}~rehearsal" if news.facts["rehearsal"] else news.facts["region"]

@@ -96,9 +96,9 @@ class Tokens:
         """Who acts for somebody who asked for it earlier, in the least role of then and now.
 
         Raises NotAllowed if the token was revoked since, or somebody's access that it depends on."""
-        token = self._granted(grant)
+        token = self._find_granted(grant)
         try:
-            role = self._least(grant.role, name, *([token.created_by] if token else []))
+            role = self._find_least(grant.role, name, *([token.created_by] if token else []))
         except SignedOut as error:
             raise NotAllowed(error.message, hint) from None
         if token and token.revoked_at:
@@ -108,12 +108,12 @@ class Tokens:
 
     def require_unexpired(self, grant: Grant, hint: Message) -> None:
         """Raise NotAllowed if the token of a grant has expired."""
-        token = self._granted(grant)
+        token = self._find_granted(grant)
         if token and token.state(self.clock()) is TokenState.EXPIRED:
             day = f"{token.expires_at:%Y-%m-%d}"
             raise NotAllowed(Message("token {token_id} expired on {day}", token_id=token.token_id, day=day), hint)
 
-    def _granted(self, grant: Grant) -> Token | None:
+    def _find_granted(self, grant: Grant) -> Token | None:
         stored = self.ledger.get(grant.token_id) if grant.token_id else None
         return stored[0] if stored else None
 
@@ -124,11 +124,11 @@ class Tokens:
     def _role_now(self, token: Token) -> Role:
         """The least of its role and those that the person in whose name it acts and the one who made it have now."""
         try:
-            return self._least(token.role, token.name, token.created_by)
+            return self._find_least(token.role, token.name, token.created_by)
         except SignedOut as error:
             raise TokenRefused(error.message, Message("ask an admin for access"), token.name) from None
 
-    def _least(self, role: Role, *names: str) -> Role:
+    def _find_least(self, role: Role, *names: str) -> Role:
         """The least of a role and those of these people now. Raises SignedOut for one whose access was revoked."""
         roles = (self.role_of(name) for name in names)
         return min((role, *(known for known in roles if known)), key=list(Role).index)

@@ -34,17 +34,17 @@ def is_removable(name: str) -> bool:
     return name not in RECORD
 
 
-def holds(folder: RunFolder, published: Mapping[str, int]) -> tuple[int, int]:
+def count_removable(folder: RunFolder, published: Mapping[str, int]) -> tuple[int, int]:
     """The number of removable files and their bytes; `published`: those on OBS, by name with their bytes."""
-    files = [file for file in _removable(folder.path) if file.is_symlink() or not file.is_dir()]
+    files = [file for file in _iterate_removable(folder.path) if file.is_symlink() or not file.is_dir()]
     sizes = {file.relative_to(folder.path).as_posix(): file.lstat().st_size for file in files}
     both = {**published, **sizes}
     return len(both), sum(both.values())
 
 
-def empty(folder: RunFolder) -> None:
+def empty_folder(folder: RunFolder) -> None:
     """Remove the files and the directories that held them; a link is removed, not what it leads to."""
-    for path in _removable(folder.path):
+    for path in _iterate_removable(folder.path):
         with suppress(FileNotFoundError):  # somebody else removes the same
             if path.is_dir() and not path.is_symlink():
                 path.rmdir()
@@ -52,7 +52,7 @@ def empty(folder: RunFolder) -> None:
                 path.unlink()
 
 
-def _removable(folder: Path) -> Iterator[Path]:
+def _iterate_removable(folder: Path) -> Iterator[Path]:
     """Files before the directories that hold them. Hidden files at the top are drafts of writers of the record."""
     if folder.is_symlink() or not folder.is_dir():
         return

@@ -17,7 +17,7 @@ def own_directories(run: Run, profile: Profile, part: RunPart) -> tuple[str, ...
     A run launched with another prefix or bucket than the profile's present one has other directories, in vain."""
     paths = [run_paths.log_path(run, profile)]
     if part is RunPart.OUTPUTS:
-        paths = [output.path for output in run_paths.outputs(run, profile)]
+        paths = [output.path for output in run_paths.list_outputs(run, profile)]
     return tuple(dict.fromkeys(own_directory(path, run) for path in paths))
 
 
@@ -40,6 +40,6 @@ def _is_plain(name: str) -> bool:
     return name not in ("", ".", "..") and name.isprintable()
 
 
-def overlap(paths: Sequence[str], others: Sequence[str]) -> bool:
+def has_overlap(paths: Sequence[str], others: Sequence[str]) -> bool:
     """Whether a directory of one list is, or contains, one of the other."""
     return any(a.startswith(b) or b.startswith(a) for a in paths for b in others)

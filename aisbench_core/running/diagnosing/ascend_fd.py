@@ -18,7 +18,7 @@ from aisbench_core.base.errors import AisbenchError, ConfigError
 from aisbench_core.base.messages import Message
 from aisbench_core.base.private_files import write_whole
 from aisbench_core.config.settings import environment
-from aisbench_core.config.variables import scrubbed
+from aisbench_core.config.variables import scrub_environment
 from aisbench_core.running import logs
 from aisbench_core.running.diagnosing.log_clues import beginning_and_end, share_of
 from aisbench_core.store.run_folders.run_paths import RunFolder
@@ -82,11 +82,11 @@ class AscendFd:
         """Store what ascend-fd finds in a run's logs.
 
         Raises AisbenchError if it cannot be started, fails, or takes too long; the message says why."""
-        files = {node: folder.log(node) for node in logs.nodes(folder)}
+        files = {node: folder.log(node) for node in logs.list_nodes(folder)}
         if not self.venv or not files:
             return
-        answer = _answer(_python(self.venv), {"servers": _servers(files)}, self.seconds)
-        faults = [asdict(_fault(each)) for each in answer["faults"]]
+        answer = _run_worker(_find_python(self.venv), {"servers": _read_servers(files)}, self.seconds)
+        faults = [asdict(_to_fault(each)) for each in answer["faults"]]
         content = {"faults": faults, "errors": answer["errors"]}
         write_whole(folder.ascend_fd, json.dumps(content, ensure_ascii=False, indent=1).encode())
         if answer["errors"] and not faults:
@@ -102,7 +102,7 @@ def read_faults(folder: RunFolder) -> tuple[AscendFault, ...]:
         return ()
 
 
-def _python(venv: str) -> Path:
+def _find_python(venv: str) -> Path:
     python = Path(venv).expanduser() / "bin" / "python"
     if not python.exists():
         raise ConfigError(
@@ -112,24 +112,24 @@ def _python(venv: str) -> Path:
     return python
 
 
-def _servers(files: Mapping[int, Path]) -> list[dict[str, Any]]:
+def _read_servers(files: Mapping[int, Path]) -> list[dict[str, Any]]:
     """The logs as the worker takes them; it refuses empty ones."""
     most = share_of(len(files))
     texts = {node: beginning_and_end(file, most) for node, file in [*files.items()][:MOST_NODES]}
     return [
-        {"name": f"worker-{node}", "modified": _modified(files[node]), "lines": lines}
+        {"name": f"worker-{node}", "modified": _format_modified(files[node]), "lines": lines}
         for node, lines in texts.items()
         if lines
     ]
 
 
-def _modified(file: Path) -> str:
+def _format_modified(file: Path) -> str:
     return f"{datetime.fromtimestamp(file.stat().st_mtime, UTC):%Y-%m-%d %H:%M:%S}"
 
 
-def _answer(python: Path, logs_of_nodes: dict[str, Any], seconds: float) -> dict[str, Any]:
+def _run_worker(python: Path, logs_of_nodes: dict[str, Any], seconds: float) -> dict[str, Any]:
     """What the worker says. Processes that it started end with it."""
-    with TemporaryDirectory(prefix="ascend-fd-") as home, _started(python, home) as process:
+    with TemporaryDirectory(prefix="ascend-fd-") as home, _start_worker(python, home) as process:
         try:
             said, errors = process.communicate(json.dumps(logs_of_nodes).encode(), timeout=seconds)
         except subprocess.TimeoutExpired as error:
@@ -138,10 +138,10 @@ def _answer(python: Path, logs_of_nodes: dict[str, Any], seconds: float) -> dict
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-    return _parsed(said, errors)
+    return _parse_answer(said, errors)
 
 
-def _started(python: Path, home: str) -> "subprocess.Popen[bytes]":
+def _start_worker(python: Path, home: str) -> "subprocess.Popen[bytes]":
     """The worker. ascend-fd writes logs to its home directory."""
     try:
         return subprocess.Popen(
@@ -149,7 +149,7 @@ def _started(python: Path, home: str) -> "subprocess.Popen[bytes]":
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**scrubbed(environment()), "HOME": home},
+            env={**scrub_environment(environment()), "HOME": home},
             cwd=home,
             start_new_session=True,
         )
@@ -157,7 +157,7 @@ def _started(python: Path, home: str) -> "subprocess.Popen[bytes]":
         raise AisbenchError(Message("ascend-fd failed: {reason}", reason=str(error))) from error
 
 
-def _parsed(said: bytes, errors: bytes) -> dict[str, Any]:
+def _parse_answer(said: bytes, errors: bytes) -> dict[str, Any]:
     try:
         answer = json.loads(said)
         return {"faults": list(answer["faults"]), "errors": list(answer["errors"])}
@@ -166,7 +166,7 @@ def _parsed(said: bytes, errors: bytes) -> dict[str, Any]:
         raise AisbenchError(Message("ascend-fd failed: {reason}", reason=last[:SHOWN_LETTERS] or "-")) from error
 
 
-def _fault(said: dict[str, Any]) -> AscendFault:
+def _to_fault(said: dict[str, Any]) -> AscendFault:
     words = {name: str(said[name]) for name in ("code", "component", "module", "cause", "description", "suggestion")}
     number = str(said["server"]).partition("worker-")[2]
     lines = tuple(str(line)[:SHOWN_LETTERS] for line in said["lines"])

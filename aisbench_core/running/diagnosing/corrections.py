@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from aisbench_core.model import Api, Run, RunSpec, Scalar, flat
+from aisbench_core.model import Api, Run, RunSpec, Scalar, flatten_spec
 from aisbench_core.running.diagnosing.cause import Fix
 from aisbench_core.running.diagnosing.rules import Correction, CorrectionKind
 
@@ -28,31 +28,31 @@ def fixes_of(correction: Correction, run: Run, known: Known) -> tuple[Fix, ...]:
     """What to change; nothing if the correction does not apply to this run."""
     match correction.kind:
         case CorrectionKind.HALVE:
-            return tuple(_halved(correction, {**known.defaults, **run.spec.parameters}))
+            return tuple(_halve_parameters(correction, {**known.defaults, **run.spec.parameters}))
         case CorrectionKind.LONGER:
-            return (("auto_stop_hours", _longer(run)),)
+            return (("auto_stop_hours", _double_hours(run)),)
         case CorrectionKind.DROP:
-            return tuple(_dropped(run.spec, known))
+            return tuple(_drop_argument(run.spec, known))
         case CorrectionKind.EARLIER:
             return tuple(_earlier_inputs(run.spec, known.earlier))
         case CorrectionKind.SET:
-            return tuple(_set(correction.fields, run.spec))
+            return tuple(_set_fields(correction.fields, run.spec))
 
 
-def _halved(correction: Correction, parameters: Mapping[str, Scalar]) -> Iterator[Fix]:
+def _halve_parameters(correction: Correction, parameters: Mapping[str, Scalar]) -> Iterator[Fix]:
     for name, value in parameters.items():
         is_meant = any(part in name.lower() for part in correction.parameters)
         if is_meant and isinstance(value, int) and not isinstance(value, bool) and value > 1:
             yield f"parameters.{name}", value // 2
 
 
-def _longer(run: Run) -> int:
+def _double_hours(run: Run) -> int:
     """Twice the hours that it was given, or that it ran for."""
     hours = run.spec.auto_stop_hours or math.ceil((run.duration_s or 0) / 3600) or 1
     return min(MOST_HOURS, 2 * hours)
 
 
-def _dropped(spec: RunSpec, known: Known) -> Iterator[Fix]:
+def _drop_argument(spec: RunSpec, known: Known) -> Iterator[Fix]:
     """Without the argument; the manifest's value, which is passed then, must be another one, or there must be none."""
     for name, value in spec.parameters.items():
         if not _is_same(name, known.groups.get("argument", "")) and not _is_same(name, known.groups.get("unknown", "")):
@@ -75,8 +75,8 @@ def _earlier_inputs(spec: RunSpec, earlier: RunSpec | None) -> Iterator[Fix]:
             yield f"inputs.{channel.name}", path
 
 
-def _set(fields: Mapping[str, Scalar], spec: RunSpec) -> Iterator[Fix]:
-    values = flat(spec)
+def _set_fields(fields: Mapping[str, Scalar], spec: RunSpec) -> Iterator[Fix]:
+    values = flatten_spec(spec)
     for field, value in fields.items():
         now = values.get(field)
         is_more = isinstance(now, int) and isinstance(value, int) and now >= value

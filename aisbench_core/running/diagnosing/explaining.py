@@ -74,7 +74,7 @@ def find_cause(facts: RunFacts, rules: Mapping[str, CauseRule]) -> FoundCause | 
     return None
 
 
-def explanation(facts: RunFacts, found: FoundCause | None) -> Explanation:
+def build_explanation(facts: RunFacts, found: FoundCause | None) -> Explanation:
     """The explanation that a finding comes to, without corrections."""
     situation = situation_of(facts.run, facts.details, facts.watch)
     if situation is Situation.STOPPED and found is not None:
@@ -162,17 +162,17 @@ def _of_events(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[Foun
         if event.kind is EventKind.PREEMPTED:
             yield FoundCause(rules[_PREEMPTED].found(_PREEMPTED, CauseSource.PLATFORM))
         for rule_id, rule in rules.items():
-            if _says(event.message, rule.events):
+            if _has_clue(event.message, rule.events):
                 yield FoundCause(rule.found(rule_id, CauseSource.PLATFORM), task=_task_in(event.message))
 
 
 def _of_logs(facts: RunFacts, rules: Mapping[str, CauseRule], *, weak: bool) -> Iterator[FoundCause]:
     hits = [hit for hit in facts.hits if hit.clue.weak is weak and not rules[hit.rule].consequence]
     for hit in hits[:1]:
-        yield FoundCause(rules[hit.rule].found(hit.rule, CauseSource.LOG, _confidence(hits, rules)), hit)
+        yield FoundCause(rules[hit.rule].found(hit.rule, CauseSource.LOG, _rate_confidence(hits, rules)), hit)
 
 
-def _confidence(hits: Sequence[Hit], rules: Mapping[str, CauseRule]) -> Confidence | None:
+def _rate_confidence(hits: Sequence[Hit], rules: Mapping[str, CauseRule]) -> Confidence | None:
     """Less than the rule's if another node had another error, and nothing says which came first."""
     first = hits[0]
     rivals = [hit for hit in hits if hit.node != first.node and hit.rule != first.rule]
@@ -186,7 +186,7 @@ def _of_messages(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[Fo
     said = [*((task.message, task.task) for task in tasks), (facts.run.detail, "")]
     for text, task in said:
         for rule_id, rule in rules.items():
-            if text and _says(text, rule.messages):
+            if text and _has_clue(text, rule.messages):
                 yield FoundCause(rule.found(rule_id, CauseSource.MESSAGE), task=task)
 
 
@@ -226,7 +226,7 @@ def _first_error(facts: RunFacts, found: FoundCause | None) -> FirstError | None
     return FirstError(node, None, None, lines) if node is not None or lines else None
 
 
-def _says(text: str, clues: Iterable[CauseClue]) -> bool:
+def _has_clue(text: str, clues: Iterable[CauseClue]) -> bool:
     lowered = text.lower()
     return any(clue.text.lower() in lowered and clue.search(text) for clue in clues)
 

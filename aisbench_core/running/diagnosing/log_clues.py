@@ -83,9 +83,9 @@ def find_clues(files: Mapping[int, Path], rules: Mapping[str, CauseRule], year: 
     """The first hit of each rule in each node's log, weak ones beside others, by time.
 
     `year`: of times that name none. What a node survived for long is left out."""
-    needles = _needles(rules)
+    needles = _group_needles(rules)
     most = share_of(len(files))
-    hits = [hit for node, file in files.items() if file.exists() for hit in _scan(file, node, needles, most, year)]
+    hits = [hit for node, file in files.items() if file.exists() for hit in _scan_log(file, node, needles, most, year)]
     never = datetime.max  # noqa: DTZ901  # times in logs have no zone
     return sorted(hits, key=lambda hit: (hit.at or never, hit.node, hit.offset, hit.order))
 
@@ -98,11 +98,11 @@ def share_of(nodes: int) -> int:
 def beginning_and_end(file: Path, most: int) -> list[str]:
     """The lines of a log: of one with more than `most` bytes, an eighth of them from the beginning, then the end."""
     with file.open("rb") as stream:
-        blocks = [block for _, block in _parts(stream, most)]
-    return [_text(line[:LINE_BYTES]) for block in blocks for line in block.splitlines()]
+        blocks = [block for _, block in _iterate_parts(stream, most)]
+    return [_to_text(line[:LINE_BYTES]) for block in blocks for line in block.splitlines()]
 
 
-def _needles(rules: Mapping[str, CauseRule]) -> _Needles:
+def _group_needles(rules: Mapping[str, CauseRule]) -> _Needles:
     needles: dict[bytes, list[_Needle]] = {}
     for order, (rule_id, rule) in enumerate(rules.items()):
         for clue in rule.logs:
@@ -110,11 +110,11 @@ def _needles(rules: Mapping[str, CauseRule]) -> _Needles:
     return needles
 
 
-def _scan(file: Path, node: int, needles: _Needles, most: int, year: int) -> list[Hit]:
+def _scan_log(file: Path, node: int, needles: _Needles, most: int, year: int) -> list[Hit]:
     log = _NodeLog(node, needles, year)
     end = 0
     with file.open("rb") as stream:
-        for offset, block in _parts(stream, most):
+        for offset, block in _iterate_parts(stream, most):
             if offset > end:
                 log.skip()
             log.read(block, offset)
@@ -122,15 +122,15 @@ def _scan(file: Path, node: int, needles: _Needles, most: int, year: int) -> lis
     return log.hits()
 
 
-def _parts(stream: BinaryIO, most: int) -> Iterator[tuple[int, bytes]]:
+def _iterate_parts(stream: BinaryIO, most: int) -> Iterator[tuple[int, bytes]]:
     """Whole lines with their offsets: all, or an eighth of `most` bytes at the beginning and the rest at the end."""
     size = stream.seek(0, 2)
     begin, rest = (size, size) if size <= most else (most // 8, size - most * 7 // 8)
-    yield from _blocks(stream, 0, begin)
-    yield from _blocks(stream, rest, size)
+    yield from _iterate_blocks(stream, 0, begin)
+    yield from _iterate_blocks(stream, rest, size)
 
 
-def _blocks(stream: BinaryIO, start: int, end: int) -> Iterator[tuple[int, bytes]]:
+def _iterate_blocks(stream: BinaryIO, start: int, end: int) -> Iterator[tuple[int, bytes]]:
     """Whole lines from `start` to `end`, with their offsets; of a line begun before `start`, the rest."""
     offset = stream.seek(start)
     carried = b""
@@ -157,9 +157,9 @@ class _NodeLog:
         self._lines = 0
         self._is_numbered = True
         self._ended_at: datetime | None = None
-        self._forget()
+        self._clear_hits()
 
-    def _forget(self) -> None:
+    def _clear_hits(self) -> None:
         self._first: dict[tuple[str, bool], Hit] = {}
         self._last: dict[tuple[str, bool], tuple[int, datetime | None]] = {}
         self._ranks: dict[str, set[int]] = {}
@@ -173,24 +173,24 @@ class _NodeLog:
         """Search the next lines."""
         begins = block.rfind(_BEGINNING)
         if begins >= 0:  # only the last attempt counts
-            self._forget()
+            self._clear_hits()
             begins = block.rfind(b"\n", 0, begins) + 1
             self._lines += block.count(b"\n", 0, begins)
             block, offset = block[begins:], offset + begins
         lowered = block.lower()
         counted = 0
-        for position, needles in sorted(self._occurrences(lowered), key=lambda each: each[0]):
+        for position, needles in sorted(self._iterate_occurrences(lowered), key=lambda each: each[0]):
             start = block.rfind(b"\n", 0, position) + 1
             self._lines += block.count(b"\n", counted, start)
             counted = start
-            self._confirm(block, start, offset, needles)
+            self._confirm_hit(block, start, offset, needles)
         self._lines += block.count(b"\n", counted)
-        self._ended_at = self._time(block, len(block)) or self._ended_at
+        self._ended_at = self._find_time(block, len(block)) or self._ended_at
 
     def hits(self) -> list[Hit]:
         """The first hit of each rule that was not survived; its rank is that of later ones if they agree."""
         return [
-            replace(hit, rank=_only(self._ranks.get(hit.rule, set()))) if hit.rank is None else hit
+            replace(hit, rank=_get_single(self._ranks.get(hit.rule, set()))) if hit.rank is None else hit
             for key, hit in self._first.items()
             if not self._is_survived(*self._last[key])
         ]
@@ -200,7 +200,7 @@ class _NodeLog:
             return False
         return at is None or self._ended_at is None or self._ended_at - at > SURVIVED
 
-    def _occurrences(self, lowered: bytes) -> Iterator[tuple[int, Sequence[_Needle]]]:
+    def _iterate_occurrences(self, lowered: bytes) -> Iterator[tuple[int, Sequence[_Needle]]]:
         for text, needles in self._needles.items():
             position = lowered.find(text)
             for _ in range(MOST_OCCURRENCES):
@@ -211,21 +211,23 @@ class _NodeLog:
             else:
                 yield lowered.rfind(text), needles
 
-    def _confirm(self, block: bytes, start: int, offset: int, needles: Sequence[_Needle]) -> None:
-        line = _text(block[start : start + LINE_BYTES].partition(b"\n")[0])
+    def _confirm_hit(self, block: bytes, start: int, offset: int, needles: Sequence[_Needle]) -> None:
+        line = _to_text(block[start : start + LINE_BYTES].partition(b"\n")[0])
         body, is_harmless = _PREFIX.sub("", line, count=1), _is_harmless(line)
         for needle in needles:
             is_ignored = is_harmless and not needle.clue.any_level
             found = None if is_ignored else needle.clue.search(body) or needle.clue.search(line)
             if found:
-                self._add(needle, found, line, block, (start, offset))
+                self._add_hit(needle, found, line, block, (start, offset))
 
-    def _add(self, needle: _Needle, found: re.Match[str], line: str, block: bytes, position: tuple[int, int]) -> None:
+    def _add_hit(
+        self, needle: _Needle, found: re.Match[str], line: str, block: bytes, position: tuple[int, int]
+    ) -> None:
         """`position`: where the line starts in the block, and the block in the log."""
         start, offset = position
         before = _last_lines(block[:start], LINES_BEFORE)
-        rank = _rank(found, line, before)
-        at = self._time(block, start + len(line.encode()) + 1)
+        rank = _find_rank(found, line, before)
+        at = self._find_time(block, start + len(line.encode()) + 1)
         key = (needle.rule, needle.clue.weak)
         self._last[key] = (self._lines, at)
         if rank is not None:
@@ -233,7 +235,7 @@ class _NodeLog:
         if key in self._first:
             return
         after = block[start : start + LINE_BYTES * (LINES_AFTER + 1)].split(b"\n")[: LINES_AFTER + 1]
-        lines = (*before, *(_text(each) for each in after))
+        lines = (*before, *(_to_text(each) for each in after))
         self._first[key] = Hit(
             *(needle.rule, needle.clue, needle.order, self._node, offset + start, at),
             line=self._lines + 1 if self._is_numbered else None,
@@ -242,7 +244,7 @@ class _NodeLog:
             groups={name: value for name, value in found.groupdict().items() if value},
         )
 
-    def _time(self, block: bytes, end: int) -> datetime | None:
+    def _find_time(self, block: bytes, end: int) -> datetime | None:
         """The last time in the lines that end there."""
         part = block[max(0, end - _TIME_BYTES) : end]
         for line in reversed(part.split(b"\n")[-_TIME_LINES:]):
@@ -252,12 +254,12 @@ class _NodeLog:
         return None
 
 
-def _text(line: bytes) -> str:
+def _to_text(line: bytes) -> str:
     return _ESCAPES.sub("", line.decode("utf-8", "replace")).rstrip("\r")
 
 
 def _last_lines(part: bytes, count: int) -> list[str]:
-    return [_text(line[:LINE_BYTES]) for line in part[-LINE_BYTES * count :].split(b"\n")[-count - 1 : -1]]
+    return [_to_text(line[:LINE_BYTES]) for line in part[-LINE_BYTES * count :].split(b"\n")[-count - 1 : -1]]
 
 
 def _is_harmless(line: str) -> bool:
@@ -265,7 +267,7 @@ def _is_harmless(line: str) -> bool:
     return bool(_HARMLESS.search(start)) and not _HARMFUL.search(start)
 
 
-def _rank(found: re.Match[str], line: str, before: Sequence[str]) -> int | None:
+def _find_rank(found: re.Match[str], line: str, before: Sequence[str]) -> int | None:
     """The rank that the line is about: as its pattern names it, as launchers do, or as torchrun does in its summary."""
     if found.groupdict().get("rank"):
         return int(found["rank"])
@@ -276,7 +278,7 @@ def _rank(found: re.Match[str], line: str, before: Sequence[str]) -> int | None:
     return next((int(each[1]) for each in summary if each), None)
 
 
-def _only(ranks: set[int]) -> int | None:
+def _get_single(ranks: set[int]) -> int | None:
     return next(iter(ranks)) if len(ranks) == 1 else None
 
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator, model_validator
 
 from aisbench_core.base.documents import parse, read_yaml
-from aisbench_core.base.messages import Message, bilingual, verbatim
-from aisbench_core.base.value_errors import refusal
+from aisbench_core.base.messages import Message, make_bilingual, make_verbatim
+from aisbench_core.base.value_errors import make_refusal
 from aisbench_core.model import JobFault, Scalar
 from aisbench_core.model.spec import Frozen
 from aisbench_core.running.diagnosing.cause import Cause, CauseSource, Confidence, Link
@@ -36,11 +36,11 @@ class CauseClue(Frozen):
 
     @field_validator("pattern")
     @classmethod
-    def _compiles(cls, value: str) -> str:
+    def _check_pattern(cls, value: str) -> str:
         try:
             re.compile(value)
         except re.error as error:
-            raise refusal(Message("is not a regular expression: {why}", why=error)) from None
+            raise make_refusal(Message("is not a regular expression: {why}", why=error)) from None
         return value
 
     @cached_property
@@ -104,11 +104,11 @@ class CauseRule(Frozen):
         """The cause, as found there."""
         return Cause(
             rule_id,
-            bilingual(self.cause, self.cause_zh),
-            bilingual(self.advice, self.advice_zh),
+            make_bilingual(self.cause, self.cause_zh),
+            make_bilingual(self.advice, self.advice_zh),
             confidence or self.confidence,
             source,
-            tuple(Link(bilingual(link.title, link.title_zh), link.url) for link in self.links),
+            tuple(Link(make_bilingual(link.title, link.title_zh), link.url) for link in self.links),
         )
 
 
@@ -121,5 +121,5 @@ def shipped_rules() -> Mapping[str, CauseRule]:
     """All rules by id, in the order of the files; in one line, the first that matches counts."""
     rules: dict[str, CauseRule] = {}
     for file in sorted(SHIPPED.glob("*.yaml")):
-        rules |= parse(_RuleFile, read_yaml(file), verbatim(file.name)).rules
+        rules |= parse(_RuleFile, read_yaml(file), make_verbatim(file.name)).rules
     return rules

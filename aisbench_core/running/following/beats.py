@@ -50,9 +50,9 @@ class Beats:
     def shared(self, now: datetime) -> list[SharedBeat]:
         """The followers that share the profiles, by name, the fresh ones only; none where one follows everything."""
         rows = self._ledger.rows("select who, at, who_data, profiles, clock_ahead_s from followers order by who")
-        return [beat for beat in map(_beat, rows) if beat.beat.is_fresh(now)]
+        return [beat for beat in map(_to_beat, rows) if beat.beat.is_fresh(now)]
 
 
-def _beat(row: Row) -> SharedBeat:
+def _to_beat(row: Row) -> SharedBeat:
     beat = Beat(from_json(row["who"], row["who_data"]), as_time(row["at"]))
     return SharedBeat(beat, tuple(json.loads(row["profiles"])), timedelta(seconds=row["clock_ahead_s"]))

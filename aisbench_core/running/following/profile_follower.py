@@ -20,11 +20,11 @@ from aisbench_core.base.errors import (
     WarehouseError,
     full_disks_named,
 )
-from aisbench_core.base.messages import Message, joined, message_of
+from aisbench_core.base.messages import Message, join_parts, message_of
 from aisbench_core.model import Api, Event, JobStatus, Level, Run, RunState
 from aisbench_core.running.collecting import Collecting
 from aisbench_core.running.following.tasks import Tasks
-from aisbench_core.running.steps import Steps, failed
+from aisbench_core.running.steps import Steps, fail_run
 from aisbench_core.store.ledger.database.clock import skew_message
 from aisbench_core.store.run_folders.following import FollowedFolders
 
@@ -75,13 +75,13 @@ class ProfileFollower:
                 # States that move many bytes have threads of their own.
                 slow = {RunState.UPLOADING: self._tasks.uploading, RunState.COLLECTING: self._tasks.collecting}
                 pool = slow.get(run.state, self._tasks.quick)
-                self._tasks.start(self._profile, run.run_id, partial(self._advance, run), pool)
+                self._tasks.start(self._profile, run.run_id, partial(self._advance_run, run), pool)
         for api, polled in by_list_call.items():
             last = self._polled_at.get(api)
             if last is None or abs(now - last) >= timedelta(seconds=self._settings.poll_seconds):
                 self._polled_at[api] = now
                 task = f"poll of {self._profile} by {api}"
-                self._tasks.start(self._profile, task, partial(self._poll, api, polled), self._tasks.quick)
+                self._tasks.start(self._profile, task, partial(self._poll_runs, api, polled), self._tasks.quick)
 
     def _has_come(self, run: Run, now: datetime) -> bool:
         """Whether a step is due. A due time beyond the longest delay means that the clock has jumped back since."""
@@ -90,7 +90,7 @@ class ProfileFollower:
         longest = max(self._settings.retry_most_seconds, LONGEST_WAIT)
         return not timedelta() < run.next_step_at - now <= timedelta(seconds=longest)
 
-    def _poll(self, api: Api, runs: list[Run]) -> None:
+    def _poll_runs(self, api: Api, runs: list[Run]) -> None:
         """One list call for all runs of an API, then one step for each of them."""
         try:
             training = self._steps.connect(self._profile, api).training
@@ -100,30 +100,30 @@ class ProfileFollower:
             if error is not raised:
                 LOG.exception("poll of %s: a bug", self._profile)
             for run in runs:
-                self._delay(run, error)
+                self._delay_run(run, error)
             return
         for run in runs:
-            step = partial(self._advance, run, statuses.get(run.job_id))
+            step = partial(self._advance_run, run, statuses.get(run.job_id))
             self._tasks.start(self._profile, run.run_id, step, self._tasks.quick)
 
-    def _advance(self, run: Run, status: JobStatus | None = None) -> None:
+    def _advance_run(self, run: Run, status: JobStatus | None = None) -> None:
         """Execute the step of the run's state and store the outcome; `status` is the job's, if it was polled."""
         try:
             with self._steps.errors_masked(run), full_disks_named():
-                after = self._folders.step(run, partial(self._step, run, status))
+                after = self._folders.step(run, partial(self._execute_step, run, status))
         except StaleRun:
             return  # somebody else moved the run, and that counts
         except (CloudUnavailable, DiskError, WarehouseError) as error:
-            self._delay(run, error)
+            self._delay_run(run, error)
         except AisbenchError as error:
-            self._refuse(run, error)
+            self._fail_run(run, error)
         except Exception:
             LOG.exception("run %s: a bug in state %s", run.run_id, run.state)
-            self._refuse(run, AisbenchError(INTERNAL))
+            self._fail_run(run, AisbenchError(INTERNAL))
         else:
-            self._store(run, after)
+            self._store_outcome(run, after)
 
-    def _step(self, run: Run, status: JobStatus | None) -> Run:
+    def _execute_step(self, run: Run, status: JobStatus | None) -> Run:
         if run.state in POLLED:
             return self._steps.poll(run, status)
         if run.state is RunState.COLLECTING:
@@ -137,7 +137,7 @@ class ProfileFollower:
         }
         return steps[run.state](run)
 
-    def _store(self, before: Run, after: Run) -> None:
+    def _store_outcome(self, before: Run, after: Run) -> None:
         """Store a step's outcome, unless somebody moved the run meanwhile: a person's Stop must win."""
         if after == before:
             return
@@ -167,18 +167,18 @@ class ProfileFollower:
 
     def _note_skew(self, run: Run, now: datetime) -> None:
         """Of a run that begins, whose times would be wrong by this machine's clock, or are by two clocks."""
-        for message in filter(None, self._skews(run)):
+        for message in filter(None, self._iter_skews(run)):
             LOG.warning("run %s: %s", run.run_id, message)
             self._ledger.note(Event(run.run_id, now, "follower", Level.WARNING, message, self._who))
 
-    def _skews(self, run: Run) -> Iterator[Message | None]:
+    def _iter_skews(self, run: Run) -> Iterator[Message | None]:
         yield skew_message(self._who, self._ledger.clock_ahead())
         with suppress(AisbenchError):  # keys that were removed just now; the next step says so
             cloud = self._steps.connect(run.profile, run.spec.api)
             region = Message("region {region}", region=cloud.profile.region)
             yield skew_message(self._who, cloud.clock_ahead() or timedelta(), region)
 
-    def _delay(self, run: Run, error: AisbenchError) -> None:
+    def _delay_run(self, run: Run, error: AisbenchError) -> None:
         """Retry with exponential backoff; only the first failure becomes an event."""
         now = self._clock()
         doublings = min(run.attempts, MOST_DOUBLINGS)
@@ -193,14 +193,16 @@ class ProfileFollower:
         if not run.attempts:
             LOG.warning("run %s: %s", run.run_id, after.explanation)
 
-    def _refuse(self, run: Run, error: AisbenchError) -> None:
+    def _fail_run(self, run: Run, error: AisbenchError) -> None:
         """Fail a run whose error a retry does not fix, unless it must be kept alive."""
         if _stays_alive(run, error, run.run_id in self._submitted):
-            self._delay(run, error)
+            self._delay_run(run, error)
         elif run.state is RunState.COLLECTING:
-            self._store(run, run.to(RunState.FAILED, detail=error.sentence, ended_at=run.ended_at or self._clock()))
+            self._store_outcome(
+                run, run.to(RunState.FAILED, detail=error.sentence, ended_at=run.ended_at or self._clock())
+            )
         else:
-            self._store(run, failed(run, error.sentence))
+            self._store_outcome(run, fail_run(run, error.sentence))
 
 
 def _stays_alive(run: Run, error: AisbenchError, submitted_here: bool) -> bool:
@@ -225,4 +227,4 @@ def _stays_alive(run: Run, error: AisbenchError, submitted_here: bool) -> bool:
 def state_message(run: Run) -> Message:
     """The new state and its reason. Who stopped a run is part of the earlier event, when collecting began."""
     state = STATES[run.state]
-    return joined(": ", [state, run.detail]) if run.detail and run.state is not RunState.STOPPED else state
+    return join_parts(": ", [state, run.detail]) if run.detail and run.state is not RunState.STOPPED else state

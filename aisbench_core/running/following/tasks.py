@@ -50,7 +50,7 @@ class Tasks:
             self._owners[task] = owner
             future = pool.submit(work)
             self._futures.add(future)
-        future.add_done_callback(partial(self._end, task))
+        future.add_done_callback(partial(self._end_task, task))
 
     def settle(self) -> None:
         """Wait until all started tasks have ended."""
@@ -67,7 +67,7 @@ class Tasks:
         for pool in (self.quick, self.uploading, self.collecting, self.notifying):
             pool.shutdown()
 
-    def _end(self, task: str, future: Future[None]) -> None:
+    def _end_task(self, task: str, future: Future[None]) -> None:
         with self._guard:
             self._futures.discard(future)
             self._owners.pop(task, None)

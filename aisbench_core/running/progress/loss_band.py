@@ -23,7 +23,7 @@ class LossBand:
 
     def at(self, point: TrainingPoint) -> tuple[float, float] | None:
         """The quartiles at a point's step, between those that are known; None outside of them."""
-        step = _step(point, by_epoch=self.is_by_epoch)
+        step = _get_step(point, by_epoch=self.is_by_epoch)
         if step is None or not self.steps[0] <= step <= self.steps[-1]:
             return None
         import numpy as np
@@ -34,12 +34,12 @@ class LossBand:
 def loss_band(trainings: Sequence[Sequence[TrainingPoint]]) -> LossBand | None:
     """The band of earlier trainings, each with its points by time; None if too few of them say a loss."""
     by_epoch = not any(point.loss is not None and point.step is not None for points in trainings for point in points)
-    curves = [curve for points in trainings if len(curve := _curve(points, by_epoch=by_epoch)) > 1]
+    curves = [curve for points in trainings if len(curve := _to_curve(points, by_epoch=by_epoch)) > 1]
     if len(curves) < FEWEST_RUNS:
         return None
     import numpy as np  # takes 0.1 s, which commands need not wait for
 
-    steps = _thinned(sorted({step for curve in curves for step in curve}))
+    steps = _thin_steps(sorted({step for curve in curves for step in curve}))
     values = np.array(
         [np.interp(steps, [*curve], [*curve.values()], left=np.nan, right=np.nan) for curve in curves]
     )  # a row for each run
@@ -51,20 +51,20 @@ def loss_band(trainings: Sequence[Sequence[TrainingPoint]]) -> LossBand | None:
     return LossBand(len(curves), by_epoch, known, tuple(lower), tuple(upper))
 
 
-def _curve(points: Sequence[TrainingPoint], *, by_epoch: bool) -> dict[float, float]:
+def _to_curve(points: Sequence[TrainingPoint], *, by_epoch: bool) -> dict[float, float]:
     """The loss by step, in their order; a restarted training says some of them again, and the last word counts."""
     losses = {
         step: point.loss
         for point in points
-        if point.loss is not None and (step := _step(point, by_epoch=by_epoch)) is not None
+        if point.loss is not None and (step := _get_step(point, by_epoch=by_epoch)) is not None
     }
     return dict(sorted(losses.items()))
 
 
-def _step(point: TrainingPoint, *, by_epoch: bool) -> float | None:
+def _get_step(point: TrainingPoint, *, by_epoch: bool) -> float | None:
     return point.epoch if by_epoch else point.step
 
 
-def _thinned(steps: Sequence[float]) -> Sequence[float]:
+def _thin_steps(steps: Sequence[float]) -> Sequence[float]:
     every = -(-len(steps) // MOST_STEPS)
     return [*steps[:-1:every], steps[-1]]

@@ -69,9 +69,9 @@ class RunOverviews:
     def of(self, run: Run, points: tuple[TrainingPoint, ...]) -> RunOverview:
         """The run's overview as of now, from the points of its training."""
         now = self.clock()
-        facts = self._facts(run)
+        facts = self._read_facts(run)
         earlier = self._earlier_of(run, facts) if facts else Earlier()
-        remaining, by_earlier = _remaining(run, points, earlier.usual, now)
+        remaining, by_earlier = _estimate_remaining(run, points, earlier.usual, now)
         hours = run.node_hours(now)
         more = None if remaining is None or hours is None else hours + run.spec.node_count * remaining / 3600
         return RunOverview(
@@ -88,7 +88,7 @@ class RunOverviews:
             run.money(more),
         )
 
-    def _facts(self, run: Run) -> LaunchFacts | None:
+    def _read_facts(self, run: Run) -> LaunchFacts | None:
         try:
             return self.files.facts(run.run_id)
         except AisbenchError:  # a run of an earlier version, or a damaged file: it has no band
@@ -109,21 +109,21 @@ class RunOverviews:
         except AisbenchError:  # the warehouse is busy: the next overview asks again
             return Earlier()
         newest = usual.newest if usual else ()
-        found = Earlier(usual, loss_band([self._points(run_id) for run_id in newest]))
+        found = Earlier(usual, loss_band([self._read_points(run_id) for run_id in newest]))
         with self._guard:
             if len(self._earlier) > MAX_REMEMBERED:
                 self._earlier.clear()
             self._earlier[key] = found
         return found
 
-    def _points(self, run_id: str) -> list[TrainingPoint]:
+    def _read_points(self, run_id: str) -> list[TrainingPoint]:
         try:
             return self.files.training_points(run_id)
         except AisbenchError:  # merged from another data folder
             return []
 
 
-def _remaining(
+def _estimate_remaining(
     run: Run, points: tuple[TrainingPoint, ...], usual: Usual | None, now: datetime
 ) -> tuple[float | None, bool]:
     """Seconds until the training ends, and whether only earlier runs say so."""

@@ -77,9 +77,9 @@ class RunSnapshots:
         reading = self._reading_of(run.run_id)
         with reading.guard:  # the others wait for the first
             if reading.contents is None or reading.contents[0] != revision:
-                reading.contents = (revision, self._read(run.run_id))
+                reading.contents = (revision, self._read_contents(run.run_id))
             if reading.snapshot is None or reading.snapshot[0] != state:
-                reading.snapshot = (state, self._snapshot(run, progress, reading.contents[1]))
+                reading.snapshot = (state, self._build_snapshot(run, progress, reading.contents[1]))
             return reading.snapshot[1]
 
     def _reading_of(self, run_id: str) -> _RunReading:
@@ -90,7 +90,7 @@ class RunSnapshots:
                 self._readings.popitem(last=False)
             return reading
 
-    def _read(self, run_id: str) -> _Contents:
+    def _read_contents(self, run_id: str) -> _Contents:
         try:
             details = self.files.job(run_id)
         except ResultError:  # a damaged file hides nothing else of the run
@@ -98,7 +98,7 @@ class RunSnapshots:
         samples, points = tuple(self.files.samples(run_id)), tuple(self.files.training_points(run_id))
         return _Contents(details, samples, points, tuple(self.files.card_rates(run_id)))
 
-    def _snapshot(self, run: Run, progress: Progress | None, contents: _Contents) -> RunSnapshot:
+    def _build_snapshot(self, run: Run, progress: Progress | None, contents: _Contents) -> RunSnapshot:
         overview = self.overviews.of(run, contents.points)
         read = contents.details, contents.samples, contents.rates
         return RunSnapshot(run, progress, *read, overview, contents.derived)

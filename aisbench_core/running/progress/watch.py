@@ -37,9 +37,9 @@ class ProgressWatch:
 
     def update(self, run: Run, folder: RunFolder, now: datetime) -> Progress | None:
         """Read what was added to the run's logs; the run's progress if that says something new."""
-        watched = self._of(run, folder, now)
+        watched = self._get_watched(run, folder, now)
         before = dict(watched.offsets)
-        readings = self._readings(run, folder, watched)
+        readings = self._read_logs(run, folder, watched)
         points = watched.tracker.add(readings, watched.read_at, now) if readings else []
         watched.read_at = now
         if points:
@@ -48,18 +48,18 @@ class ProgressWatch:
             tracker = watched.tracker
             said = tracker.steps_of_epoch, tracker.by_reporter, tracker.styles_from_0
             write_so_far(ReadSoFar(watched.offsets, *said), folder.progress_offsets)
-        return _progress(run, points[-1]) if points else None
+        return _to_progress(run, points[-1]) if points else None
 
     def forget(self, run_id: str) -> None:
         """Drop what is known of an ended run; its files stay."""
         with self._guard:
             self._watched.pop(run_id, None)
 
-    def _of(self, run: Run, folder: RunFolder, now: datetime) -> _WatchedLog:
+    def _get_watched(self, run: Run, folder: RunFolder, now: datetime) -> _WatchedLog:
         with self._guard:
             watched = self._watched.get(run.run_id)
         if watched is None:
-            patterns, batch = self._manifest(run)
+            patterns, batch = self._read_manifest(run)
             points = read_points(folder.progress)
             since = points[-1].at if points else run.started_at or run.created_at
             so_far = read_so_far(folder.progress_offsets)
@@ -70,23 +70,23 @@ class ProgressWatch:
                 self._watched[run.run_id] = watched
         return watched
 
-    def _manifest(self, run: Run) -> tuple[ProgressPatterns, float | None]:
+    def _read_manifest(self, run: Run) -> tuple[ProgressPatterns, float | None]:
         try:
             progress = self.workloads.get(run.spec.workload).progress_lines
         except AisbenchError:  # it was removed or broken since the launch; well-known styles still count
             return ProgressPatterns(), None
         return ProgressPatterns(progress.patterns), batch_of(run.spec, progress.batch_parameter)
 
-    def _readings(self, run: Run, folder: RunFolder, watched: _WatchedLog) -> Sequence[Reading]:
+    def _read_logs(self, run: Run, folder: RunFolder, watched: _WatchedLog) -> Sequence[Reading]:
         """Of the first node and, where all train together, of the last: frameworks print on one of them."""
         alone = run.spec.mode is Mode.SINGLE_SERVER
         readings: list[Reading] = []
         for node in {0} if alone else {0, run.spec.node_count - 1}:
-            readings += watched.patterns.readings(_addition(folder.log(node), node, watched.offsets))
+            readings += watched.patterns.readings(_read_addition(folder.log(node), node, watched.offsets))
         return readings
 
 
-def _addition(file: Path, node: int, offsets: dict[int, int]) -> bytes:
+def _read_addition(file: Path, node: int, offsets: dict[int, int]) -> bytes:
     """The whole lines that were added since; a log shorter than before was begun anew."""
     try:
         size = file.stat().st_size
@@ -106,7 +106,7 @@ def _addition(file: Path, node: int, offsets: dict[int, int]) -> bytes:
     return text[:end]
 
 
-def _progress(run: Run, point: TrainingPoint) -> Progress | None:
+def _to_progress(run: Run, point: TrainingPoint) -> Progress | None:
     """What cards, lists and the command line show of it."""
     if point.step is not None and point.steps:
         return Progress(run.run_id, RunState.RUNNING, min(point.step, point.steps), point.steps, "steps", point.at)

@@ -9,7 +9,7 @@ from typing import Any
 
 from aisbench_core.base.documents import parse
 from aisbench_core.base.errors import AisbenchError, ConfigError, RunNotFound
-from aisbench_core.base.messages import Hint, Message, plural, verbatim
+from aisbench_core.base.messages import Hint, Message, make_verbatim, plural
 from aisbench_core.cloud.regions import Regions
 from aisbench_core.config.settings import Profile, Settings
 from aisbench_core.domain.access import permitted
@@ -17,7 +17,7 @@ from aisbench_core.domain.access.server_files import closed_files
 from aisbench_core.domain.authoring.workloads import Workload, Workloads
 from aisbench_core.domain.preflight.rule import subject_of
 from aisbench_core.domain.statistics.summary import prediction_interval
-from aisbench_core.model import Actor, Finding, Origin, Run, RunSpec, RunState, canonical_json, flat
+from aisbench_core.model import Actor, Finding, Origin, Run, RunSpec, RunState, canonical_json, flatten_spec
 from aisbench_core.model.spec_fields import fields_where
 from aisbench_core.running.code import files_beside, read_code
 from aisbench_core.running.reproducing.values import Aspect, Original, Repeated, ReproductionCheck, Sameness
@@ -51,7 +51,7 @@ class Clones:
         try:
             run = self.ledger.get(run_id)
         except RunNotFound:
-            return self._recorded(run_id)
+            return self._find_recorded(run_id)
         return Original(run.run_id, run.spec, run.profile)
 
     def spec(self, original: Original) -> RunSpec:
@@ -69,7 +69,7 @@ class Clones:
                 return spec.model_copy(update={"code_dir": ""})
         return spec
 
-    def _recorded(self, run_id: str) -> Original:
+    def _find_recorded(self, run_id: str) -> Original:
         """A run that only the warehouse has: imported, of another machine, or older than this ledger."""
         row, requested = self.warehouse.run(run_id), self.warehouse.spec_of(run_id)
         if row is None or requested is None:
@@ -107,7 +107,7 @@ class Reproductions:
         spec = self.clones.spec(original)
         workload = self.workloads.get(spec.workload)
         now = subject_of(spec, chosen, self.workloads).spec
-        row, facts = self.warehouse.run(original.run_id), self._facts(original.run_id)
+        row, facts = self.warehouse.run(original.run_id), self._read_launch(original.run_id)
         compared = (
             *self._of_region(original, row, facts, now, chosen),
             *self._of_code(original, row, facts, now, workload, closed_files(spec, reader, self.runs.open_folders)),
@@ -127,21 +127,21 @@ class Reproductions:
         row = self.warehouse.run(run_id)
         if row:
             return row.reproduces
-        facts = self._facts(run_id)
+        facts = self._read_launch(run_id)
         return facts.launched.reproduces if facts and facts.launched else ""
 
     def result(self, run_id: str) -> Repeated | None:
         """The reproduction's result against the original's; None while one of them is not recorded."""
         row = self.warehouse.run(run_id)
         original = self.warehouse.run(row.reproduces) if row and row.reproduces else None
-        return _repeated(self.warehouse, original, row) if original and row else None
+        return _compare_repeated(self.warehouse, original, row) if original and row else None
 
     def _of_region(
         self, original: Original, row: RunRow | None, facts: LaunchFacts | None, now: RunSpec, chosen: Profile
     ) -> Iterator[Aspect]:
         then = row or facts
-        yield _aspect("profile", original.profile, chosen.name)
-        yield _aspect("region", then.region if then else "", chosen.region)
+        yield _make_aspect("profile", original.profile, chosen.name)
+        yield _make_aspect("region", then.region if then else "", chosen.region)
         offered = self.regions.flavors_if_reachable(chosen.name)
         flavor = next((candidate for candidate in offered if candidate.flavor_id == now.flavor), None)
         accelerator = then.accelerator if then else ""
@@ -149,7 +149,7 @@ class Reproductions:
             yield Aspect("accelerator", accelerator or now.flavor, "", Sameness.DIFFERENT, NOT_OFFERED)
         else:
             chip = (flavor.product or flavor.accelerator) if flavor else ""
-            yield _aspect("accelerator", accelerator, chip, "" if offered else NO_REGION)
+            yield _make_aspect("accelerator", accelerator, chip, "" if offered else NO_REGION)
 
     def _of_code(
         self,
@@ -163,20 +163,20 @@ class Reproductions:
         """The workload's manifest, the code, and what the manifest says of the measurement."""
         manifest = row.manifest_sha256 if row else ""
         manifest = manifest or (facts.launched.manifest_sha256 if facts and facts.launched else "")
-        yield _aspect("manifest_sha256", manifest, workload.manifest_sha256)
+        yield _make_aspect("manifest_sha256", manifest, workload.manifest_sha256)
         if now.code_dir or original.spec.code_dir:
             then = row.code_sha256 if row else ""
             with suppress(RunNotFound):
                 then = self.ledger.get(original.run_id).code_sha256 or then
             unread = Aspect("code_sha256", then, "", Sameness.NOT_KNOWN, closed[0].message) if closed else None
-            yield unread or _code(then, now, workload)
+            yield unread or _compare_code(then, now, workload)
         answers = workload.facts(now)
         for name in ("throughput_definition", "dataset", "accuracy_target"):
-            yield _aspect(name, _text(getattr(row, name, None)), _text(getattr(answers, name)))
+            yield _make_aspect(name, _to_text(getattr(row, name, None)), _to_text(getattr(answers, name)))
         requested = self.warehouse.spec_of(original.run_id)
         speed = requested.speed_parameters if requested else None
         then = "" if speed is None else canonical_json(speed)
-        yield _aspect("speed_parameters", then, canonical_json(answers.speed_parameters))
+        yield _make_aspect("speed_parameters", then, canonical_json(answers.speed_parameters))
 
     def _of_system(self, original: Original, now: RunSpec, chosen: Profile) -> Aspect:
         """The original's system description against the one that a new run would get."""
@@ -194,17 +194,17 @@ class Reproductions:
             plural(len(then), "{number} field stated", "{number} fields stated"),
             counted,
             Sameness.SAME if same else Sameness.DIFFERENT,
-            verbatim(", ".join(changed)) if changed else "",
+            make_verbatim(", ".join(changed)) if changed else "",
         )
 
-    def _facts(self, run_id: str) -> LaunchFacts | None:
+    def _read_launch(self, run_id: str) -> LaunchFacts | None:
         try:
             return read_facts(self.runs.folders.read(run_id).launch)
         except AisbenchError:  # imported, or launched on another machine
             return None
 
 
-def _code(then: str, now: RunSpec, workload: Workload) -> Aspect:
+def _compare_code(then: str, now: RunSpec, workload: Workload) -> Aspect:
     """The hash of the code with packages and script, as it would be uploaded."""
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -212,7 +212,7 @@ def _code(then: str, now: RunSpec, workload: Workload) -> Aspect:
             sha256 = read_code(now, workload, files_beside(now, script)).sha256 if now.code_dir else ""
     except ConfigError as error:
         return Aspect("code_sha256", then, "", Sameness.NOT_KNOWN, error.message)
-    return _aspect("code_sha256", then, sha256)
+    return _make_aspect("code_sha256", then, sha256)
 
 
 def _of_spec(original: Original, now: RunSpec) -> Iterator[Aspect]:
@@ -223,7 +223,7 @@ def _of_spec(original: Original, now: RunSpec) -> Iterator[Aspect]:
         if original.known is not None and not set(fields) <= original.known:
             yield Aspect(name, "", after, Sameness.NOT_KNOWN, Message("not in the imported result"))
         elif before or after:
-            same = canonical_json(_compared(original.spec, fields)) == canonical_json(_compared(now, fields))
+            same = canonical_json(_get_compared(original.spec, fields)) == canonical_json(_get_compared(now, fields))
             # The path of a package does not matter; its content is part of the code's hash.
             same = same or (name == "update" and before == after)
             yield Aspect(name, before or "–", after or "–", Sameness.SAME if same else Sameness.DIFFERENT)
@@ -235,36 +235,36 @@ def _of_data(row: RunRow | None, now: RunSpec) -> Iterator[Aspect]:
         yield Aspect("dataset_sha256", row.dataset_sha256 if row else "", "", Sameness.NOT_KNOWN, NEVER_READ)
 
 
-def _aspect(name: str, then: str, now: str, note: Hint = "") -> Aspect:
+def _make_aspect(name: str, then: str, now: str, note: Hint = "") -> Aspect:
     """An aspect; an empty text means "not known"."""
     if not then or not now:
         return Aspect(name, then, now, Sameness.NOT_KNOWN, note or (NOT_RECORDED if now else NOT_AVAILABLE))
     return Aspect(name, then, now, Sameness.SAME if then == now else Sameness.DIFFERENT)
 
 
-def _compared(spec: RunSpec, fields: tuple[str, ...]) -> dict[str, object]:
+def _get_compared(spec: RunSpec, fields: tuple[str, ...]) -> dict[str, object]:
     """Fields of a spec, flat. Of outputs only how the job gets them: every run writes to a path of its own."""
-    values = flat(spec, fields)
+    values = flatten_spec(spec, fields)
     return values if fields != ("outputs",) else {name: value for name, value in values.items() if name.count(".") > 1}
 
 
 def _field_text(spec: RunSpec, fields: tuple[str, ...]) -> str:
     """Fields of a spec on one line; packages by their file names."""
-    values = _compared(spec, fields)
+    values = _get_compared(spec, fields)
     if fields[0] in values and len(fields) == 1:
-        return _text(values[fields[0]])
+        return _to_text(values[fields[0]])
     if fields == ("update",):
         values = {name: PurePath(str(path)).name for name, path in values.items()}
-    return ", ".join(f"{name.partition('.')[2] or name}={_text(value)}" for name, value in sorted(values.items()))
+    return ", ".join(f"{name.partition('.')[2] or name}={_to_text(value)}" for name, value in sorted(values.items()))
 
 
-def _text(value: object) -> str:
+def _to_text(value: object) -> str:
     if value is None:
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _repeated(warehouse: Warehouse, original: RunRow, run: RunRow) -> Repeated:
+def _compare_repeated(warehouse: Warehouse, original: RunRow, run: RunRow) -> Repeated:
     """A result against the original's, and against the spread of the original's group.
 
     The group: valid runs of its benchmark configuration, hardware and software, without reproductions."""
@@ -285,7 +285,7 @@ def _repeated(warehouse: Warehouse, original: RunRow, run: RunRow) -> Repeated:
     compared = warehouse.compare([original.run_id, run.run_id])
     comparable = compared.verdict is Comparability.COMPARABLE and run.state is RunState.COMPLETED
     measured = original.throughput is not None and run.throughput is not None and original.throughput > 0
-    data = _aspect("dataset_sha256", original.dataset_sha256, run.dataset_sha256)
+    data = _make_aspect("dataset_sha256", original.dataset_sha256, run.dataset_sha256)
     return Repeated(
         original=original,
         run=run,

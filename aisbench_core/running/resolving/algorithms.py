@@ -34,11 +34,14 @@ def resolve_algorithm(
     listed = resolve_input(cloud.objects, directory, clock, on_page) if directory else ResolvedContent()
     if directory and not listed.sha256:
         return ResolvedAlgorithm(listed, image, directory)
-    definition = {**_started(algorithm, directory), "engine": (image.sha256 if image else "") or algorithm.engine}
+    definition = {
+        **_to_start_fields(algorithm, directory),
+        "engine": (image.sha256 if image else "") or algorithm.engine,
+    }
     text = canonical_json({"code": listed.sha256, **definition})
     return ResolvedAlgorithm(replace(listed, sha256=hashlib.sha256(text.encode()).hexdigest()), image, directory)
 
 
-def _started(algorithm: Algorithm, directory: str) -> dict[str, object]:
+def _to_start_fields(algorithm: Algorithm, directory: str) -> dict[str, object]:
     boot = algorithm.boot_path.removeprefix(directory)
     return {"boot_file": boot, "command": algorithm.command, "parameters": dict(algorithm.parameters)}

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import PurePosixPath
 
 from aisbench_core.base.errors import CloudError, ResultError
-from aisbench_core.base.formats import size
+from aisbench_core.base.formats import format_size
 from aisbench_core.base.messages import Message
 from aisbench_core.cloud.ports import ObjectStore
 from aisbench_core.model import Channel, ResolvedContent, RunSpec, is_in_code, names_config_file, path_in_code
@@ -39,11 +39,13 @@ def resolve_files(
     large to read."""
     named = {name: str(value) for name, value in speed.items() if names_config_file(value)}
     inside = {name: path for name, value in named.items() if (path := path_in_code(value, spec.local_code_dir))}
-    outside = {name: _outside(spec, value, listed, objects) for name, value in named.items() if name not in inside}
-    return outside if code is None or not inside else {**outside, **_missing(inside, code)}
+    outside = {
+        name: _resolve_outside(spec, value, listed, objects) for name, value in named.items() if name not in inside
+    }
+    return outside if code is None or not inside else {**outside, **_find_missing(inside, code)}
 
 
-def _missing(named: Mapping[str, str], pages: Pages) -> dict[str, ResolvedContent]:
+def _find_missing(named: Mapping[str, str], pages: Pages) -> dict[str, ResolvedContent]:
     left = dict(named)
     try:
         for names in pages:
@@ -56,16 +58,20 @@ def _missing(named: Mapping[str, str], pages: Pages) -> dict[str, ResolvedConten
     return {name: ResolvedContent.unknown(message) for name, message in why.items()}
 
 
-def _outside(spec: RunSpec, value: str, listed: Collection[str], objects: ObjectStore) -> ResolvedContent:
+def _resolve_outside(spec: RunSpec, value: str, listed: Collection[str], objects: ObjectStore) -> ResolvedContent:
     if value.startswith(_OBS):
-        return _read("/" + value.removeprefix(_OBS), objects)
+        return _read_content("/" + value.removeprefix(_OBS), objects)
     path = PurePosixPath(value)
     for index, channel in enumerate(channel for channel in spec.inputs if channel.path):
         folder = _local_dir(channel, index)
         if path.is_relative_to(folder) and ".." not in path.parts:
             file = f"{channel.path.rstrip('/')}/{path.relative_to(folder)}"
-            found = _read(file, objects)
-            return found if found.sha256 or channel.name not in listed else _listed(file, channel.path, objects, found)
+            found = _read_content(file, objects)
+            return (
+                found
+                if found.sha256 or channel.name not in listed
+                else _resolve_listed(file, channel.path, objects, found)
+            )
     if any(path.is_relative_to(volume.local_path) for volume in spec.volumes):
         return ResolvedContent.unknown(Message("it is on a volume"))
     return ResolvedContent.unknown(Message("it is neither on OBS nor in an input of the run"))
@@ -76,19 +82,19 @@ def _local_dir(channel: Channel, index: int) -> str:
     return channel.local_dir or f"{_INPUTS}/{channel.name}_{index}"
 
 
-def _read(path: str, objects: ObjectStore) -> ResolvedContent:
+def _read_content(path: str, objects: ObjectStore) -> ResolvedContent:
     try:
         content = objects.read_range(path, 0, MAX_BYTES + 1)
     except CloudError as error:
         return ResolvedContent.unknown(error.sentence)
     if len(content) > MAX_BYTES:
-        return ResolvedContent.unknown(Message("it has more than {most}", most=size(MAX_BYTES)))
+        return ResolvedContent.unknown(Message("it has more than {most}", most=format_size(MAX_BYTES)))
     if path.lower().endswith(".py") or _INCLUDES.search(content):
         return ResolvedContent.unknown(Message("it may include other files"))
     return ResolvedContent(hashlib.sha256(content).hexdigest(), size=len(content))
 
 
-def _listed(path: str, directory: str, objects: ObjectStore, unread: ResolvedContent) -> ResolvedContent:
+def _resolve_listed(path: str, directory: str, objects: ObjectStore, unread: ResolvedContent) -> ResolvedContent:
     """By its line in the list of the input: its place tells which files it includes."""
     try:
         stat = objects.head(path)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from aisbench_core.base.formats import size
+from aisbench_core.base.formats import format_size
 from aisbench_core.base.messages import Message, plural
 from aisbench_core.model import Level, Resolved, ResolvedContent
 
@@ -21,13 +21,13 @@ def describe_resolved(resolved: Resolved) -> Iterator[tuple[Level, Message]]:
         yield _of_image(resolved.image)
 
 
-def _listed(found: ResolvedContent) -> Message:
+def _describe_listed(found: ResolvedContent) -> Message:
     """How much there was in a directory whose objects are known, and the first digits of its hash."""
     return plural(
         found.objects,
         "{number:,} object, {size}, SHA-256 {sha256}",
         "{number:,} objects, {size}, SHA-256 {sha256}",
-        size=size(found.size),
+        size=format_size(found.size),
         sha256=found.sha256[:_DIGITS],
     )
 
@@ -35,14 +35,14 @@ def _listed(found: ResolvedContent) -> Message:
 def _of_input(name: str, found: ResolvedContent) -> tuple[Level, Message]:
     if not found.sha256:
         return Level.WARNING, Message("data of input {name} is unknown: {reason}", name=name, reason=found.why_unknown)
-    return Level.INFO, Message("data of input {name}: {data}", name=name, data=_listed(found))
+    return Level.INFO, Message("data of input {name}: {data}", name=name, data=_describe_listed(found))
 
 
 def _of_file(name: str, found: ResolvedContent) -> tuple[Level, Message]:
     if not found.sha256:
         message = Message("file of parameter {name} is unknown: {reason}", name=name, reason=found.why_unknown)
         return Level.WARNING, message
-    length, sha256 = size(found.size), found.sha256[:_DIGITS]
+    length, sha256 = format_size(found.size), found.sha256[:_DIGITS]
     return Level.INFO, Message(
         "file of parameter {name}: {size}, SHA-256 {sha256}", name=name, size=length, sha256=sha256
     )
@@ -51,7 +51,7 @@ def _of_file(name: str, found: ResolvedContent) -> tuple[Level, Message]:
 def _of_code(found: ResolvedContent) -> tuple[Level, Message]:
     if not found.sha256:
         return Level.WARNING, Message("code of the algorithm is unknown: {reason}", reason=found.why_unknown)
-    return Level.INFO, Message("code of the algorithm: {data}", data=_listed(found))
+    return Level.INFO, Message("code of the algorithm: {data}", data=_describe_listed(found))
 
 
 def _of_image(found: ResolvedContent) -> tuple[Level, Message]:

@@ -49,17 +49,19 @@ class Resolver:
         listed = [name for name, found in inputs.items() if found.sha256]
         return Resolved(
             inputs=inputs,
-            files=resolve_files(spec, speed, None if code_path is None else self._names(code_path), listed, objects),
+            files=resolve_files(
+                spec, speed, None if code_path is None else self._iter_names(code_path), listed, objects
+            ),
             code=algorithm.code if algorithm else None,
-            image=algorithm.image if algorithm else self._image(spec),
+            image=algorithm.image if algorithm else self._resolve_image(spec),
         )
 
-    def _names(self, code_path: str) -> Iterator[set[str]]:
+    def _iter_names(self, code_path: str) -> Iterator[set[str]]:
         """The names of the code's objects, page by page; an empty path has none."""
         for page in list_pages(self.cloud.objects, code_path, self.clock, self.on_page) if code_path else ():
             yield {stat.path.removeprefix(code_path) for stat in page}
 
-    def _image(self, spec: RunSpec) -> ResolvedContent | None:
+    def _resolve_image(self, spec: RunSpec) -> ResolvedContent | None:
         return resolve_image(self.cloud.images, spec.image_url, self.cloud.profile) if spec.image_url else None
 
 

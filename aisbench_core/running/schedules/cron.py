@@ -30,7 +30,7 @@ def next_time(cron: str, time_zone: str, after: datetime) -> datetime:
 
     As Debian's cron does it: a time that the change to summer time skips comes right after the gap, and one that the
     change back repeats comes once, unless minute or hour are wildcards."""
-    found = next(_times(cron, time_zone, after), None)
+    found = next(_iterate_times(cron, time_zone, after), None)
     if found is None:
         raise SpecError(WHAT, [Problem("cron", Message("must be a time that comes within 50 years"), cron)])
     return found
@@ -39,12 +39,12 @@ def next_time(cron: str, time_zone: str, after: datetime) -> datetime:
 def times_until(cron: str, time_zone: str, first: datetime, last: datetime) -> Iterator[datetime]:
     """`first`, which is one of them, and all others until `last`, in UTC."""
     yield first
-    yield from takewhile(lambda time: time <= last, _times(cron, time_zone, first))
+    yield from takewhile(lambda time: time <= last, _iterate_times(cron, time_zone, first))
 
 
 def next_times(cron: str, time_zone: str, after: datetime, count: int) -> list[datetime]:
     """The first `count` times after `after`, in UTC."""
-    return [*islice(_times(cron, time_zone, after), count)]
+    return [*islice(_iterate_times(cron, time_zone, after), count)]
 
 
 def zone_of(name: str) -> ZoneInfo:
@@ -56,7 +56,7 @@ def zone_of(name: str) -> ZoneInfo:
         raise SpecError(WHAT, [Problem("time_zone", reason, name)]) from None
 
 
-def _times(cron: str, time_zone: str, after: datetime) -> Iterator[datetime]:
+def _iterate_times(cron: str, time_zone: str, after: datetime) -> Iterator[datetime]:
     try:
         times = CronSim(cron, after.astimezone(zone_of(time_zone)))
     except CronSimError as error:

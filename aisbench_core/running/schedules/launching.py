@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from aisbench_core.base.errors import AisbenchError, ConfigError, NotAllowed, SpecError, StaleRun
-from aisbench_core.base.messages import Message, joined, plural
+from aisbench_core.base.messages import Message, join_parts, plural
 from aisbench_core.model import Clock, Event, Level, NewsKind, Notice, Schedule, WayIn
 from aisbench_core.running.schedules.cron import next_time, times_until
 from aisbench_core.running.schedules.outcomes import series_outcome
@@ -47,7 +47,7 @@ class ScheduledLaunches:
     def _work_on(self, schedule: Schedule) -> Exception | None:
         """Each step goes on with what the one before stored. Returns the last error, which hinders no other step."""
         last: Exception | None = None
-        for step in (self._report, self._claim, self._decide):
+        for step in (self._report_outcome, self._claim_due, self._launch_or_skip):
             try:
                 schedule = step(schedule)
             except StaleRun:
@@ -56,7 +56,7 @@ class ScheduledLaunches:
                 last = error
         return last
 
-    def _claim(self, schedule: Schedule) -> Schedule:
+    def _claim_due(self, schedule: Schedule) -> Schedule:
         """Store that a time has come, and tell which times nobody was there for."""
         now = self.clock()
         if schedule.paused or schedule.due_at or schedule.next_at > now:
@@ -70,33 +70,33 @@ class ScheduledLaunches:
             due_at=due_at,
         )
         if not missed:
-            return self._store(schedule, claimed)
+            return self._store_change(schedule, claimed)
         text = Message(
             "missed since {first} because no follower was running: {times}; missed launches are not repeated",
             times=plural(len(missed), "{number} launch", "{number} launches"),
-            first=_utc(missed[0]),
+            first=_format_utc(missed[0]),
         )
-        return self._tell(schedule, replace(claimed, detail=text), text, missed[-1])
+        return self._store_notice(schedule, replace(claimed, detail=text), text, missed[-1])
 
-    def _decide(self, schedule: Schedule) -> Schedule:
+    def _launch_or_skip(self, schedule: Schedule) -> Schedule:
         """Launch what has come due, or tell why it is not launched."""
         if schedule.due_at is None:
             return schedule
         token = f"schedule:{schedule.name}:{schedule.created_at.isoformat()}:{schedule.due_at.isoformat()}"
         series = self.series.ledger.launched_with(token)
         if series is None:
-            reason = self._reason(schedule)
+            reason = self._find_reason(schedule)
             if reason:
-                return self._skip(schedule, reason)
+                return self._skip_launch(schedule, reason)
             try:
                 series = self.series.launch(schedule.plan, schedule.profile, self.schedules.launcher(schedule), token)
             except (SpecError, ConfigError, NotAllowed) as error:  # anything else may pass by itself
-                return self._skip(schedule, error.sentence)
+                return self._skip_launch(schedule, error.sentence)
         text = Message("launched: {series_id}", series_id=series.series_id)
         launched = replace(schedule, due_at=None, series_id=series.series_id, reported=False, detail=text)
-        return self._store(schedule, launched, self._event(schedule, Level.INFO, text))
+        return self._store_change(schedule, launched, self._make_event(schedule, Level.INFO, text))
 
-    def _reason(self, schedule: Schedule) -> Message | None:
+    def _find_reason(self, schedule: Schedule) -> Message | None:
         """Why a time that has come launches nothing."""
         assert schedule.due_at  # noqa: S101  # only what is due is decided
         now = self.clock()
@@ -123,34 +123,34 @@ class ScheduledLaunches:
         hours = [SeriesSnapshot.of(self.series.ledger, series, now).hours for series in launched]
         return sum(each.used + each.promised + each.to_come for each in hours)
 
-    def _skip(self, schedule: Schedule, reason: Message) -> Schedule:
+    def _skip_launch(self, schedule: Schedule, reason: Message) -> Schedule:
         text = Message("not launched: {reason}", reason=reason)
         assert schedule.due_at  # noqa: S101  # only what is due is skipped
-        return self._tell(schedule, replace(schedule, due_at=None, detail=text), text, schedule.due_at)
+        return self._store_notice(schedule, replace(schedule, due_at=None, detail=text), text, schedule.due_at)
 
-    def _tell(self, before: Schedule, after: Schedule, text: Message, at: datetime) -> Schedule:
+    def _store_notice(self, before: Schedule, after: Schedule, text: Message, at: datetime) -> Schedule:
         notice_id = f"{NewsKind.SKIPPED}:{before.name}:{at.isoformat()}"
         notice = Notice(notice_id, before.name, NewsKind.SKIPPED, self.clock(), text)
-        return self._store(before, after, self._event(before, Level.WARNING, text), notice)
+        return self._store_change(before, after, self._make_event(before, Level.WARNING, text), notice)
 
-    def _report(self, schedule: Schedule) -> Schedule:
+    def _report_outcome(self, schedule: Schedule) -> Schedule:
         """Tell what came of the last series, once it has ended."""
         if not schedule.series_id or schedule.reported or self.ledger.is_open(schedule.series_id):
             return schedule
         series = self.series.get(schedule.series_id)
         outcome = series_outcome(self.series.matrix(series.series_id), self.series.warehouse)
-        text = joined(": ", [schedule.name, outcome.text])
+        text = join_parts(": ", [schedule.name, outcome.text])
         notice = Notice(f"{NewsKind.SERIES}:{series.series_id}", series.series_id, NewsKind.SERIES, self.clock(), text)
-        event = self._event(schedule, outcome.level, joined(": ", [series.series_id, outcome.text]))
-        return self._store(schedule, replace(schedule, reported=True, detail=outcome.text), event, notice)
+        event = self._make_event(schedule, outcome.level, join_parts(": ", [series.series_id, outcome.text]))
+        return self._store_change(schedule, replace(schedule, reported=True, detail=outcome.text), event, notice)
 
-    def _store(
+    def _store_change(
         self, before: Schedule, after: Schedule, event: Event | None = None, notice: Notice | None = None
     ) -> Schedule:
         self.ledger.change(before, after, event, notice)
         return replace(after, version=before.version + 1)
 
-    def _event(self, schedule: Schedule, level: Level, text: Message) -> Event:
+    def _make_event(self, schedule: Schedule, level: Level, text: Message) -> Event:
         return Event(schedule.event_id, self.clock(), WayIn.FOLLOWER, level, text)
 
     def _log_once(self, where: str, error: Exception | None) -> None:
@@ -161,5 +161,5 @@ class ScheduledLaunches:
         self._errors[where] = said
 
 
-def _utc(at: datetime) -> str:
+def _format_utc(at: datetime) -> str:
     return f"{at:%Y-%m-%d %H:%M} UTC"

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from aisbench_core.base.formats import signed
-from aisbench_core.base.messages import Message, joined
+from aisbench_core.base.formats import format_change
+from aisbench_core.base.messages import Message, join_parts
 from aisbench_core.model import Level
 from aisbench_core.running.series.matrix import Matrix
 from aisbench_core.warehouse import BoardQuery, Warehouse
@@ -28,19 +28,19 @@ class SeriesOutcome:
 
 def series_outcome(matrix: Matrix, warehouse: Warehouse) -> SeriesOutcome:
     """The outcome of a series that has ended. Raises WarehouseError when the results cannot be read."""
-    groups = _groups(matrix, warehouse)
+    groups = _find_groups(matrix, warehouse)
     found = {group.verdict.outcome for group in groups}
     worst = next((outcome for outcome in Outcome if outcome in found), Outcome.NOT_ENOUGH)
     counts = Message("{valid} of {cells} cells are valid", valid=matrix.valid, cells=len(matrix.cells))
-    changes = [change for group in groups if group.verdict.outcome is worst for change in _changes(group)]
+    changes = [change for group in groups if group.verdict.outcome is worst for change in _iterate_changes(group)]
     withheld = [group.verdict.withheld for group in groups if worst is Outcome.NOT_ENOUGH and group.verdict.withheld]
-    text = joined(": ", [OUTCOMES[worst], *changes[:1], *withheld[:1]])
+    text = join_parts(": ", [OUTCOMES[worst], *changes[:1], *withheld[:1]])
     lost = matrix.valid < len(matrix.cells)
     level = Level.WARNING if lost or worst is Outcome.REGRESSION else Level.INFO
-    return SeriesOutcome(joined("; ", [counts, text]), level)
+    return SeriesOutcome(join_parts("; ", [counts, text]), level)
 
 
-def _groups(matrix: Matrix, warehouse: Warehouse) -> list[TrendVerdict]:
+def _find_groups(matrix: Matrix, warehouse: Warehouse) -> list[TrendVerdict]:
     """The verdicts on the benchmarks of its runs, each against its baseline, as `aisbench regress` gives them."""
     run_ids = [tried.run.run_id for cell in matrix.cells for tried in cell.tries if tried.run]
     rows = warehouse.runs_of(run_ids)
@@ -57,10 +57,10 @@ def _groups(matrix: Matrix, warehouse: Warehouse) -> list[TrendVerdict]:
     ]
 
 
-def _changes(group: TrendVerdict) -> Iterator[Message]:
+def _iterate_changes(group: TrendVerdict) -> Iterator[Message]:
     metric = group.verdict.decisive
     if metric and metric.difference and group.verdict.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT):
-        change = signed(metric.difference.change, 1)
+        change = format_change(metric.difference.change, 1)
         yield Message(
             "{metric} changed by {change} against {baseline}",
             metric=metric.name,

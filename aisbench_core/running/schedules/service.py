@@ -27,7 +27,7 @@ OF_THE_FOLLOWER = (
 CORRECT_PLAN = Message("correct that, or remove the schedule and add it again with another plan")
 
 
-def _owner(self: "ScheduleService", name: str, **_: object) -> str | None:
+def _find_owner(self: "ScheduleService", name: str, **_: object) -> str | None:
     try:
         return self.ledger.get(name).owner
     except ScheduleNotFound:  # said by the method itself
@@ -113,10 +113,10 @@ class ScheduleService:
             owner=actor.name, created_at=now, next_at=first, role=actor.grant.role, token_id=actor.grant.token_id,
         )  # fmt: skip
         added = Message("added: {cron}, {time_zone}", cron=chosen.cron, time_zone=chosen.time_zone)
-        self.ledger.add(schedule, self._event(schedule, added, actor))
+        self.ledger.add(schedule, self._make_event(schedule, added, actor))
         return schedule
 
-    @permitted_for(_owner)
+    @permitted_for(_find_owner)
     def change(
         self, name: str, plan: SeriesPlan | None, timing: Mapping[str, Any], profile: str, actor: Actor
     ) -> Schedule:
@@ -128,7 +128,7 @@ class ScheduleService:
         schedule = self.ledger.get(name)
         before = {field: getattr(schedule, field) for field in Timing.model_fields}
         chosen = parse(Timing, {**before, **timing, "name": name}, WHAT)
-        changed = _granted(replace(schedule, **chosen.model_dump()), actor)
+        changed = _grant_role(replace(schedule, **chosen.model_dump()), actor)
         if plan is not None:
             require_open_files(plan.spec, actor, self.series.runs.open_folders)
             draft = self.series.checked(plan, profile)
@@ -138,44 +138,44 @@ class ScheduleService:
         following = first_time(chosen.cron, chosen.time_zone, self.clock())
         text = Message("changed: {cron}, {time_zone}", cron=chosen.cron, time_zone=chosen.time_zone)
         note_values(_timing_text(schedule), _timing_text(changed))
-        self.ledger.change(schedule, replace(changed, next_at=following), self._event(schedule, text, actor))
+        self.ledger.change(schedule, replace(changed, next_at=following), self._make_event(schedule, text, actor))
         return self.ledger.get(name)
 
     def launched(self, schedule: Schedule, most: int = 20) -> list[str]:
         """The ids of the newest series that it launched, newest first."""
         return self.ledger.launched_since(schedule.name, schedule.created_at)[::-1][:most]
 
-    @permitted_for(_owner)
+    @permitted_for(_find_owner)
     def pause(self, name: str, actor: Actor) -> Schedule:
         """Launch nothing until it is resumed. Can be repeated."""
         schedule = self.ledger.get(name)
         if schedule.paused:
             return schedule
-        event = self._event(schedule, Message("paused"), actor)
+        event = self._make_event(schedule, Message("paused"), actor)
         self.ledger.change(schedule, replace(schedule, paused=True), event)
         return self.ledger.get(name)
 
-    @permitted_for(_owner)
+    @permitted_for(_find_owner)
     def resume(self, name: str, actor: Actor) -> Schedule:
         """Launch again from the next time on; what came meanwhile was not missed. Can be repeated.
 
         If it is the owner who resumes it, it launches by the right of this actor from now on."""
         schedule = self.ledger.get(name)
-        resumed = _granted(replace(schedule, paused=False), actor)
+        resumed = _grant_role(replace(schedule, paused=False), actor)
         if resumed == schedule:
             return schedule
         following = next_time(schedule.cron, schedule.time_zone, self.clock())
-        event = self._event(schedule, Message("resumed"), actor)
+        event = self._make_event(schedule, Message("resumed"), actor)
         self.ledger.change(schedule, replace(resumed, next_at=following), event)
         return self.ledger.get(name)
 
-    @permitted_for(_owner)
+    @permitted_for(_find_owner)
     def remove(self, name: str, actor: Actor) -> None:
         """Delete a schedule. Its series stay, and one that runs goes on."""
         schedule = self.ledger.get(name)
-        self.ledger.remove(name, self._event(schedule, Message("removed"), actor))
+        self.ledger.remove(name, self._make_event(schedule, Message("removed"), actor))
 
-    def _event(self, schedule: Schedule, message: Message, actor: Actor) -> Event:
+    def _make_event(self, schedule: Schedule, message: Message, actor: Actor) -> Event:
         return Event.by(actor, schedule.event_id, self.clock(), message)
 
 
@@ -190,7 +190,7 @@ def _budget_hold(schedule: Schedule, needed: float) -> Message | None:
     )
 
 
-def _granted(schedule: Schedule, actor: Actor) -> Schedule:
+def _grant_role(schedule: Schedule, actor: Actor) -> Schedule:
     """With the right of its owner; nobody else lends it theirs."""
     if actor.name != schedule.owner:
         return schedule

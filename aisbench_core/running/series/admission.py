@@ -29,7 +29,7 @@ from aisbench_core.model import (
 from aisbench_core.people.budgets.series_holds import SeriesHolds, cell_check
 from aisbench_core.running.run_files import SeriesFiles
 from aisbench_core.running.runs import Runs
-from aisbench_core.running.series.early_stop import hopeless
+from aisbench_core.running.series.early_stop import find_hopeless_runs
 from aisbench_core.running.series.matrix import Matrix
 from aisbench_core.running.series.planning import cell_cost
 from aisbench_core.running.series.sampler import Trial, suggest
@@ -76,7 +76,7 @@ class Admitting:
         waiting = self.ledger.waiting()
         if not waiting:
             return
-        active = Counter(_pool(run.profile, run.spec, run.series_id) for run in running)
+        active = Counter(_get_pool(run.profile, run.spec, run.series_id) for run in running)
         for series in waiting:
             later = self._later.get(series.series_id)
             if later is None or later <= self.clock():
@@ -90,7 +90,7 @@ class Admitting:
             holds.end(series_id, Event(series_id, self.clock(), WayIn.FOLLOWER, Level.INFO, text))
 
     def _admit_cells(self, series: Series, active: Counter[Pool]) -> None:
-        pool = _pool(series.profile, series.rows[0].spec, series.series_id)
+        pool = _get_pool(series.profile, series.rows[0].spec, series.series_id)
         while active[pool] < series.plan.parallel:
             snapshot = SeriesSnapshot.of(self.ledger, series, self.clock())
             following = snapshot.next
@@ -122,7 +122,7 @@ class Admitting:
         actor = self.acting(attempt.requested_by, attempt.grant, ASK_AGAIN)
         series, row, chosen = snapshot.series, snapshot.series.rows[attempt.row], None
         if series.plan.search and not row.parameters:
-            row = chosen = self._chosen(snapshot, attempt)
+            row = chosen = self._choose_values(snapshot, attempt)
             rows = tuple(row if number == attempt.row else other for number, other in enumerate(series.rows))
             self.files.replace(replace(series, rows=rows))
         else:
@@ -138,7 +138,7 @@ class Admitting:
 
         return self.runs.create(row.spec, profile, actor, store)
 
-    def _chosen(self, snapshot: SeriesSnapshot, attempt: Attempt) -> SeriesRow:
+    def _choose_values(self, snapshot: SeriesSnapshot, attempt: Attempt) -> SeriesRow:
         """The row of a trial with values that the sampler chooses from what the other trials have measured."""
         plan, rows = snapshot.series.plan, self.results(snapshot).rows
         assert plan.search  # noqa: S101  # only trials have rows without values
@@ -167,7 +167,7 @@ class Admitting:
 
     def _stop_trials(self, series: Series) -> None:
         snapshot = SeriesSnapshot.of(self.ledger, series, self.clock())
-        for run, reason in hopeless(snapshot, partial(self.results, snapshot), self.runs.folder_with_logs):
+        for run, reason in find_hopeless_runs(snapshot, partial(self.results, snapshot), self.runs.folder_with_logs):
             owner = Actor(run.created_by, Role.ENGINEER.included, WayIn.FOLLOWER)
             self.runs.stop_early(run.run_id, reason, owner)
 
@@ -178,7 +178,7 @@ class Admitting:
             self._held.discard(series_id)
         elif not snapshot.active and series_id not in self._held:
             self._held.add(series_id)
-            event = self._event(series_id, Level.WARNING, hold.sentence)
+            event = self._make_hold_event(series_id, Level.WARNING, hold.sentence)
             # Once for each budget, also when another follower takes over.
             notice_id = f"held:{series_id}:{snapshot.series.budget}"
             self.run_ledger.note(event, Notice(notice_id, series_id, "held", event.at, hold.sentence))
@@ -188,13 +188,13 @@ class Admitting:
         self._later[series.series_id] = self.clock() + timedelta(seconds=AGAIN_SECONDS)
         if series.launch_error != str(error):
             LOG.warning("series %s: %s", series.series_id, error)
-            event = self._event(series.series_id, Level.ERROR, error.sentence)
+            event = self._make_hold_event(series.series_id, Level.ERROR, error.sentence)
             self.ledger.set_launch_error(series.series_id, error.sentence, event)
 
-    def _event(self, series_id: str, level: Level, why: Message) -> Event:
+    def _make_hold_event(self, series_id: str, level: Level, why: Message) -> Event:
         return Event(series_id, self.clock(), "follower", level, Message("held: {reason}", reason=why))
 
 
-def _pool(profile: str, spec: RunSpec, series_id: str) -> Pool:
+def _get_pool(profile: str, spec: RunSpec, series_id: str) -> Pool:
     """The jobs that `parallel` limits: those of all series in a dedicated pool; elsewhere only the series' own."""
     return (profile, spec.pool_id) if spec.pool_id else ("", series_id)

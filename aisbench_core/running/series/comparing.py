@@ -7,10 +7,10 @@ from operator import attrgetter
 
 from aisbench_core.base.errors import Problem, SpecError
 from aisbench_core.base.messages import Hint, Message
-from aisbench_core.domain.statistics.difference import MeanDifference, Power, adjusted, difference
+from aisbench_core.domain.statistics.difference import MeanDifference, Power, adjust_p_values, difference
 from aisbench_core.model import SeriesRow
 from aisbench_core.running.series.matrix import Matrix, MatrixRow
-from aisbench_core.warehouse.measures.regression import ALPHA, EFFECT, power_of, worst
+from aisbench_core.warehouse.measures.regression import ALPHA, EFFECT, get_worst, power_of
 from aisbench_core.warehouse.values.boards import mixed_or_unknown
 from aisbench_core.warehouse.values.compared import Comparability, Comparison, FieldValues
 from aisbench_core.warehouse.values.histories import Outcome
@@ -68,25 +68,27 @@ class SeriesComparison:
     @property
     def outcome(self) -> Outcome:
         """The gravest outcome of all rows."""
-        return worst(pair.outcome for pair in self.pairs)
+        return get_worst(pair.outcome for pair in self.pairs)
 
 
-def compared(baseline: Matrix, candidate: Matrix, compare: Compare) -> SeriesComparison:
+def compare_series(baseline: Matrix, candidate: Matrix, compare: Compare) -> SeriesComparison:
     """The candidate's rows against the baseline's. Raises SpecError for a series against itself."""
     if baseline.series.series_id == candidate.series.series_id:
         problem = Problem("series", Message("must be two different series"), candidate.series.series_id)
         raise SpecError(Message("comparison"), [problem])
-    partners = list(_partners(baseline.rows, candidate.rows))
+    partners = list(_match_rows(baseline.rows, candidate.rows))
     typical = ([tried.run.run_id for row in rows if (tried := row.typical) and tried.run] for rows in partners)
     comparisons = [compare(run_ids) if len(run_ids) > 1 else None for run_ids in typical]
-    pairs = tuple(_settled([_pair(*rows, comparison) for rows, comparison in zip(partners, comparisons, strict=True)]))
+    pairs = tuple(
+        _adjust_pairs([_build_pair(*rows, comparison) for rows, comparison in zip(partners, comparisons, strict=True)])
+    )
     matched = {id(row) for old, new in partners for row in (old, new)}
     alone = tuple(row.planned for row in (*baseline.rows, *candidate.rows) if id(row) not in matched)
     differences = next((comparison.differences for comparison in comparisons if comparison), ())
     return SeriesComparison(baseline, candidate, pairs, alone, differences)
 
 
-def _partners(old: Sequence[MatrixRow], new: Sequence[MatrixRow]) -> Iterator[tuple[MatrixRow, MatrixRow]]:
+def _match_rows(old: Sequence[MatrixRow], new: Sequence[MatrixRow]) -> Iterator[tuple[MatrixRow, MatrixRow]]:
     """Pair rows of equal node count, version, image and values; then the rest by node count alone, where that is clear.
 
     The second pass compares a new version with the old one on each node count."""
@@ -106,7 +108,7 @@ def _partners(old: Sequence[MatrixRow], new: Sequence[MatrixRow]) -> Iterator[tu
             yield partner, row
 
 
-def _pair(old: MatrixRow, new: MatrixRow, comparison: Comparison | None) -> RowPair:
+def _build_pair(old: MatrixRow, new: MatrixRow, comparison: Comparison | None) -> RowPair:
     if comparison is None:
         return RowPair(old, new)
     if len(old.codes) > 1 or len(new.codes) > 1:  # an interval over several versions of the code means nothing
@@ -118,10 +120,10 @@ def _pair(old: MatrixRow, new: MatrixRow, comparison: Comparison | None) -> RowP
     return replace(pair, difference=difference(old.values_that_reached, new.values_that_reached))
 
 
-def _settled(pairs: Sequence[RowPair]) -> Iterator[RowPair]:
+def _adjust_pairs(pairs: Sequence[RowPair]) -> Iterator[RowPair]:
     """The pairs with p-values adjusted over all rows, outcomes, and what so many tests detect."""
     unadjusted = [pair.difference.p_value for pair in pairs if pair.difference]
-    p_values = iter(adjusted(unadjusted))
+    p_values = iter(adjust_p_values(unadjusted))
     for each in pairs:
         is_comparable = each.comparability is Comparability.COMPARABLE and not each.withheld
         power = power_of(each.baseline.summary, each.candidate.summary, len(unadjusted)) if is_comparable else None

@@ -19,7 +19,7 @@ FEWEST_TRIALS = 3
 FolderOf = Callable[[Run], RunFolder]
 
 
-def hopeless(
+def find_hopeless_runs(
     snapshot: SeriesSnapshot, results: Callable[[], Matrix], folder_of: FolderOf
 ) -> Iterator[tuple[Run, Message]]:
     """Running trials to stop, each with the reason. `results` is called only if the search stops trials early."""
@@ -27,14 +27,14 @@ def hopeless(
     search = snapshot.series.plan.search
     matrix = results() if search and search.early_stop and running else None
     for run in running:
-        reason = _overrun(snapshot, run)
+        reason = _explain_overrun(snapshot, run)
         if reason is None and search and matrix:
             reason = _without_hope(search, matrix, run, snapshot, folder_of)
         if reason is not None:
             yield run, reason
 
 
-def _overrun(snapshot: SeriesSnapshot, run: Run) -> Message | None:
+def _explain_overrun(snapshot: SeriesSnapshot, run: Run) -> Message | None:
     """Why the budget ends a run: it took more than was reserved for it, and no hour is left."""
     hours = snapshot.hours
     if hours.budget is None or hours.used + hours.promised < hours.budget - ROUNDING:
@@ -63,10 +63,10 @@ def _without_hope(
             seconds = points[-1].seconds if points else 0.0
             texts = {"value": number(seconds), "best": number(best)}
             reason = Message("it has trained {value} s, and the best trial reached the target after {best}", **texts)
-            return reason if best is not None and seconds > best and not _reached(points, search.target) else None
+            return reason if best is not None and seconds > best and not _has_reached(points, search.target) else None
 
 
-def _reached(points: Sequence[ProgressPoint], target: float | None) -> bool:
+def _has_reached(points: Sequence[ProgressPoint], target: float | None) -> bool:
     return any(one.accuracy is not None and target is not None and one.accuracy >= target for one in points)
 
 

@@ -96,12 +96,12 @@ class MatrixRow:
     @property
     def values(self) -> list[float]:
         """The valid throughputs, by repeat."""
-        return _values(self.counted)
+        return _list_throughputs(self.counted)
 
     @property
     def values_that_reached(self) -> list[float]:
         """Those of runs that are not below their target accuracy."""
-        return _values([tried for tried in self.counted if not tried.has_missed])
+        return _list_throughputs([tried for tried in self.counted if not tried.has_missed])
 
     @property
     def missed(self) -> int:
@@ -247,7 +247,7 @@ class Matrix:
         return not self.here or self.state.has_ended
 
 
-def _values(tries: Sequence[Tried]) -> list[float]:
+def _list_throughputs(tries: Sequence[Tried]) -> list[float]:
     return [tried.throughput for tried in tries if tried.throughput is not None]
 
 
@@ -272,14 +272,14 @@ def matrix_of(
         tries: dict[tuple[int, int], list[Tried]] = {}
         attempts = [attempt for attempt in snapshot.attempts if attempt.row == number]
         for attempt in attempts:
-            tried = _tried(attempt, snapshot.runs.get(attempt.run_id), recorded.get(attempt.run_id))
+            tried = _build_tried(attempt, snapshot.runs.get(attempt.run_id), recorded.get(attempt.run_id))
             if series.plan.search and tried.run and tried.state is CellState.VALID:
-                objective = _objective(series.plan.search, tried, tried.run, seconds_to_target)
+                objective = _get_objective(series.plan.search, tried, tried.run, seconds_to_target)
                 tried = replace(tried, objective=objective)
             tries.setdefault((attempt.cell, attempt.repeat), []).append(tried)
         row_cells = tuple(Cell(*cell, tuple(tries[cell])) for cell in sorted(tries))
         counted = [cell.counted for cell in row_cells if cell.counted]
-        values = _values(counted)
+        values = _list_throughputs(counted)
         unit, middle = counted[-1].unit if counted else "", median(values) if values else None
         # A trial is a single run, which is no repeatable measurement, and is not meant to be one.
         run_ids = () if series.plan.search else [attempt.run_id for attempt in attempts if attempt.run_id in by_run]
@@ -290,13 +290,13 @@ def matrix_of(
         rows.append(MatrixRow(planned, row_cells, unit, found, middle, evaluation))
     cells, hold = [cell for row in rows for cell in row.cells], snapshot.hold
     codes = {cell.counted.run.code_sha256 for cell in cells if cell.counted and cell.counted.run}
-    state = _state(
+    state = _derive_state(
         [cell.shown.state for cell in cells], bool(snapshot.runs), bool(hold or series.launch_error or series.held)
     )
     return Matrix(series, state, tuple(rows), snapshot.hours, hold, len(codes), tuple(events))
 
 
-def _tried(attempt: Attempt, run: Run | None, row: RunRow | None) -> Tried:
+def _build_tried(attempt: Attempt, run: Run | None, row: RunRow | None) -> Tried:
     if run is None:
         return Tried(attempt.number, CellState.CANCELLED if attempt.cancelled else CellState.PLANNED, None)
     if not run.state.is_terminal:
@@ -313,7 +313,9 @@ def _tried(attempt: Attempt, run: Run | None, row: RunRow | None) -> Tried:
     )
 
 
-def _objective(search: ParameterSearch, tried: Tried, run: Run, seconds_to_target: Mapping[str, float]) -> float | None:
+def _get_objective(
+    search: ParameterSearch, tried: Tried, run: Run, seconds_to_target: Mapping[str, float]
+) -> float | None:
     match search.objective:
         case Objective.THROUGHPUT:
             return tried.throughput
@@ -323,7 +325,7 @@ def _objective(search: ParameterSearch, tried: Tried, run: Run, seconds_to_targe
             return None if run.duration_s is None else node_hours(run, run.created_at) * (search.price or 0.0)
 
 
-def _state(cells: Sequence[CellState], begun: bool, hindered: bool) -> SeriesState:
+def _derive_state(cells: Sequence[CellState], begun: bool, hindered: bool) -> SeriesState:
     if CellState.ACTIVE in cells:
         return SeriesState.RUNNING
     if CellState.PLANNED in cells:

@@ -34,9 +34,9 @@ from aisbench_core.running.series.sampler import require_optuna
 from aisbench_core.running.series.search_plans import (
     EXAMPLE,
     WHAT,
-    limits,
+    list_limits,
     range_of,
-    resolved,
+    resolve_search,
     search_answers,
     space_of,
     trial_row,
@@ -96,14 +96,14 @@ def plan_of(spec: RunSpec, answers: Mapping[str, Any], workloads: Workloads) -> 
     answered = {name: value for name, value in answers.items() if value is not None}
     for name in ("node_counts", "versions", "images"):
         if isinstance(text := answered.get(name), str):
-            answered[name] = _parts(text)
+            answered[name] = _split_parts(text)
     answered["values"] = {
-        name: _listed(text, name, spec, workloads)
+        name: _parse_values(text, name, spec, workloads)
         for name, text in _by_name(answered.pop("values", {}), "values").items()
     }
     if not isinstance(answered.get("search"), ParameterSearch):
         space = {
-            name: _searched(text, name, spec, workloads)
+            name: _parse_search_values(text, name, spec, workloads)
             for name, text in _by_name(answered.pop("search", {}), "search").items()
         }
         answered["search"] = search_answers(space, answered)
@@ -116,7 +116,7 @@ def plan_of(spec: RunSpec, answers: Mapping[str, Any], workloads: Workloads) -> 
     return plan
 
 
-def _parts(text: str) -> list[str]:
+def _split_parts(text: str) -> list[str]:
     return [part.strip() for part in text.replace("，", ",").split(",") if part.strip()]
 
 
@@ -133,15 +133,15 @@ def _by_name(given: str | Mapping[str, Any], field: str) -> Mapping[str, Any]:
     return by_name
 
 
-def _listed(texts: Any, name: str, spec: RunSpec, workloads: Workloads) -> Any:
+def _parse_values(texts: Any, name: str, spec: RunSpec, workloads: Workloads) -> Any:
     if not isinstance(texts, str):
         return texts
-    return [_scalar(part, _type_of(name, spec, workloads)) for part in _parts(texts)]
+    return [_parse_scalar(part, _type_of(name, spec, workloads)) for part in _split_parts(texts)]
 
 
-def _searched(text: Any, name: str, spec: RunSpec, workloads: Workloads) -> Any:
+def _parse_search_values(text: Any, name: str, spec: RunSpec, workloads: Workloads) -> Any:
     found = range_of(text, name, _type_of(name, spec, workloads)) if isinstance(text, str) else None
-    values = found or _listed(text, name, spec, workloads)
+    values = found or _parse_values(text, name, spec, workloads)
     if not values:
         raise SpecError(WHAT, [Problem(f"search.{name}", Message("enter at least one value of {name}", name=name))])
     return values
@@ -155,7 +155,7 @@ def _type_of(name: str, spec: RunSpec, workloads: Workloads) -> ParameterType | 
     return None
 
 
-def _scalar(text: str, kind: ParameterType | None) -> Scalar:
+def _parse_scalar(text: str, kind: ParameterType | None) -> Scalar:
     """A value as it is written: a number or a truth value, unless the workload says that the parameter is a text."""
     if kind is ParameterType.STR:
         return text
@@ -165,17 +165,17 @@ def _scalar(text: str, kind: ParameterType | None) -> Scalar:
     return {"true": True, "false": False}.get(text.lower(), text)
 
 
-def drafted(
+def draft_series(
     plan: SeriesPlan, profile: Profile, workloads: Workloads, flavors: Sequence[Flavor], secrets: JobSecrets
 ) -> SeriesDraft:
     """A plan with its rows, their offline preflight findings, and the estimate."""
-    plan = resolved(plan, profile, workloads)
+    plan = resolve_search(plan, profile, workloads)
     rows = checked_rows = rows_of(plan, profile, workloads)
     if plan.search:
         require_optuna()
-        checked_rows = tuple(trial_row(rows[0], choice) for choice in limits(space_of(plan)))
-    findings = checked(checked_rows, lambda spec: offline.preflight(spec, profile, workloads, flavors, secrets))
-    return SeriesDraft(plan, rows, checked_rows, findings, _estimate(plan, rows, profile))
+        checked_rows = tuple(trial_row(rows[0], choice) for choice in list_limits(space_of(plan)))
+    findings = checked(checked_rows, lambda spec: offline.check_offline(spec, profile, workloads, flavors, secrets))
+    return SeriesDraft(plan, rows, checked_rows, findings, _estimate_series(plan, rows, profile))
 
 
 def rows_of(plan: SeriesPlan, profile: Profile, workloads: Workloads) -> tuple[SeriesRow, ...]:
@@ -184,7 +184,7 @@ def rows_of(plan: SeriesPlan, profile: Profile, workloads: Workloads) -> tuple[S
     The trials of a search have no values yet, and the most nodes that they can have."""
     if plan.search:
         nodes, version, image = max(plan.node_counts), "".join(plan.versions[:1]), "".join(plan.images[:1])
-        spec = _varied(plan.spec, nodes, version, image, {}, workloads)
+        spec = _vary_spec(plan.spec, nodes, version, image, {}, workloads)
         return (SeriesRow(nodes, version, image, subject_of(spec, profile, workloads).spec),) * plan.search.trials
     return tuple(
         SeriesRow(nodes, version, image, subject_of(spec, profile, workloads).spec, parameters)
@@ -193,7 +193,7 @@ def rows_of(plan: SeriesPlan, profile: Profile, workloads: Workloads) -> tuple[S
         for image in plan.images or ("",)
         for values in product(*plan.values.values())
         for parameters in [dict(zip(plan.values, values, strict=True))]
-        for spec in [_varied(plan.spec, nodes, version, image, parameters, workloads)]
+        for spec in [_vary_spec(plan.spec, nodes, version, image, parameters, workloads)]
     )
 
 
@@ -208,7 +208,7 @@ def first_attempts(
     return [Attempt(series_id, cell, 1, row, repeat, who, at) for cell, (row, repeat) in enumerate(cells, start=1)]
 
 
-def priced(attempts: Sequence[Attempt], rows: Sequence[SeriesRow], profile: Profile) -> list[Attempt]:
+def price_attempts(attempts: Sequence[Attempt], rows: Sequence[SeriesRow], profile: Profile) -> list[Attempt]:
     """The attempts with what each is expected to cost."""
     costs = [cell_cost(row.spec, profile) for row in rows]
     return [
@@ -229,7 +229,7 @@ def total_cost(attempts: Sequence[Attempt], rows: Sequence[SeriesRow], profile: 
     return unknown or ExpectedCost(sum(cost.amount or 0.0 for cost in costs), costs[0].currency if costs else "")
 
 
-def _varied(
+def _vary_spec(
     spec: RunSpec, nodes: int, version: str, image: str, parameters: Mapping[str, Scalar], workloads: Workloads
 ) -> RunSpec:
     changes: dict[str, Any] = {"node_count": nodes}
@@ -264,9 +264,9 @@ def checked(rows: Sequence[SeriesRow], findings_of: Callable[[RunSpec], Sequence
     return tuple(RowFinding(finding, tuple(about[finding]), len(about[finding]) == len(rows)) for finding in ordered)
 
 
-def _estimate(plan: SeriesPlan, rows: Sequence[SeriesRow], profile: Profile) -> SeriesEstimate:
+def _estimate_series(plan: SeriesPlan, rows: Sequence[SeriesRow], profile: Profile) -> SeriesEstimate:
     hours, cells = plan.hours_per_run, len(rows) * plan.repeats
-    costs = [offline.estimate(row.spec, profile, hours) for row in rows]
+    costs = [offline.estimate_cost(row.spec, profile, hours) for row in rows]
     cost = None if None in costs else sum(cost * plan.repeats for cost in costs if cost is not None)
     node_hours = sum(row.node_count for row in rows) * plan.repeats * hours
     return SeriesEstimate(cells, node_hours, math.ceil(cells / plan.parallel) * hours, cost, profile.currency)

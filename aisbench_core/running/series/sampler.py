@@ -54,24 +54,26 @@ def suggest(
     import optuna  # takes 0.3 s, which only the follower of a search should pay
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    distributions = {name: _distribution(values) for name, values in space.items()}
+    distributions = {name: _make_distribution(values) for name, values in space.items()}
     directions = optuna.study.StudyDirection
     direction = directions.MAXIMIZE if search.objective.is_maximised else directions.MINIMIZE
-    stored = [_frozen(trial, distributions) for trial in trials]
+    stored = [_to_frozen_trial(trial, distributions) for trial in trials]
     tried = [dict(trial.values) for trial in trials]
     chosen: dict[str, Scalar] = {}
     for draw in range(DRAWS + RANDOM_DRAWS):
-        sampler = _sampler(search, search.sampler if draw < DRAWS else Sampler.RANDOM, f"{search.seed}/{number}/{draw}")
+        sampler = _make_sampler(
+            search, search.sampler if draw < DRAWS else Sampler.RANDOM, f"{search.seed}/{number}/{draw}"
+        )
         study = optuna.create_study(direction=direction, sampler=sampler)
         study.add_trials(stored)
         drawn = study.ask(distributions).params
-        chosen = {name: _rounded(drawn[name], values) for name, values in space.items()}
+        chosen = {name: _round_value(drawn[name], values) for name, values in space.items()}
         if chosen not in tried:
             break
     return chosen
 
 
-def _sampler(search: ParameterSearch, kind: Sampler, seed_text: str) -> "BaseSampler":
+def _make_sampler(search: ParameterSearch, kind: Sampler, seed_text: str) -> "BaseSampler":
     from optuna.samplers import RandomSampler, TPESampler
 
     seed = random.Random(seed_text).getrandbits(32)  # noqa: S311  # repeatable is what it must be
@@ -81,7 +83,7 @@ def _sampler(search: ParameterSearch, kind: Sampler, seed_text: str) -> "BaseSam
     return TPESampler(seed=seed, n_startup_trials=starts)
 
 
-def _distribution(values: Values) -> "BaseDistribution":
+def _make_distribution(values: Values) -> "BaseDistribution":
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
     if not isinstance(values, Range):
@@ -91,7 +93,7 @@ def _distribution(values: Values) -> "BaseDistribution":
     return FloatDistribution(float(values.low), float(values.high), log=values.log)
 
 
-def _frozen(trial: Trial, distributions: "Mapping[str, BaseDistribution]") -> "FrozenTrial":
+def _to_frozen_trial(trial: Trial, distributions: "Mapping[str, BaseDistribution]") -> "FrozenTrial":
     """A trial without an objective is one to avoid: Optuna would forget a failed one, but ranks a pruned one last."""
     from optuna.trial import TrialState, create_trial
 
@@ -102,7 +104,7 @@ def _frozen(trial: Trial, distributions: "Mapping[str, BaseDistribution]") -> "F
     )
 
 
-def _rounded(value: Scalar, values: Values) -> Scalar:
+def _round_value(value: Scalar, values: Values) -> Scalar:
     """Six digits of a float: more would be noise in titles and on command lines."""
     if not isinstance(values, Range) or values.integer:
         return value

@@ -47,7 +47,7 @@ def range_of(text: str, name: str, kind: ParameterType | None) -> Range | None:
     if not dots or kind is ParameterType.STR:
         return None
     high, *words = rest.split() or [""]
-    ends = [_number(low.strip()), _number(high)]
+    ends = [_parse_number(low.strip()), _parse_number(high)]
     if None in ends or not {*words} <= {"log", "int"}:
         raise _range_error(name, Message("must be LOW..HIGH, LOW..HIGH log or VALUE,VALUE"), text)
     integer = "int" in words or (kind is not ParameterType.FLOAT and all(isinstance(end, int) for end in ends))
@@ -61,14 +61,14 @@ def _range_error(name: str, message: Message, text: str) -> SpecError:
     return SpecError(WHAT, [Problem(f"search.{name}", message, repr(text))], EXAMPLE)
 
 
-def _number(text: str) -> int | float | None:
+def _parse_number(text: str) -> int | float | None:
     for kind in (int, float):
         with suppress(ValueError):
             return kind(text)
     return None
 
 
-def resolved(plan: SeriesPlan, profile: Profile, workloads: Workloads) -> SeriesPlan:
+def resolve_search(plan: SeriesPlan, profile: Profile, workloads: Workloads) -> SeriesPlan:
     """The plan of a search with its target and its price. Raises SpecError when it cannot be searched so."""
     search = plan.search
     if search is None:
@@ -77,7 +77,7 @@ def resolved(plan: SeriesPlan, profile: Profile, workloads: Workloads) -> Series
         workload: Workload | None = workloads.get(plan.spec.workload)
     except AisbenchError:  # preflight reports it
         workload = None
-    priced = offline.estimate(plan.spec.model_copy(update={"node_count": 1}), profile, hours=1.0)
+    priced = offline.estimate_cost(plan.spec.model_copy(update={"node_count": 1}), profile, hours=1.0)
     problems = [*_shape_problems(plan, search), *_objective_problems(search, workload, priced)]
     if problems:
         raise SpecError(WHAT, problems)
@@ -99,7 +99,7 @@ def _shape_problems(plan: SeriesPlan, search: ParameterSearch) -> Iterator[Probl
         yield Problem("repeats", Message("each trial of a search is one run"), str(plan.repeats))
     if len(plan.versions) > 1:
         yield Problem("versions", Message("a search has one framework version"), ", ".join(plan.versions))
-    count = combinations(space_of(plan))
+    count = count_combinations(space_of(plan))
     if count is not None and count < search.trials:
         message = Message("only {count} combinations: ask for at most as many trials, or for a grid", count=count)
         yield Problem("trials", message, str(search.trials))
@@ -139,7 +139,7 @@ def space_of(plan: SeriesPlan) -> dict[str, Values]:
     return space
 
 
-def combinations(space: Mapping[str, Values]) -> int | None:
+def count_combinations(space: Mapping[str, Values]) -> int | None:
     """The number of different trials; None for infinitely many."""
     counts = []
     for values in space.values():
@@ -149,7 +149,7 @@ def combinations(space: Mapping[str, Values]) -> int | None:
     return math.prod(counts)
 
 
-def limits(space: Mapping[str, Values]) -> list[dict[str, Scalar]]:
+def list_limits(space: Mapping[str, Values]) -> list[dict[str, Scalar]]:
     """Choices that have every end of every range and every listed value among them: what is checked before a launch."""
     ends = {
         name: [values.low, values.high] if isinstance(values, Range) else list(values) for name, values in space.items()

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from aisbench_core.base.errors import Problem, SeriesNotFound, SpecError
-from aisbench_core.base.messages import Message, joined, plural
+from aisbench_core.base.messages import Message, join_parts, plural
 from aisbench_core.cloud.regions import Regions
 from aisbench_core.config.job_secrets import JobSecrets
 from aisbench_core.domain.access import permitted, permitted_for
@@ -34,7 +34,7 @@ from aisbench_core.running.run_files import SeriesFiles
 from aisbench_core.running.runs import Runs
 from aisbench_core.running.series import planning
 from aisbench_core.running.series.admission import Acting, Admitting
-from aisbench_core.running.series.comparing import SeriesComparison, compared
+from aisbench_core.running.series.comparing import SeriesComparison, compare_series
 from aisbench_core.running.series.matrix import Matrix, matrix_of
 from aisbench_core.running.series.snapshot import SeriesSnapshot, attempts_and_runs
 from aisbench_core.store.ledger.ledger import Ledger
@@ -79,7 +79,7 @@ class SeriesService:
         """A draft of a series with findings and estimate; nothing is stored.
 
         `answers`: the fields of SeriesPlan without the spec; None means the default. Raises SpecError, ConfigError."""
-        return self._drafted(planning.plan_of(spec, answers, self.workloads), profile)
+        return self._draft_plan(planning.plan_of(spec, answers, self.workloads), profile)
 
     def online(self, draft: planning.SeriesDraft, profile: str = "") -> tuple[planning.RowFinding, ...]:
         """Online findings about the rows with the most nodes, in each version and image: they need the most.
@@ -103,15 +103,15 @@ class SeriesService:
         series_id, chosen = new_id("s", now), self.regions.profile(profile)
         series = Series(series_id, plan, draft.rows, chosen.name, now, actor.name, plan.budget)
         first = planning.first_attempts(series_id, plan, draft.rows, actor.name, now)
-        attempts = _granted(planning.priced(first, draft.rows, chosen), actor)
+        attempts = _grant_attempts(planning.price_attempts(first, draft.rows, chosen), actor)
         message = plural(
             len(attempts),
             "launched: {number} cell, about {node_hours:.4g} node hours",
             "launched: {number} cells, about {node_hours:.4g} node hours",
             node_hours=draft.estimate.node_hours,
         )
-        check = self._check(series, actor, attempts)
-        launched = self.ledger.add(series, attempts, self._event(series_id, message, actor), token, check)
+        check = self._make_check(series, actor, attempts)
+        launched = self.ledger.add(series, attempts, self._make_event(series_id, message, actor), token, check)
         self.files.keep(launched)
         return launched
 
@@ -119,10 +119,10 @@ class SeriesService:
         """The draft of a plan that can be launched. Raises SpecError with every error of every cell.
 
         `ignored`: the names of rules that do not count."""
-        draft = self._drafted(plan, profile)
+        draft = self._draft_plan(plan, profile)
         if errors := [row_finding for row_finding in draft.errors if row_finding.finding.rule not in ignored]:
             raise SpecError(
-                Message("this series cannot be launched"), [_problem(row_finding) for row_finding in errors]
+                Message("this series cannot be launched"), [_to_problem(row_finding) for row_finding in errors]
             )
         return draft
 
@@ -141,35 +141,35 @@ class SeriesService:
 
         Raises WarehouseError when the results cannot be read."""
         try:
-            return self._matrices([self.get(series_id)])[0]
+            return self._build_matrices([self.get(series_id)])[0]
         except SeriesNotFound:
             recorded = self.warehouse.series.starting_with(series_id) if series_id else []
             if not recorded or (len(recorded) > 1 and recorded[0].series_id != series_id):
                 raise
-        return self._recorded(recorded[:1])[0]
+        return self._build_recorded_matrices(recorded[:1])[0]
 
     def page(self, limit: int = 20, offset: int = 0) -> list[Matrix]:
         """A page of series, newest first, including those of other consoles."""
-        return self._page(self._newest()[offset : offset + limit])
+        return self._build_page(self._list_newest()[offset : offset + limit])
 
     def page_behind(self, series_id: str, limit: int) -> list[Matrix]:
         """A page of the same list behind a series; empty: its first page. Series launched meanwhile do not move it.
 
         Raises SeriesNotFound."""
-        ids = self._newest()
+        ids = self._list_newest()
         if series_id and series_id not in ids:
             raise SeriesNotFound(Message("there is no series {series_id!r}", series_id=series_id))
         start = ids.index(series_id) + 1 if series_id else 0
-        return self._page(ids[start : start + limit])
+        return self._build_page(ids[start : start + limit])
 
-    def _page(self, chosen: list[str]) -> list[Matrix]:
-        here, recorded = self._plans(chosen)
-        matrices = [*self._matrices(here), *self._recorded(recorded)]
+    def _build_page(self, chosen: list[str]) -> list[Matrix]:
+        here, recorded = self._get_plans(chosen)
+        matrices = [*self._build_matrices(here), *self._build_recorded_matrices(recorded)]
         return sorted(matrices, key=lambda matrix: chosen.index(matrix.series.series_id))
 
     def compare(self, baseline_id: str, series_id: str) -> SeriesComparison:
         """The second series against the first, row by row. Raises SpecError for a series against itself."""
-        return compared(self.matrix(baseline_id), self.matrix(series_id), self.warehouse.compare)
+        return compare_series(self.matrix(baseline_id), self.matrix(series_id), self.warehouse.compare)
 
     def like(self, series: Series, limit: int = 50) -> list[Series]:
         """Other series of the same workload, newest first, among the newest `limit`."""
@@ -181,19 +181,19 @@ class SeriesService:
 
     def newest(self, limit: int) -> list[Series]:
         """The newest series, of this console or of others, newest first."""
-        ids = self._newest()[:limit]
-        return sorted(chain(*self._plans(ids)), key=lambda series: ids.index(series.series_id))
+        ids = self._list_newest()[:limit]
+        return sorted(chain(*self._get_plans(ids)), key=lambda series: ids.index(series.series_id))
 
     def count(self) -> int:
         """The number of series."""
-        return len(self._newest())
+        return len(self._list_newest())
 
-    def _newest(self) -> list[str]:
+    def _list_newest(self) -> list[str]:
         """The ids of all series, newest first."""
         listed = {series_id: at for at, series_id in (*self.warehouse.series.listed(), *self.ledger.listed())}
         return sorted(listed, key=lambda series_id: (listed[series_id], series_id), reverse=True)
 
-    def _plans(self, ids: Sequence[str]) -> tuple[list[Series], list[Series]]:
+    def _get_plans(self, ids: Sequence[str]) -> tuple[list[Series], list[Series]]:
         """Those of the series that this console's ledger has, and those that only the warehouse has."""
         here = self.ledger.of(ids)
         return here, self.warehouse.series.of(sorted({*ids} - {series.series_id for series in here}))
@@ -202,7 +202,7 @@ class SeriesService:
     def stop(self, series_id: str, actor: Actor) -> Matrix:
         """Cancel cells that are not launched yet, and stop all active runs. Can be repeated."""
         series = self.get(series_id)
-        self.ledger.cancel(series.series_id, self._event(series.series_id, Message("stopped"), actor))
+        self.ledger.cancel(series.series_id, self._make_event(series.series_id, Message("stopped"), actor))
         for run in self.ledger.runs([series.series_id]):  # read after the cancellation, since which no run can be added
             if not run.state.is_terminal:
                 self.runs.stop(run.run_id, actor)
@@ -224,9 +224,11 @@ class SeriesService:
             problem = Problem("cells", reason, Message("{count} valid", count=matrix.valid))
             raise SpecError(Message("series {series_id}", series_id=series.series_id), [problem])
         message = plural(len(again), "run again: {number} cell", "run again: {number} cells")
-        again = _granted(planning.priced(again, series.rows, self.regions.profile(series.profile)), actor)
-        check_of = partial(self._check, series, actor)
-        self.ledger.add_attempts(series, again, self._event(series.series_id, message, actor), check_of)
+        again = _grant_attempts(
+            planning.price_attempts(again, series.rows, self.regions.profile(series.profile)), actor
+        )
+        check_of = partial(self._make_check, series, actor)
+        self.ledger.add_attempts(series, again, self._make_event(series.series_id, message, actor), check_of)
         return self.matrix(series.series_id)
 
     @permitted_for(_created_by)
@@ -236,10 +238,12 @@ class SeriesService:
         answers = {name: getattr(series.plan, name) for name in SeriesPlan.model_fields if name != "spec"}
         plan = planning.plan_of(series.plan.spec, {**answers, "budget": budget}, self.workloads)
         message = Message(
-            "budget: {budget} instead of {before}", budget=_hours(plan.budget), before=_hours(series.budget)
+            "budget: {budget} instead of {before}",
+            budget=_format_hours(plan.budget),
+            before=_format_hours(series.budget),
         )
-        note_values(_hours(series.budget), _hours(plan.budget))
-        self.ledger.set_budget(series.series_id, plan.budget, self._event(series.series_id, message, actor))
+        note_values(_format_hours(series.budget), _format_hours(plan.budget))
+        self.ledger.set_budget(series.series_id, plan.budget, self._make_event(series.series_id, message, actor))
         return self.matrix(series.series_id)
 
     def admission(self) -> Callable[[], None]:
@@ -253,18 +257,18 @@ class SeriesService:
             self.run_ledger, self.ledger, self.files, self.regions, self.runs, self.results, self.acting, self.clock
         )
 
-    def _check(self, series: Series, actor: Actor, attempts: Sequence[Attempt]) -> SeriesCheck:
+    def _make_check(self, series: Series, actor: Actor, attempts: Sequence[Attempt]) -> SeriesCheck:
         """Holds the series unless budgets have room for these attempts, too."""
         profile = self.regions.profile(series.profile)
         cost = planning.total_cost(attempts, series.rows, profile)
         launch = PlannedLaunch(actor.name, cost, self.clock(), series.series_id)
         return series_check(launch, self.runs.settings.approval_days)
 
-    def _drafted(self, plan: SeriesPlan, profile: str) -> planning.SeriesDraft:
+    def _draft_plan(self, plan: SeriesPlan, profile: str) -> planning.SeriesDraft:
         chosen = self.regions.profile(profile)
-        return planning.drafted(plan, chosen, self.workloads, self.regions.known_flavors(chosen), self.job_secrets)
+        return planning.draft_series(plan, chosen, self.workloads, self.regions.known_flavors(chosen), self.job_secrets)
 
-    def _matrices(self, several: Sequence[Series]) -> list[Matrix]:
+    def _build_matrices(self, several: Sequence[Series]) -> list[Matrix]:
         ids = [series.series_id for series in several]
         now, (attempts, runs) = self.clock(), attempts_and_runs(self.ledger, ids)
         ended = [run.run_id for run in runs if run.state.is_terminal]
@@ -292,7 +296,7 @@ class SeriesService:
         events = chain.from_iterable(self.run_ledger.events(run_id) for run_id in snapshot.runs)
         return {event.run_id: seconds for event in events if (seconds := seconds_in(event)) is not None}
 
-    def _recorded(self, several: Sequence[Series]) -> list[Matrix]:
+    def _build_recorded_matrices(self, several: Sequence[Series]) -> list[Matrix]:
         """Matrices of series that are not in this console's ledger."""
         ids = [series.series_id for series in several]
         cells = self.warehouse.series.run_cells(ids) if ids else {}
@@ -301,20 +305,20 @@ class SeriesService:
         snapshots = [SeriesSnapshot.recorded(series, cells[series.series_id], rows, now) for series in several]
         return [replace(matrix_of(snapshot, rows, (), evaluations), here=False) for snapshot in snapshots]
 
-    def _event(self, series_id: str, message: Message, actor: Actor) -> Event:
+    def _make_event(self, series_id: str, message: Message, actor: Actor) -> Event:
         return Event.by(actor, series_id, self.clock(), message)
 
 
-def _granted(attempts: Iterable[Attempt], actor: Actor) -> list[Attempt]:
+def _grant_attempts(attempts: Iterable[Attempt], actor: Actor) -> list[Attempt]:
     return [replace(attempt, role=actor.grant.role, token_id=actor.grant.token_id) for attempt in attempts]
 
 
-def _hours(budget: float | None) -> Message:
+def _format_hours(budget: float | None) -> Message:
     return Message("none") if budget is None else Message("{hours:.4g} node hours", hours=budget)
 
 
-def _problem(row_finding: planning.RowFinding) -> Problem:
-    finding, where = row_finding.finding, joined(", ", [row.title for row in row_finding.rows])
+def _to_problem(row_finding: planning.RowFinding) -> Problem:
+    finding, where = row_finding.finding, join_parts(", ", [row.title for row in row_finding.rows])
     return Problem(
-        finding.field, finding.sentence if row_finding.everywhere else joined(": ", [where, finding.sentence])
+        finding.field, finding.sentence if row_finding.everywhere else join_parts(": ", [where, finding.sentence])
     )

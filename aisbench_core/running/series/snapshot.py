@@ -97,7 +97,7 @@ class SeriesSnapshot:
     @property
     def hours(self) -> NodeHours:
         """Node hours of all its jobs: of running ones until now, and as expected."""
-        expected = self._expected()
+        expected = self._estimate_row_hours()
         used = sum(node_hours(run, self.now) for run in self.runs.values())
         promised = sum(max(0.0, expected[self._row_of(run)] - node_hours(run, self.now)) for run in self.active)
         to_come = sum(expected[attempt.row] for attempt in self.attempts if attempt.is_waiting)
@@ -109,14 +109,14 @@ class SeriesSnapshot:
         hours, following = self.hours, self.next
         if hours.budget is None or following is None:
             return None
-        needed, spent = self._expected()[following.row], hours.used + hours.promised
+        needed, spent = self._estimate_row_hours()[following.row], hours.used + hours.promised
         return Hold(needed, spent, hours.budget) if spent + needed > hours.budget + ROUNDING else None
 
     def reserved(self, run: Run) -> float:
         """The node hours that were reserved for a run when it was launched."""
         return run.spec.node_count * self.series.plan.hours_per_run
 
-    def _expected(self) -> list[float]:
+    def _estimate_row_hours(self) -> list[float]:
         """Expected node hours of a run of each row: its longest completed run, or else the user's estimate."""
         longest: dict[int, float] = {}
         for run in self.runs.values():

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aisbench_core.base.messages import Hint, Message
-from aisbench_core.model import SYSTEM_FIELDS, Finding, Level, Stated, completed
+from aisbench_core.model import SYSTEM_FIELDS, Finding, Level, Stated, complete_stated
 
 # Rules of findings about descriptions: level, and what is expected.
 RULES: Mapping[str, tuple[Level, str]] = {
@@ -45,7 +45,7 @@ class SystemValues:
     @property
     def merged(self) -> Stated:
         """Stated fields, and fields from the job that are not stated."""
-        return completed(self.stated, self.from_job)
+        return complete_stated(self.stated, self.from_job)
 
     @property
     def job_fields(self) -> frozenset[str]:

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Message
 from aisbench_core.base.value_errors import value_error
-from aisbench_core.domain.authoring.config_file import ConfigFile, decoded
+from aisbench_core.domain.authoring.config_file import ConfigFile, decode_text
 from aisbench_core.domain.results.record import SYSTEM_FILE, TESTER_FILE
 from aisbench_core.model import COUNTS, SYSTEM_FIELDS, TESTER_FIELDS, Division, Finding, SystemStatus, stated_of
 from aisbench_core.running.systems.descriptions import StatedFields, finding
@@ -26,27 +26,27 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def read(files: Sequence[ConfigFile]) -> StatedFields:
+def read_fields(files: Sequence[ConfigFile]) -> StatedFields:
     """The fields that the files state. Raises ConfigError for a file that is not a JSON object."""
     values: dict[str, str | int] = {}
     findings: list[Finding] = []
     for file in files:
-        entries = _entries(file)
+        entries = _parse_entries(file)
         of_tester = _is_of_tester(file.name, entries)
         for key, value in entries:
-            findings += _add(values, key, _field(key, of_tester=of_tester), value)
+            findings += _add_value(values, key, _find_field(key, of_tester=of_tester), value)
     return StatedFields(values, tuple(findings))
 
 
-def _entries(file: ConfigFile) -> list[Entry]:
+def _parse_entries(file: ConfigFile) -> list[Entry]:
     """The file's keys and values, repeated keys included; keys of nested objects are dotted paths."""
     try:
-        pairs = json.loads(decoded(file), object_pairs_hook=tuple)
+        pairs = json.loads(decode_text(file), object_pairs_hook=tuple)
         if not isinstance(pairs, tuple):
             raise ConfigError(
                 Message("{file} is not a JSON object", file=file.name), Message("it must be key-value pairs in braces")
             )
-        return list(_flat(pairs))
+        return list(_flatten_pairs(pairs))
     except json.JSONDecodeError as error:
         raise ConfigError(
             Message("{file} is not JSON: line {line}: {why}", file=file.name, line=error.lineno, why=error.msg)
@@ -57,10 +57,10 @@ def _entries(file: ConfigFile) -> list[Entry]:
         ) from None
 
 
-def _flat(pairs: Sequence[Entry], path: str = "") -> Iterator[Entry]:
+def _flatten_pairs(pairs: Sequence[Entry], path: str = "") -> Iterator[Entry]:
     for key, value in pairs:
         if isinstance(value, tuple):
-            yield from _flat(value, f"{path}{key}.")
+            yield from _flatten_pairs(value, f"{path}{key}.")
         else:
             yield f"{path}{key}", value
 
@@ -68,26 +68,26 @@ def _flat(pairs: Sequence[Entry], path: str = "") -> Iterator[Entry]:
 def _is_of_tester(name: str, entries: Sequence[Entry]) -> bool:
     if name in (TESTER_FILE, SYSTEM_FILE):
         return name == TESTER_FILE
-    keys = {_normalized(key) for key, _ in entries}
+    keys = {_normalize_key(key) for key, _ in entries}
     return bool(keys & {"test_id", *TESTER_FIELDS}) and not keys & (set(SYSTEM_FIELDS) - {"division"})
 
 
-def _normalized(key: str) -> str:
+def _normalize_key(key: str) -> str:
     """The last part of a key, spelled like our fields: `Host Memory-Capacity` → `host_memory_capacity`."""
     words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", key.rpartition(".")[2])
     name = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
     return _SPELLINGS.get(name, name)
 
 
-def _field(key: str, *, of_tester: bool) -> str:
+def _find_field(key: str, *, of_tester: bool) -> str:
     """The field that a key means; empty for an unknown key."""
-    name = _normalized(key)
+    name = _normalize_key(key)
     if of_tester:
         name = _TESTER_KEYS.get(name, name)
     return name if name in SYSTEM_FIELDS or name in TESTER_FIELDS else ""
 
 
-def _add(values: dict[str, str | int], key: str, field: str, value: object) -> Iterator[Finding]:
+def _add_value(values: dict[str, str | int], key: str, field: str, value: object) -> Iterator[Finding]:
     if value in ("", None, []):
         return
     if not field:
@@ -97,7 +97,7 @@ def _add(values: dict[str, str | int], key: str, field: str, value: object) -> I
         yield finding("system.duplicate", field, message)
     else:
         try:
-            values |= stated_of({field: _converted(field, value)}).values
+            values |= stated_of({field: _convert_value(field, value)}).values
         except ValidationError as error:
             why = value_error(error.errors()[0])
             yield finding(
@@ -107,7 +107,7 @@ def _add(values: dict[str, str | int], key: str, field: str, value: object) -> I
             )
 
 
-def _converted(field: str, value: object) -> object:
+def _convert_value(field: str, value: object) -> object:
     """The value as the type of its field: lists and numbers as text, words of closed sets in our spelling."""
     if isinstance(value, list) and not any(isinstance(item, list | tuple) for item in value):
         return "; ".join(map(str, value))

@@ -86,8 +86,10 @@ class Systems:
 
     def of(self, where: Where) -> SystemValues:
         """The current description. Raises RunNotFound, ConfigError for an unknown profile, ResultError if damaged."""
-        stated = read_stated(self._folder(where)) or Stated()
-        return SystemValues(stated, Stated() if isinstance(where, SystemTemplate) else self._from_job(self._run(where)))
+        stated = read_stated(self._find_folder(where)) or Stated()
+        return SystemValues(
+            stated, Stated() if isinstance(where, SystemTemplate) else self._from_job(self._find_run(where))
+        )
 
     @permitted
     def state(self, where: Where, changes: Mapping[str, Value], actor: Actor) -> SystemValues:
@@ -96,13 +98,13 @@ class Systems:
         Raises SpecError with a problem for each invalid field; nothing is changed then."""
         require_writable(self._settings.data_dir)
         if isinstance(where, SystemTemplate):
-            self._state(self._folder(where), changes, is_template=True)
+            self._store_changes(self._find_folder(where), changes, is_template=True)
             return self.of(where)
-        run = self._run(where)
+        run = self._find_run(where)
         folder = self._folders.path(run.run_id).path
         with self._seals.changing(run.run_id, (*STATED_FILES, *RECORD_FILES), actor):
             before, after = self._folders.update(
-                run.run_id, STATED_FILES, lambda: self._state(folder, changes, is_template=False)
+                run.run_id, STATED_FILES, lambda: self._store_changes(folder, changes, is_template=False)
             )
             gone = [name for name in STATED_FILES if not (folder / name).exists()]
             self._folders.remove(run.run_id, gone)
@@ -111,7 +113,7 @@ class Systems:
 
     def read(self, files: Sequence[ConfigFile]) -> StatedFields:
         """The fields in upstream's system.json and config.json; stores nothing. Raises ConfigError."""
-        return reading.read(files)
+        return reading.read_fields(files)
 
     @permitted
     def import_fields(self, where: Where, fields: StatedFields, actor: Actor) -> tuple[Finding, ...]:
@@ -124,7 +126,7 @@ class Systems:
     @permitted
     def keep(self, run_id: str, actor: Actor, *, any_flavor: bool = False) -> SystemTemplate:
         """Make a run's stated fields the template for new runs of its profile, on its flavor (or pool) or on any."""
-        run = self._run(run_id)
+        run = self._find_run(run_id)
         template = SystemTemplate(run.profile, "" if any_flavor else run.spec.flavor or run.spec.pool_id)
         stated = self.of(run.run_id).stated.values
         # Also the fields that are not stated, which removes them from the template.
@@ -152,10 +154,10 @@ class Systems:
         both = (("system.json", SYSTEM_FIELDS), ("config.json", TESTER_FIELDS))
         return {name: file_text(merged, fields, whole=True) for name, fields in both}
 
-    def _state(self, folder: Path, changes: Mapping[str, Value], *, is_template: bool) -> tuple[Stated, Stated]:
+    def _store_changes(self, folder: Path, changes: Mapping[str, Value], *, is_template: bool) -> tuple[Stated, Stated]:
         """What was stated before, and what is now."""
         before = read_stated(folder) or Stated()
-        after = _changed(before, changes, is_template=is_template)
+        after = _apply_changes(before, changes, is_template=is_template)
         note_values(*({name: one.values.get(name, "") for name in changes} for one in (before, after)))
         write_stated(after, folder)
         return before, after
@@ -192,13 +194,13 @@ class Systems:
             return known_from_job(run.spec, "", "", "")
         return known_from_job(run.spec, facts.workload.framework, facts.workload.model, facts.accelerator)
 
-    def _folder(self, where: Where) -> Path:
+    def _find_folder(self, where: Where) -> Path:
         if isinstance(where, str):
-            return self._run_folder(self._run(where)).path
+            return self._run_folder(self._find_run(where)).path
         load_profile(self._settings, where.profile)  # raises for an unknown profile
         return self._template_folder(where)
 
-    def _run(self, run_id: str) -> Run:
+    def _find_run(self, run_id: str) -> Run:
         """A run of the ledger, or of a record only: imported runs, and runs whose ledger was lost."""
         try:
             return self._ledger.get(run_id)
@@ -216,7 +218,7 @@ class Systems:
         return self._settings.systems_dir / template.profile / name
 
 
-def _changed(before: Stated, changes: Mapping[str, Value], *, is_template: bool) -> Stated:
+def _apply_changes(before: Stated, changes: Mapping[str, Value], *, is_template: bool) -> Stated:
     problems = [Problem(name, Message("is not a field")) for name in changes if name not in FIELDS]
     if is_template:
         problems += [
@@ -224,7 +226,9 @@ def _changed(before: Stated, changes: Mapping[str, Value], *, is_template: bool)
             for name, value in changes.items()
             if name in OF_EACH_RUN and value not in ("", None)
         ]
-    problems += [problem for name, value in changes.items() if name in FIELDS for problem in _problems(name, value)]
+    problems += [
+        problem for name, value in changes.items() if name in FIELDS for problem in _list_problems(name, value)
+    ]
     if problems:
         hint = Message("`aisbench system show` lists every field")
         raise SpecError(Message("the system description"), problems, hint)
@@ -232,7 +236,7 @@ def _changed(before: Stated, changes: Mapping[str, Value], *, is_template: bool)
     return stated_of({name: value for name, value in values.items() if value not in ("", None)})
 
 
-def _problems(name: str, value: Value) -> list[Problem]:
+def _list_problems(name: str, value: Value) -> list[Problem]:
     if value in ("", None):
         return []
     try:

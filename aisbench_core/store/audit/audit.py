@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from aisbench_core.base.errors import AisbenchError
 from aisbench_core.base.messages import Message
 from aisbench_core.domain.access import permitted
-from aisbench_core.domain.access.audit_entry import Act, ActOutcome, AuditEntry, excerpt
+from aisbench_core.domain.access.audit_entry import Act, ActOutcome, AuditEntry, clip_audit_text
 from aisbench_core.model import Actor, Clock, WayIn
 from aisbench_core.store.audit.audit_heads import AuditHead, AuditHeads
 from aisbench_core.store.ledger.database.connection import LedgerConnection, Row
@@ -76,7 +76,7 @@ class Audit:
 
     def append(self, con: LedgerConnection, acts: Sequence[Act]) -> AuditHead:
         """Append entries, one at least, within a transaction; returns the newest, for `store_head` after it."""
-        *_, head = [_append(con, act, self._clock()) for act in acts]
+        *_, head = [_append_entry(con, act, self._clock()) for act in acts]
         return head
 
     def store_head(self, head: AuditHead) -> None:
@@ -86,7 +86,7 @@ class Audit:
             noted = self._heads.read()
             if noted:
                 with self._ledger.connection() as con:
-                    gap = self._gap(con, noted)
+                    gap = self._find_gap(con, noted)
                 if gap:
                     raise gap
             if noted is None or noted.number < head.number:
@@ -97,14 +97,14 @@ class Audit:
     @permitted
     def entries(self, query: AuditQuery, actor: Actor, limit: int = 50, offset: int = 0) -> list[AuditEntry]:  # noqa: ARG002  # the guard's
         """A page of entries, newest first."""
-        where, values = _filter(query)
+        where, values = _build_filter(query)
         sql = f"select * from audit where {where} order by number desc limit ? offset ?"  # noqa: S608  # only ? marks
         return [_entry_of(row) for row in self._ledger.rows(sql, [*values, limit, offset])]
 
     @permitted
     def count(self, query: AuditQuery, actor: Actor) -> int:  # noqa: ARG002  # the guard's
         """The number of entries that the filters let through."""
-        where, values = _filter(query)
+        where, values = _build_filter(query)
         return int(self._ledger.rows(f"select count(*) from audit where {where}", values)[0][0])  # noqa: S608  # only ? marks
 
     @permitted
@@ -114,16 +114,16 @@ class Audit:
         Raises AuditChanged with the first entry that differs, and AuditCut with what is missing."""
         seen = self._heads.read()  # before the snapshot, which may be older than what others note meanwhile
         with self._ledger.snapshot() as con:
-            check = verified(con)
+            check = verify_entries(con)
             for head in (seen, noted):
-                if head and (gap := self._gap(con, head)):
+                if head and (gap := self._find_gap(con, head)):
                     raise gap
             newest = newest_entry(con)
         if newest and (seen is None or seen.number < newest.number):
             self.store_head(newest)
         return check
 
-    def _gap(self, con: LedgerConnection, head: AuditHead) -> AuditCut | None:
+    def _find_gap(self, con: LedgerConnection, head: AuditHead) -> AuditCut | None:
         """What is missing if the audit does not contain this head; None if it does, or retention has removed it."""
         found = con.execute("select at, hash from audit where number = ?", [head.number]).fetchone()
         if found and found["hash"] == head.hash:
@@ -133,8 +133,8 @@ class Audit:
         if first and head.number < first.number and self._keep_days and (head.at is None or head.at <= limit):
             return None
         if first and head.number < first.number and (removal := _last_removal(con)):
-            return _expired(head, removal, self._heads)
-        return _cut(head, newest, self._heads)
+            return _describe_expiry(head, removal, self._heads)
+        return _describe_cut(head, newest, self._heads)
 
     def _remove_old(self) -> None:
         """Remove entries that are older than the setting says. An error is logged, and the next entry still stored."""
@@ -146,7 +146,7 @@ class Audit:
                 is_due = _is_due(con, limit)
             if is_due:
                 with self._ledger.transaction() as con:
-                    _expire(con, limit, self._clock())
+                    _expire_entries(con, limit, self._clock())
         except AisbenchError as error:
             LOG.warning("old entries of the audit were not removed: %s", error)
 
@@ -156,24 +156,24 @@ def _is_due(con: LedgerConnection, limit: datetime) -> bool:
     return oldest is not None and as_time(oldest["at"]) <= limit - EXPIRE_EVERY
 
 
-def _expire(con: LedgerConnection, limit: datetime, now: datetime) -> None:
+def _expire_entries(con: LedgerConnection, limit: datetime, now: datetime) -> None:
     """Append what is removed, then remove it: so the chain goes on even if nothing else is left."""
     if not _is_due(con, limit):  # another process was quicker
         return
     old = con.execute("select number, hash from audit where at < ? order by number", [as_text(limit)]).fetchall()
     act = Act("aisbench", "", WayIn.FOLLOWER, RETENTION, f"{len(old)} entries", ActOutcome.DONE, old[-1]["hash"])
-    _append(con, act, now)
+    _append_entry(con, act, now)
     # One by one, because a database may take the rows of one statement in any order, and only the oldest may go.
     con.executemany("delete from audit where number = ?", [[row["number"]] for row in old])
 
 
-def verified(con: LedgerConnection) -> AuditCheck:
+def verify_entries(con: LedgerConnection) -> AuditCheck:
     """Compute every hash of a ledger's audit again. Raises AuditChanged with the first entry that differs."""
     count, number, last, removed = 0, 0, "", _last_removed(con)
-    for entry in _all(con):
+    for entry in _iterate_entries(con):
         expected = last if count else removed
         if entry.previous != expected or not entry.is_intact:
-            raise _changed(entry)
+            raise _make_change_error(entry)
         count, number, last = count + 1, entry.number, entry.hash
     return AuditCheck(count, last, number)
 
@@ -189,10 +189,10 @@ def _entry_at(con: LedgerConnection, order: str) -> AuditHead | None:
     return AuditHead(row["number"], row["hash"], as_time(row["at"])) if row else None
 
 
-def _append(con: LedgerConnection, act: Act, at: datetime) -> AuditHead:
+def _append_entry(con: LedgerConnection, act: Act, at: datetime) -> AuditHead:
     last = con.execute("select number, hash from audit order by number desc limit 1").fetchone()
     number, previous = (last["number"] + 1, last["hash"]) if last else (1, "")
-    texts = {name: excerpt(text) for name, text in asdict(act).items()}
+    texts = {name: clip_audit_text(text) for name, text in asdict(act).items()}
     entry = AuditEntry(number, as_time(as_text(at)), _act_of(texts), previous)
     entry = replace(entry, hash=entry.expected_hash())
     insert(con, "audit", _row_of(entry))
@@ -211,12 +211,12 @@ def _last_removal(con: LedgerConnection) -> AuditEntry | None:
     return _entry_of(row) if row else None
 
 
-def _all(con: LedgerConnection) -> Iterator[AuditEntry]:
+def _iterate_entries(con: LedgerConnection) -> Iterator[AuditEntry]:
     for row in con.execute("select * from audit order by number"):
         yield _entry_of(row)
 
 
-def _changed(entry: AuditEntry) -> AuditChanged:
+def _make_change_error(entry: AuditEntry) -> AuditChanged:
     return AuditChanged(
         Message("the audit was changed: entry {number} of {at} does not follow the one before it",
                 number=entry.number, at=f"{entry.at:%Y-%m-%d %H:%M:%S %Z}"),
@@ -224,13 +224,13 @@ def _changed(entry: AuditEntry) -> AuditChanged:
     )  # fmt: skip
 
 
-def _cut(head: AuditHead, newest: AuditHead | None, heads: AuditHeads) -> AuditCut:
+def _describe_cut(head: AuditHead, newest: AuditHead | None, heads: AuditHeads) -> AuditCut:
     """What is missing: everything after the newest entry, or, if the chain has got longer since, all up to the head."""
     hint = Message(
         "restore the ledger from a backup; if it was replaced on purpose, delete {file}",
         file=heads.file,
     )
-    at = _at(head)
+    at = _format_time(head)
     if newest is None:
         return AuditCut(Message("the audit is empty, but it had {number} entries{at}", number=head.number, at=at), hint)
     if newest.number < head.number:
@@ -250,13 +250,13 @@ def _cut(head: AuditHead, newest: AuditHead | None, heads: AuditHeads) -> AuditC
     )
 
 
-def _expired(head: AuditHead, removal: AuditEntry, heads: AuditHeads) -> AuditCut:
+def _describe_expiry(head: AuditHead, removal: AuditEntry, heads: AuditHeads) -> AuditCut:
     """What is missing if the retention of a console that keeps entries for a shorter time has removed the head."""
     return AuditCut(
         Message(
             "entry {number}{at}, the newest one noted here, was deleted by the retention of another console, last on"
             " {time}",
-            number=head.number, at=_at(head), time=f"{removal.at:%Y-%m-%d %H:%M:%S %Z}",
+            number=head.number, at=_format_time(head), time=f"{removal.at:%Y-%m-%d %H:%M:%S %Z}",
         ),
         Message(
             "set keep_audit_days to what that console has; if it was removed on purpose, delete {file}", file=heads.file
@@ -264,7 +264,7 @@ def _expired(head: AuditHead, removal: AuditEntry, heads: AuditHeads) -> AuditCu
     )  # fmt: skip
 
 
-def _at(head: AuditHead) -> str:
+def _format_time(head: AuditHead) -> str:
     return f" ({head.at:%Y-%m-%d %H:%M:%S %Z})" if head.at else ""
 
 
@@ -284,7 +284,7 @@ def _act_of(texts: Mapping[str, str]) -> Act:
     )
 
 
-def _filter(query: AuditQuery) -> tuple[str, list[object]]:
+def _build_filter(query: AuditQuery) -> tuple[str, list[object]]:
     equal = {"who": query.who, "via": query.via, "outcome": query.outcome}
     begins = {"change": query.change, "object": query.object}
     parts: list[tuple[str, object]] = [(f"{name} = ?", value) for name, value in equal.items() if value]

@@ -44,13 +44,13 @@ class AuditHeads:
 
     def read(self) -> AuditHead | None:
         """The head; None before the first entry. Raises ConfigError if the file is damaged."""
-        return self._stored().get(self._key)
+        return self._read_heads().get(self._key)
 
     def write(self, head: AuditHead) -> None:
         """Replace the head. Raises DiskError and ConfigError."""
-        write_whole(self.file, _HEADS.dump_json({**self._stored(), self._key: head}, indent=2))
+        write_whole(self.file, _HEADS.dump_json({**self._read_heads(), self._key: head}, indent=2))
 
-    def _stored(self) -> Mapping[str, AuditHead]:
+    def _read_heads(self) -> Mapping[str, AuditHead]:
         try:
             return _HEADS.validate_json(self.file.read_bytes())
         except FileNotFoundError:

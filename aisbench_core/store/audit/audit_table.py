@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 
-from aisbench_core.base.formats import guarded
+from aisbench_core.base.formats import guard_cell
 from aisbench_core.domain.access.audit_entry import AuditEntry
 
 
-def flat(entry: AuditEntry) -> dict[str, object]:
+def flatten_entry(entry: AuditEntry) -> dict[str, object]:
     """Its values by name."""
     chain = {"previous": entry.previous, "hash": entry.hash}
     return {"number": entry.number, "at": entry.at, **asdict(entry.act), **chain}
@@ -22,9 +22,9 @@ def to_csv(entries: Sequence[AuditEntry]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*heads, "previous", "hash"])
-    writer.writerows([_cell(value) for value in flat(entry).values()] for entry in entries)
+    writer.writerows([_format_cell(value) for value in flatten_entry(entry).values()] for entry in entries)
     return text.getvalue()
 
 
-def _cell(value: object) -> str:
-    return guarded(value.isoformat() if isinstance(value, datetime) else str(value))
+def _format_cell(value: object) -> str:
+    return guard_cell(value.isoformat() if isinstance(value, datetime) else str(value))

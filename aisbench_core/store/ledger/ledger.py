@@ -13,7 +13,7 @@ from aisbench_core.model import ACTIVE, Attempt, Clock, Event, Level, Notice, Pr
 from aisbench_core.store.ledger.database.address import LedgerAddress
 from aisbench_core.store.ledger.database.clock import machine_clock
 from aisbench_core.store.ledger.database.connection import Leases, LedgerConnection, LedgerStore, Row
-from aisbench_core.store.ledger.database.rows import insert, insert_new, marks, replace_row
+from aisbench_core.store.ledger.database.rows import insert, insert_new, make_marks, replace_row
 from aisbench_core.store.ledger.ledger_file import LedgerFile
 
 Check = Callable[[LedgerConnection, Run], Run]
@@ -145,11 +145,11 @@ class Ledger:
         `text` is searched in id, given name, workload, job's name, creator and more."""
         if states is not None and not states:
             return []
-        order = _order(sort, descending)
+        order = _build_order(sort, descending)
         if sort is RunSort.LAUNCHED and descending:
-            query, values = _newest(states, text, limit + offset, workload)
+            query, values = _build_newest(states, text, limit + offset, workload)
         else:
-            where, values = _filter(states, text, workload)
+            where, values = _build_filter(states, text, workload)
             query = f"select run_id from runs where {where} {order}"  # noqa: S608  # `where` holds only ? marks
         sql = f"select * from runs where run_id in ({query} limit ? offset ?) {order}"  # noqa: S608  # only ? marks
         return [run_of(row) for row in self.rows(sql, [*values, limit, offset])]
@@ -165,15 +165,15 @@ class Ledger:
         self, before: tuple[str, str] | None, states: Collection[RunState] | None, text: str, limit: int
     ) -> list[Run]:
         """The newest runs that are older than a position (launch time as stored, id), by which they are sorted."""
-        where, values = _filter(states, text)
+        where, values = _build_filter(states, text)
         if before:
             where, values = f"{where} and (created_at, run_id) < (?, ?)", [*values, *before]
-        sql = f"select * from runs where {where} {_order(RunSort.LAUNCHED, True)} limit ?"  # noqa: S608  # only ? marks
+        sql = f"select * from runs where {where} {_build_order(RunSort.LAUNCHED, True)} limit ?"  # noqa: S608  # only ? marks
         return [run_of(row) for row in self.rows(sql, [*values, limit])]
 
     def of_jobs(self, job_ids: Collection[str]) -> list[Run]:
         """The runs that these jobs belong to."""
-        return [run_of(row) for row in self.rows(f"select * from runs where job_id in {marks(job_ids)}", job_ids)]  # noqa: S608  # only ? marks
+        return [run_of(row) for row in self.rows(f"select * from runs where job_id in {make_marks(job_ids)}", job_ids)]  # noqa: S608  # only ? marks
 
     def naming(self, run_id: str) -> list[str]:
         """Other runs, and series, whose specs hold a run's id, as a rule in a path of its files, or resume from it."""
@@ -186,12 +186,12 @@ class Ledger:
 
     def count(self, states: Collection[RunState] | None = None, text: str = "") -> int:
         """The number of runs over all pages of `page`."""
-        where, values = _filter(states, text)
+        where, values = _build_filter(states, text)
         return int(self.rows(f"select count(*) from runs where {where}", values)[0][0])  # noqa: S608  # `where` holds only ? marks
 
     def active(self) -> list[Run]:
         """All active runs, oldest first."""
-        query = f"select * from runs where state in {marks(ACTIVE)} order by created_at, run_id"  # noqa: S608  # only ? marks
+        query = f"select * from runs where state in {make_marks(ACTIVE)} order by created_at, run_id"  # noqa: S608  # only ? marks
         return [run_of(row) for row in self.rows(query, ACTIVE)]
 
     def advance(self, before: Run, after: Run, event: Event | None = None) -> Run:
@@ -360,13 +360,13 @@ def as_time(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def _newest(states: Collection[RunState] | None, text: str, most: int, workload: str) -> tuple[str, list[Any]]:
+def _build_newest(states: Collection[RunState] | None, text: str, most: int, workload: str) -> tuple[str, list[Any]]:
     """SQL for the ids of the newest runs, without its limit.
 
-    Queries the newest of each state, because for several states at once SQLite sorts the whole history; and ids only,
-    which a covering index holds, until the page's runs are known."""
-    filters = [_filter(each, text, workload) for each in ([None] if states is None else [[state] for state in states])]
-    order = _order(RunSort.LAUNCHED, descending=True)
+    One query per state, since for several at once SQLite sorts the whole history; ids only, which an index covers."""
+    single = [None] if states is None else [[state] for state in states]
+    filters = [_build_filter(each, text, workload) for each in single]
+    order = _build_order(RunSort.LAUNCHED, descending=True)
     parts = [
         f"select * from (select run_id, created_at from runs where {where} {order} limit ?) as newest"  # noqa: S608  # `where` holds only ? marks
         for where, _ in filters
@@ -375,17 +375,17 @@ def _newest(states: Collection[RunState] | None, text: str, most: int, workload:
     return f"select run_id from ({' union all '.join(parts)}) as found {order}", values  # noqa: S608  # only ? marks
 
 
-def _order(sort: RunSort, descending: bool) -> str:
+def _build_order(sort: RunSort, descending: bool) -> str:
     """Rows without a value come last."""
     if sort is RunSort.LAUNCHED and descending:
         return "order by created_at desc, run_id desc"
     return f"order by {sort} {'desc' if descending else 'asc'} nulls last, created_at desc, run_id desc"
 
 
-def _filter(states: Collection[RunState] | None, text: str, workload: str = "") -> tuple[str, list[Any]]:
+def _build_filter(states: Collection[RunState] | None, text: str, workload: str = "") -> tuple[str, list[Any]]:
     where, values = ["1 = 1"], list[Any]()
     if states is not None:
-        where.append(f"state in {marks(states)}")
+        where.append(f"state in {make_marks(states)}")
         values += sorted(states)
     if workload:
         where.append("workload = ?")

@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from aisbench_core.base.errors import AisbenchError, DamagedLedger, DiskError, disk_error, full_disks_named
-from aisbench_core.base.messages import Message, verbatim
+from aisbench_core.base.messages import Message, make_verbatim
 from aisbench_core.base.private_files import is_read_only, make_private_file, make_private_folder, require_writable
 from aisbench_core.store.ledger.database.leases import FileLeases
 from aisbench_core.store.ledger.database.ledger_schema import SQLITE, UPGRADE, VERSION, prepare_tables
@@ -44,7 +44,7 @@ class LedgerFile:
 
     def revision(self) -> str | None:
         """A text that changes with every change; None for a moment after one. The file is not opened for it."""
-        return revision(self._path)
+        return get_revision(self._path)
 
     def clock_ahead(self) -> timedelta:
         """Never: who shares a file shares its host."""
@@ -57,7 +57,7 @@ class LedgerFile:
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
         """For reading. Raises AisbenchError when the file cannot be used, and DamagedLedger when it is damaged."""
-        with opened(self._path) as con:
+        with open_connection(self._path) as con:
             prepare_tables(con)
             yield con
 
@@ -84,37 +84,38 @@ class LedgerFile:
             con.execute("commit")
 
 
-def revision(path: Path) -> str | None:
+def get_revision(path: Path) -> str | None:
     """A text that changes with every commit; None where the file has just been written.
 
     A file's time is not finer than a tick of the kernel's clock: a second commit within one would go unnoticed."""
-    states = _state(path), _state(_log(path))
+    states = _stat_file(path), _stat_file(_get_wal_path(path))
     newest = max((state[2] for state in states if state), default=0)
     return None if abs(time.time_ns() - newest) < TICK_NS else repr(states)
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[sqlite3.Connection]:
+def open_connection(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a new connection. Raises AisbenchError when the file cannot be used, DamagedLedger if it is damaged."""
     _check_log(path)
     try:
-        with _connected(path) as con:
+        with _connect_file(path) as con:
             yield con
     except sqlite3.Error as error:
         # Errors raised by Python's sqlite3 itself have no code.
         if getattr(error, "sqlite_errorcode", 0) & PRIMARY in _DAMAGED:
-            raise _damaged(path, verbatim(error)) from error
+            raise _make_damage_error(path, make_verbatim(error)) from error
         kind = DiskError if isinstance(error, sqlite3.OperationalError) else AisbenchError
         raise kind(
-            Message("the ledger {path} cannot be used: {reason}", path=path.name, reason=error), _advice(str(error))
+            Message("the ledger {path} cannot be used: {reason}", path=path.name, reason=error),
+            _choose_hint(str(error)),
         ) from error
 
 
 def ledger_version(path: Path) -> int:
     """The schema of a ledger's file; 0 if there is none. Raises as `opened` does."""
-    if not _size(path):
+    if not _get_size(path):
         return 0
-    with opened(path) as con:
+    with open_connection(path) as con:
         return SQLITE.version(con)
 
 
@@ -132,7 +133,9 @@ def require_known_schema(path: Path) -> None:
                 ),
                 Message("update this console, or restore a backup from before"),
             )  # fmt: skip
-        if header.startswith(_MAGIC) and 0 < found < VERSION and not _size(_log(path)):  # the log may have a newer one
+        if (
+            header.startswith(_MAGIC) and 0 < found < VERSION and not _get_size(_get_wal_path(path))
+        ):  # the log may have a newer one
             raise AisbenchError(
                 Message(
                     "the data folder {folder} is of a development version: its ledger has schema {found}",
@@ -144,26 +147,26 @@ def require_known_schema(path: Path) -> None:
 
 def copy_database(path: Path, target: Path) -> None:
     """Copy a database that is in use, as it is at one moment. Raises as `opened` does."""
-    with opened(path) as source, closing(_connection(target)) as copy:
+    with open_connection(path) as source, closing(_make_connection(target)) as copy:
         source.backup(copy)
 
 
 def check_database(path: Path) -> None:
     """Raise DamagedLedger if a database is damaged."""
-    with opened(path) as con:
+    with open_connection(path) as con:
         found = con.execute("pragma integrity_check(1)").fetchone()[0]
     if found != "ok":
-        raise _damaged(path, verbatim(found))
+        raise _make_damage_error(path, make_verbatim(found))
 
 
 def _check_log(path: Path) -> None:
     """Refuse a missing or empty file with a WAL: SQLite would delete the WAL, and the changes that only it holds."""
-    log = _log(path)
-    if _size(log) and not _size(path):  # in this order: a new ledger's file is written before its WAL
-        raise _damaged(path, Message("it is missing or empty, but its log {log} is not", log=log.name))
+    log = _get_wal_path(path)
+    if _get_size(log) and not _get_size(path):  # in this order: a new ledger's file is written before its WAL
+        raise _make_damage_error(path, Message("it is missing or empty, but its log {log} is not", log=log.name))
 
 
-def _damaged(path: Path, why: Message) -> DamagedLedger:
+def _make_damage_error(path: Path, why: Message) -> DamagedLedger:
     return DamagedLedger(
         Message("the ledger {path} cannot be used: {reason}", path=path, reason=why),
         Message(
@@ -175,15 +178,15 @@ def _damaged(path: Path, why: Message) -> DamagedLedger:
     )
 
 
-def _size(file: Path) -> int:
-    return (_state(file) or (0,))[0]
+def _get_size(file: Path) -> int:
+    return (_stat_file(file) or (0,))[0]
 
 
-def _log(path: Path) -> Path:
+def _get_wal_path(path: Path) -> Path:
     return path.with_name(f"{path.name}-wal")
 
 
-def _state(file: Path) -> tuple[int, int, int] | None:
+def _stat_file(file: Path) -> tuple[int, int, int] | None:
     try:
         stat = file.stat()
     except OSError:
@@ -192,20 +195,20 @@ def _state(file: Path) -> tuple[int, int, int] | None:
 
 
 @contextmanager
-def _connected(path: Path) -> Iterator[sqlite3.Connection]:
+def _connect_file(path: Path) -> Iterator[sqlite3.Connection]:
     if is_read_only(path.parent):
-        with temporary_copy(path) as copy, closing(_connection(copy)) as con:
+        with temporary_copy(path) as copy, closing(_make_connection(copy)) as con:
             yield con
         return
     with suppress(OSError):  # SQLite's own message is clearer
         make_private_folder(path.parent)
         make_private_file(path)
     try:
-        con = _connection(path)
+        con = _make_connection(path)
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode & PRIMARY not in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL):
             raise
-        with _alone(path.parent), closing(_connection(path, exclusive=True)) as con:
+        with _lock_folder(path.parent), closing(_make_connection(path, exclusive=True)) as con:
             yield con
         return
     with closing(con):
@@ -229,28 +232,28 @@ def _copy_unchanged(path: Path, copy: Path) -> None:
     """Copy both, again until neither has changed while they were copied."""
     deadline = time.monotonic() + COPY_SECONDS
     while True:
-        before = _state(path), _state(_log(path))
+        before = _stat_file(path), _stat_file(_get_wal_path(path))
         try:
-            _copy(path, copy)
-            _copy(_log(path), _log(copy))
+            _copy_file(path, copy)
+            _copy_file(_get_wal_path(path), _get_wal_path(copy))
         except OSError as error:
             refused = AisbenchError(
                 Message("the ledger {path} cannot be read: {reason}", path=path, reason=error.strerror),
                 Message("make it readable for this user"),
             )
             raise disk_error(error, copy) or refused from error
-        if before == (_state(path), _state(_log(path))):
+        if before == (_stat_file(path), _stat_file(_get_wal_path(path))):
             return
-        _wait(deadline, COPY_POLL_S)
+        _wait_until(deadline, COPY_POLL_S)
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy_file(source: Path, target: Path) -> None:
     target.unlink(missing_ok=True)
     with suppress(FileNotFoundError):
         shutil.copyfile(source, target)
 
 
-def _connection(path: Path, *, exclusive: bool = False) -> sqlite3.Connection:
+def _make_connection(path: Path, *, exclusive: bool = False) -> sqlite3.Connection:
     """`exclusive`: keep the WAL index in memory instead of in a shared -shm file, which needs free disk space."""
     con = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     try:
@@ -266,7 +269,7 @@ def _connection(path: Path, *, exclusive: bool = False) -> sqlite3.Connection:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def _lock_folder(folder: Path) -> Iterator[None]:
     """One process and thread at a time: two connections in exclusive mode block each other."""
     handle, deadline = os.open(folder, os.O_RDONLY), time.monotonic() + BUSY_SECONDS
     try:
@@ -275,19 +278,19 @@ def _alone(folder: Path) -> Iterator[None]:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                _wait(deadline, LOCK_POLL_S)
+                _wait_until(deadline, LOCK_POLL_S)
         yield
     finally:
         os.close(handle)
 
 
-def _wait(deadline: float, seconds: float) -> None:
+def _wait_until(deadline: float, seconds: float) -> None:
     if time.monotonic() > deadline:
         raise AisbenchError(Message("the ledger is in use by other processes"), Message("try again"))
     time.sleep(seconds)
 
 
-def _advice(reason: str) -> Message:
+def _choose_hint(reason: str) -> Message:
     if "readonly" in reason or "unable to open" in reason:
         return Message("make the file and its folder writable for this user")
     if "full" in reason or "disk I/O" in reason:

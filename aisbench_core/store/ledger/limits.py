@@ -7,12 +7,12 @@ from aisbench_core.base.errors import TooManyRuns
 from aisbench_core.base.messages import Message
 from aisbench_core.model import ACTIVE, Run
 from aisbench_core.store.ledger.database.connection import LedgerConnection
-from aisbench_core.store.ledger.database.rows import marks
+from aisbench_core.store.ledger.database.rows import make_marks
 from aisbench_core.store.ledger.ledger import as_text, as_time
 
 WINDOW = timedelta(hours=1)
 
-_ACTIVE = f"select count(*) from runs where state in {marks(ACTIVE)} and created_by = ?"  # noqa: S608  # only ? marks
+_ACTIVE = f"select count(*) from runs where state in {make_marks(ACTIVE)} and created_by = ?"  # noqa: S608  # only ? marks
 
 # Of the newest launches within the window, as many as are allowed: the last one's end of the window makes room.
 _RECENT = "select created_at from runs where created_at > ? and created_by = ? order by created_at desc limit ?"

@@ -10,7 +10,7 @@ from typing import Any
 
 from aisbench_core.base.messages import from_json, message_of, to_json
 from aisbench_core.model import Delivery, DeliveryState, News, NewsKind, Notice
-from aisbench_core.store.ledger.database.rows import insert_new, marks
+from aisbench_core.store.ledger.database.rows import insert_new, make_marks
 from aisbench_core.store.ledger.ledger import Ledger, as_text, as_time
 
 MAX_NOTICES = 50  # that are worked on at a time
@@ -44,7 +44,8 @@ class Outbox:
             for channel, news in deliveries:
                 row = {
                     "delivery_id": f"{news.news_id}>{channel}", "message_id": f"{news.news_id}>{channel}",
-                    "channel": channel, "news": _written(news), "at": as_text(news.at), "state": DeliveryState.PENDING,
+                    "channel": channel, "news": _dump_news(news), "at": as_text(news.at),
+                    "state": DeliveryState.PENDING,
                     "attempts": 0, "next_at": as_text(news.at), "error": "", "error_data": "", "sent_at": None,
                 }  # fmt: skip
                 insert_new(con, "deliveries", row)
@@ -80,7 +81,7 @@ class Outbox:
             # Counted before it is sent: a message that may have arrived keeps its id, and is joined with no other.
             con.execute("update deliveries set attempts = attempts + 1 where message_id = ?", [next_one[0]])
             rows = con.execute("select * from deliveries where message_id = ? order by at", [next_one[0]]).fetchall()
-            return [_delivery(row) for row in rows]
+            return [_to_delivery(row) for row in rows]
 
     def sent(self, message_id: str, now: datetime) -> None:
         """The message arrived. Old deliveries are forgotten, except those that keep a change from being told again."""
@@ -119,8 +120,9 @@ class Outbox:
     def retry(self, message_ids: Sequence[str], now: datetime) -> None:
         """Try these again now, with all attempts."""
         with self._ledger.transaction() as con:
+            marks = make_marks(message_ids)
             con.execute(
-                f"update deliveries set state = ?, attempts = 0, next_at = ? where message_id in {marks(message_ids)}",  # noqa: S608  # only ? marks
+                f"update deliveries set state = ?, attempts = 0, next_at = ? where message_id in {marks}",  # noqa: S608  # only ? marks
                 [DeliveryState.PENDING, as_text(now), *message_ids],
             )
 
@@ -130,18 +132,18 @@ class Outbox:
             "select * from deliveries order by at desc, delivery_id limit ? offset ?", [limit, offset]
         )
         [(total,)] = self._ledger.rows("select count(*) from deliveries")
-        return [_delivery(row) for row in rows], total
+        return [_to_delivery(row) for row in rows], total
 
 
-def _delivery(row: Any) -> Delivery:
+def _to_delivery(row: Any) -> Delivery:
     return Delivery(
-        row["message_id"], row["channel"], _read(row["news"]), DeliveryState(row["state"]), row["attempts"],
+        row["message_id"], row["channel"], _load_news(row["news"]), DeliveryState(row["state"]), row["attempts"],
         as_time(row["next_at"]), from_json(row["error"], row["error_data"]),
         as_time(row["sent_at"]) if row["sent_at"] else None,
     )  # fmt: skip
 
 
-def _written(news: News) -> str:
+def _dump_news(news: News) -> str:
     fields = {
         "news_id": news.news_id, "kind": news.kind, "subject": news.subject, "at": as_text(news.at),
         "title": [str(news.title), to_json(news.title)], "text": [str(news.text), to_json(news.text)],
@@ -150,7 +152,7 @@ def _written(news: News) -> str:
     return json.dumps(fields, ensure_ascii=False)
 
 
-def _read(text: str) -> News:
+def _load_news(text: str) -> News:
     fields = json.loads(text)
     title, body = (message_of(from_json(*fields[name])) for name in ("title", "text"))
     return News(

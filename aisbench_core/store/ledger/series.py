@@ -24,7 +24,7 @@ from aisbench_core.model import (
     WayIn,
 )
 from aisbench_core.store.ledger.database.connection import LedgerConnection, Row
-from aisbench_core.store.ledger.database.rows import insert, marks
+from aisbench_core.store.ledger.database.rows import insert, make_marks
 from aisbench_core.store.ledger.ledger import (
     Check,
     Ledger,
@@ -84,7 +84,7 @@ class SeriesLedger:
         with self.ledger.transaction() as con:
             earlier = con.execute("select * from series where token = ?", [token]).fetchone() if token else None
             if earlier:
-                return _series(earlier)
+                return _to_series(earlier)
             insert(con, "series", row)
             add_event(con, event)
             series = check(con, series)
@@ -95,7 +95,7 @@ class SeriesLedger:
         """One series by its id or a unique prefix of it. Raises SeriesNotFound."""
         found = self.ledger.starting_with("series", "series_id", series_id)
         if len(found) == 1:
-            return _series(found[0])
+            return _to_series(found[0])
         if found:
             raise SeriesNotFound(
                 Message("several series start with {start!r}", start=series_id),
@@ -108,7 +108,9 @@ class SeriesLedger:
 
     def launched_with(self, token: str) -> Series | None:
         """The series that was stored with this token, if there is one."""
-        return next((_series(row) for row in self.ledger.rows("select * from series where token = ?", [token])), None)
+        return next(
+            (_to_series(row) for row in self.ledger.rows("select * from series where token = ?", [token])), None
+        )
 
     def listed(self) -> list[tuple[datetime, str]]:
         """Launch time and id of every series."""
@@ -117,8 +119,8 @@ class SeriesLedger:
 
     def of(self, series_ids: Collection[str]) -> list[Series]:
         """Those of the series that this ledger has."""
-        query = f"select * from series where series_id in {marks(series_ids)}"  # noqa: S608  # only ? marks
-        return [_series(row) for row in self.ledger.rows(query, series_ids)]
+        query = f"select * from series where series_id in {make_marks(series_ids)}"  # noqa: S608  # only ? marks
+        return [_to_series(row) for row in self.ledger.rows(query, series_ids)]
 
     def all(self) -> Iterator[Series]:
         """Every series, newest first."""
@@ -133,22 +135,22 @@ class SeriesLedger:
             " (select series_id from attempts where run_id = '' and cancelled = 0) and held = ''"
             " order by created_at, series_id"
         )
-        return [_series(row) for row in self.ledger.rows(query)]
+        return [_to_series(row) for row in self.ledger.rows(query)]
 
     def attempts(self, series_ids: Collection[str]) -> list[Attempt]:
         """All attempts at the cells of these series, in launch order."""
-        where = f"series_id in {marks(series_ids)} order by series_id, number, cell"
+        where = f"series_id in {make_marks(series_ids)} order by series_id, number, cell"
         rows = self.ledger.rows(f"select {_ATTEMPT} from attempts where {where}", series_ids)  # noqa: S608  # only ? marks
-        return [_attempt(row) for row in rows]
+        return [_to_attempt(row) for row in rows]
 
     def runs(self, series_ids: Collection[str]) -> list[Run]:
         """The runs of these series, oldest first."""
-        where = f"series_id <> '' and series_id in {marks(series_ids)} order by created_at, run_id"
+        where = f"series_id <> '' and series_id in {make_marks(series_ids)} order by created_at, run_id"
         return [run_of(row) for row in self.ledger.rows(f"select * from runs where {where}", series_ids)]  # noqa: S608  # only ? marks
 
     def active(self) -> list[Run]:
         """The active runs of all series."""
-        query = f"select * from runs where series_id <> '' and state in {marks(ACTIVE)}"  # noqa: S608  # only ? marks
+        query = f"select * from runs where series_id <> '' and state in {make_marks(ACTIVE)}"  # noqa: S608  # only ? marks
         return [run_of(row) for row in self.ledger.rows(query, ACTIVE)]
 
     def admit(
@@ -211,7 +213,7 @@ class SeriesLedger:
     ) -> None:
         """Add attempts, once: those that somebody else has just added change nothing. `check_of`: as in `add`."""
         with self.ledger.transaction() as con:
-            there = _keys(con, series.series_id)
+            there = _list_keys(con, series.series_id)
             missing = [attempt for attempt in attempts if (attempt.cell, attempt.number) not in there]
             if missing:
                 add_event(con, event)
@@ -245,13 +247,13 @@ def hold_series(con: LedgerConnection, series_id: str, reason: str, at: datetime
     add_notice(con, Notice(f"{NewsKind.HELD}:{series_id}:{as_text(at)}", series_id, NewsKind.HELD, at, reason))
 
 
-def _attempt(row: Row) -> Attempt:
+def _to_attempt(row: Row) -> Attempt:
     at, cancelled = as_time(row["requested_at"]), bool(row["cancelled"])
     values = (*row[:6], at, row["run_id"], cancelled, *row[9:11], Role(row["role"]), row["token_id"])
     return Attempt(*values)
 
 
-def _keys(con: LedgerConnection, series_id: str) -> set[tuple[int, int]]:
+def _list_keys(con: LedgerConnection, series_id: str) -> set[tuple[int, int]]:
     rows = con.execute("select cell, number from attempts where series_id = ?", [series_id])
     return {(row["cell"], row["number"]) for row in rows}
 
@@ -289,7 +291,7 @@ def _replace_row(con: LedgerConnection, attempt: Attempt, row: SeriesRow) -> Non
     con.execute("update series set cells = ? where series_id = ?", [cells, attempt.series_id])
 
 
-def _series(row: Row) -> Series:
+def _to_series(row: Row) -> Series:
     return Series(
         row["series_id"],
         SeriesPlan.model_validate_json(row["plan"]),

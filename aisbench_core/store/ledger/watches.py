@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from aisbench_core.domain.liveness.stalls import LEARNT_RUNS, Watch
 from aisbench_core.model import Event, Notice
-from aisbench_core.store.ledger.database.rows import marks, replace_row
+from aisbench_core.store.ledger.database.rows import make_marks, replace_row
 from aisbench_core.store.ledger.ledger import Ledger, add_event, add_notice, as_text
 
 _WATCH = TypeAdapter(Watch)
@@ -27,7 +27,7 @@ class WatchLedger:
 
     def of(self, run_ids: Collection[str]) -> dict[str, Watch]:
         """What is known of these runs, by run_id."""
-        query = f"select run_id, data from watches where run_id in {marks(run_ids)}"  # noqa: S608  # only ? marks
+        query = f"select run_id, data from watches where run_id in {make_marks(run_ids)}"  # noqa: S608  # only ? marks
         return {row["run_id"]: _WATCH.validate_json(row["data"]) for row in self._ledger.rows(query, run_ids)}
 
     def earlier(self, configuration: str) -> list[Watch]:

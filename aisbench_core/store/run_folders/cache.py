@@ -97,7 +97,7 @@ def stat_of(file: Path) -> FileStat | None:
     return facts.st_ino, facts.st_mtime_ns, facts.st_size
 
 
-def matching(file: Path, pieces: tuple[Piece, ...], *, appended: bool) -> list[Piece]:
+def find_matching_pieces(file: Path, pieces: tuple[Piece, ...], *, appended: bool) -> list[Piece]:
     """The pieces at the beginning that the file still holds. `appended`: it was only appended to, as far as we know,
     so that comparing its end is enough."""
     size = file.stat().st_size
@@ -105,7 +105,7 @@ def matching(file: Path, pieces: tuple[Piece, ...], *, appended: bool) -> list[P
     compared = inside[-1].end - COMPARED_BYTES if appended and inside else 0
     for number, piece in enumerate(inside):
         if piece.end > compared and md5_of(file, piece.offset, piece.size) != piece.md5:
-            return matching(file, tuple(inside[:number]), appended=False) if appended else inside[:number]
+            return find_matching_pieces(file, tuple(inside[:number]), appended=False) if appended else inside[:number]
     return inside
 
 

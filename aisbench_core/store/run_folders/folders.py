@@ -16,7 +16,7 @@ from aisbench_core.base.messages import Message
 from aisbench_core.store.run_folders.ledger import RUNS_AT_ONCE, StaleFile
 from aisbench_core.store.run_folders.parts import FolderPart
 from aisbench_core.store.run_folders.pieces import PublishedFile
-from aisbench_core.store.run_folders.published import PublishedFiles, busy
+from aisbench_core.store.run_folders.published import PublishedFiles, make_busy_error
 from aisbench_core.store.run_folders.run_paths import RunFolder
 from aisbench_core.store.run_folders.transfers import at_once
 
@@ -68,7 +68,7 @@ class RunFolders:
             batch = due[begin : begin + RUNS_AT_ONCE]
             rows = self._published.rows.of(batch, part)
             for run_id in batch:
-                self._refresh(self._published, run_id, rows.get(run_id, []), part)
+                self._refresh_part(self._published, run_id, rows.get(run_id, []), part)
 
     def problem(self, run_id: str, part: FolderPart = FolderPart.RECORD) -> Message | None:
         """Why what is here of a part of a run may be old or incomplete; None while nothing is wrong."""
@@ -81,7 +81,7 @@ class RunFolders:
         Raises CloudError and ConfigError."""
         if self._published is None:
             return []
-        return _damaged(self._fetch(self._published, run_id, part.holds, part))
+        return _filter_damaged(self._fetch_files(self._published, run_id, part.holds, part))
 
     def fetch_all(self) -> Iterator[tuple[str, ResultError]]:
         """Bring what describes each published run up to date, also of runs that only the bucket has; yields what is
@@ -118,9 +118,9 @@ class RunFolders:
         self.require_access()
         with published.locks.turn(run_id) as ours:
             if not ours:
-                raise busy(run_id)
+                raise make_busy_error(run_id)
             for attempt in range(WRITE_TRIES):
-                for error in self._fetch(published, run_id, names.__contains__, FolderPart.RECORD):
+                for error in self._fetch_files(published, run_id, names.__contains__, FolderPart.RECORD):
                     raise error
                 result = write()
                 try:
@@ -179,7 +179,7 @@ class RunFolders:
         if self._published is not None:
             self._published.check()
 
-    def _fetch(
+    def _fetch_files(
         self, published: PublishedFiles, run_id: str, is_part: Callable[[str], bool], part: FolderPart
     ) -> list[Exception]:
         rows = published.rows.of([run_id], part).get(run_id, [])
@@ -189,7 +189,7 @@ class RunFolders:
         now = monotonic()
         with self._guard:
             if self._unreachable and now - self._unreachable[0] < PAUSE_SECONDS:
-                self._note(run_id, part, self._unreachable[1])
+                self._note_problem(run_id, part, self._unreachable[1])
                 return False
             last = self._fresh.get((run_id, part))
             # The copy may be deleted at any time, and the page of an ended run reads it only once. All parts are due
@@ -206,7 +206,9 @@ class RunFolders:
                 self._fresh.popitem(last=False)
             return True
 
-    def _refresh(self, published: PublishedFiles, run_id: str, rows: list[PublishedFile], part: FolderPart) -> None:
+    def _refresh_part(
+        self, published: PublishedFiles, run_id: str, rows: list[PublishedFile], part: FolderPart
+    ) -> None:
         errors = published.fetch(run_id, rows, part.holds, wait=False)
         with self._guard:
             if (run_id, part) in self._fresh:
@@ -219,18 +221,18 @@ class RunFolders:
                     raise error
                 if isinstance(error, CloudUnavailable):
                     self._unreachable = monotonic(), error.sentence
-                self._note(run_id, part, error.sentence)
+                self._note_problem(run_id, part, error.sentence)
 
     def _is_here(self, run_id: str) -> bool:
         return self.path(run_id).path.is_dir()
 
-    def _note(self, run_id: str, part: FolderPart, problem: Message) -> None:
+    def _note_problem(self, run_id: str, part: FolderPart, problem: Message) -> None:
         self._problems[run_id, part] = problem
         while len(self._problems) > REMEMBERED:
             self._problems.popitem(last=False)
 
 
-def _damaged(errors: Sequence[Exception]) -> list[ResultError]:
+def _filter_damaged(errors: Sequence[Exception]) -> list[ResultError]:
     """The errors of damaged files; the first other one is raised."""
     damaged = [error for error in errors if isinstance(error, ResultError)]
     for error in errors:

@@ -35,25 +35,25 @@ class FollowedFolders:
         if not self.folders.are_published:
             return step()
         before = self.folders.versions(run.run_id) if run.state is RunState.COLLECTING else {}
-        self._fetch(run)
+        self._fetch_once(run)
         try:
             after = step()
         except AisbenchError:
             self._publish_late(run)
             raise
-        self._publish(run, after)
+        self._publish_run(run, after)
         if after.state.is_terminal:
-            self._end(run, before)
+            self._end_run(run, before)
         return after
 
-    def _fetch(self, run: Run) -> None:
+    def _fetch_once(self, run: Run) -> None:
         if run.run_id in self._followed and run.state is not RunState.COLLECTING:
             return
         for error in self.folders.fetch(run.run_id):
             LOG.warning("run %s: %s", run.run_id, error)
         self._followed.add(run.run_id)
 
-    def _publish(self, run: Run, after: Run) -> None:
+    def _publish_run(self, run: Run, after: Run) -> None:
         try:
             self.folders.publish(run.run_id)
         except StaleFile:
@@ -76,7 +76,7 @@ class FollowedFolders:
         except AisbenchError as error:
             LOG.info("run %s: its files are published later: %s", run.run_id, error)
 
-    def _end(self, run: Run, before: dict[str, int]) -> None:
+    def _end_run(self, run: Run, before: dict[str, int]) -> None:
         """Repeat the collecting if somebody changed what the record holds meanwhile."""
         after = self.folders.versions(run.run_id)
         if any(before.get(name) != after.get(name) for name in OF_PEOPLE):

@@ -25,7 +25,7 @@ def run_folders(settings: Settings, ledger: Ledger, connect: Connect) -> RunFold
             Message("run_folders is {found}, but the ledger is a file", found=settings.run_folders),
             Message("set ledger to postgresql://user@host/database for all machines, or remove run_folders"),
         )
-    objects = partial(_objects, settings.run_folders_profile or settings.profile, connect)
+    objects = partial(_connect_objects, settings.run_folders_profile or settings.profile, connect)
     locks = CacheLocks(settings.data_dir / "publishing")
     published = PublishedFiles(settings.runs_dir, directory_of(settings), FileLedger(ledger), objects, locks)
     return RunFolders(settings.runs_dir, published)
@@ -36,7 +36,7 @@ def directory_of(settings: Settings) -> str:
     return f"/{settings.run_folders.removeprefix(SCHEME).strip('/')}/{RUNS}"
 
 
-def _objects(profile: str, connect: Connect) -> ObjectStore:
+def _connect_objects(profile: str, connect: Connect) -> ObjectStore:
     try:
         return connect(profile).objects
     except ConfigError as error:

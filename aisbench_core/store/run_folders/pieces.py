@@ -56,7 +56,7 @@ class PublishedFile:
         return frozenset(piece.object_name(self.name) for piece in self.pieces)
 
 
-def unchanged(pieces: Sequence[Piece], size: int) -> list[Piece]:
+def list_unchanged(pieces: Sequence[Piece], size: int) -> list[Piece]:
     """The pieces that stay when all of them hold what the file holds, which has `size` bytes now.
 
     The last ones are sent again with what is new, if they are no larger than that; the very last one if there is
@@ -71,7 +71,7 @@ def _is_merged(piece: Piece, size: int) -> bool:
     return piece.size <= size - piece.end and size - piece.offset <= PIECE_BYTES
 
 
-def spans(start: int, size: int) -> Iterator[tuple[int, int]]:
+def iter_spans(start: int, size: int) -> Iterator[tuple[int, int]]:
     """Offset and size of each piece of what comes after `start`; one without bytes for an empty file."""
     if start == size == 0:
         yield 0, 0
@@ -100,7 +100,7 @@ def files_of(run_id: str, objects: Iterable[str]) -> list[PublishedFile]:
         if match := _OBJECT.fullmatch(each):
             version, offset, size = (int(match[part]) for part in ("version", "offset", "size"))
             found.setdefault(match["name"], []).append(Piece(version, offset, size, match["md5"]))
-    files = ((name, _chain(pieces)) for name, pieces in sorted(found.items()))
+    files = ((name, _build_chain(pieces)) for name, pieces in sorted(found.items()))
     return [PublishedFile(run_id, name, chain[-1].version, chain) for name, chain in files if chain]
 
 
@@ -118,7 +118,7 @@ def stale_objects(files: Iterable[PublishedFile], objects: Iterable[str]) -> lis
     return stale
 
 
-def _chain(pieces: list[Piece]) -> tuple[Piece, ...]:
+def _build_chain(pieces: list[Piece]) -> tuple[Piece, ...]:
     """The pieces of the newest version; empty if one of them is missing.
 
     Before a piece is the newest one that ends where it begins, and was sent no later: each version ends with a piece

@@ -11,7 +11,14 @@ from pathlib import Path
 from aisbench_core.base.errors import CloudUnavailable, ResultError
 from aisbench_core.base.messages import Message
 from aisbench_core.cloud.ports import ObjectStore
-from aisbench_core.store.run_folders.cache import CachedFile, CacheFolder, CacheLocks, is_plain, matching, stat_of
+from aisbench_core.store.run_folders.cache import (
+    CachedFile,
+    CacheFolder,
+    CacheLocks,
+    find_matching_pieces,
+    is_plain,
+    stat_of,
+)
 from aisbench_core.store.run_folders.ledger import FileLedger, StaleFile
 from aisbench_core.store.run_folders.pieces import PublishedFile, files_of, stale_objects
 from aisbench_core.store.run_folders.transfers import RunObjects, at_once
@@ -51,13 +58,13 @@ class PublishedFiles:
         fetches or sends them is not waited for."""
         with self.locks.turn(run_id, wait=wait) as ours:
             if not ours:
-                return [busy(run_id)] if wait else []
+                return [make_busy_error(run_id)] if wait else []
             folder = CacheFolder(self.runs_dir / run_id)
             state = folder.read()
             before = dict(state)
-            missing = [file for file in files if is_plain(file.name) and self._lacks(folder, state, file)]
+            missing = [file for file in files if is_plain(file.name) and self._needs_fetch(folder, state, file)]
             self._remove_gone(folder, state, {file.name for file in files}, is_part)
-            results = at_once(lambda file: self._get(folder, state.get(file.name), file), missing)
+            results = at_once(lambda file: self._get_file(folder, state.get(file.name), file), missing)
             for file, result in results:
                 if isinstance(result, ResultError):  # what is written here next replaces it
                     state[file.name] = CachedFile(file, None)
@@ -74,19 +81,19 @@ class PublishedFiles:
         published then, and everything stays as it is here."""
         with self.locks.turn(run_id) as ours:
             if not ours:
-                raise busy(run_id)
+                raise make_busy_error(run_id)
             folder = CacheFolder(self.runs_dir / run_id)
             state = folder.read()
             wanted = folder.names() if names is None else [name for name in names if folder.file(name).is_file()]
             changed = [name for name in wanted if _is_changed(folder, state.get(name), name)]
             if changed:
-                self._send(run_id, folder, state, changed)
+                self._send_files(run_id, folder, state, changed)
 
     def remove(self, run_id: str, names: Collection[str]) -> None:
         """Remove files that were removed here. Raises CloudError; then it can be repeated."""
         with self.locks.turn(run_id) as ours:
             if not ours:
-                raise busy(run_id)
+                raise make_busy_error(run_id)
             rows = self.rows.of([run_id]).get(run_id, [])
             gone = [file for file in rows if file.name in names]
             if not gone:
@@ -146,19 +153,19 @@ class PublishedFiles:
         """The objects of a run. Raises ConfigError."""
         return RunObjects(self.objects(), f"{self.directory}{run_id}/")
 
-    def _lacks(self, folder: CacheFolder, state: Cached, file: PublishedFile) -> bool:
+    def _needs_fetch(self, folder: CacheFolder, state: Cached, file: PublishedFile) -> bool:
         """Whether to fetch a file; a copy that turns out to be whole is noted as one."""
         here, cached = stat_of(folder.file(file.name)), state.get(file.name)
         if cached and cached.file == file:
             return here is None
         if cached is None and here is not None and here[2] >= file.size:
-            same = matching(folder.file(file.name), file.pieces, appended=False)
+            same = find_matching_pieces(folder.file(file.name), file.pieces, appended=False)
             if len(same) == len(file.pieces):  # such as a folder from a backup, or one that was here before
                 state[file.name] = CachedFile(file, here if here[2] == file.size else None)
                 return False
         return True
 
-    def _get(self, folder: CacheFolder, cached: CachedFile | None, file: PublishedFile) -> None:
+    def _get_file(self, folder: CacheFolder, cached: CachedFile | None, file: PublishedFile) -> None:
         target = folder.file(file.name)
         held = cached.file.pieces if cached and cached.stat and stat_of(target) == cached.stat else ()
         self.of(file.run_id).fetch(file, target, held, grows=file.name.startswith(GROWING))
@@ -172,7 +179,7 @@ class PublishedFiles:
             if cached.stat is not None and stat_of(file) == cached.stat:
                 file.unlink(missing_ok=True)
 
-    def _send(self, run_id: str, folder: CacheFolder, state: Cached, changed: Iterable[str]) -> None:
+    def _send_files(self, run_id: str, folder: CacheFolder, state: Cached, changed: Iterable[str]) -> None:
         objects = self.of(run_id)
         stats = {name: stat_of(folder.file(name)) for name in changed}
         before = {name: state[name].file if name in state else PublishedFile(run_id, name, 0, ()) for name in changed}
@@ -204,7 +211,7 @@ def _is_changed(folder: CacheFolder, cached: CachedFile | None, name: str) -> bo
     return cached is None or cached.stat is None or stat_of(folder.file(name)) != cached.stat
 
 
-def busy(run_id: str) -> CloudUnavailable:
+def make_busy_error(run_id: str) -> CloudUnavailable:
     """The error of a turn that did not come."""
     return CloudUnavailable(
         Message("the files of run {run_id} are being sent or fetched by another process", run_id=run_id),

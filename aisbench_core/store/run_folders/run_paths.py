@@ -77,10 +77,10 @@ def log_path(run: Run, profile: Profile) -> str:
 
 def output_path(run: Run, profile: Profile) -> str:
     """The directory of the run's result files: its first output."""
-    return outputs(run, profile)[0].path
+    return list_outputs(run, profile)[0].path
 
 
-def outputs(run: Run, profile: Profile) -> tuple[Channel, ...]:
+def list_outputs(run: Run, profile: Profile) -> tuple[Channel, ...]:
     """The run's outputs, each in a directory of its own, so that old results cannot pass for new ones.
 
     Jobs of API v1 have versions with a directory each; a run is always version 1 of its own job."""
@@ -103,7 +103,7 @@ def job_request(run: Run, profile: Profile, secret_values: Mapping[str, str]) ->
         boot_path=code + run.spec.boot_file if code and run.spec.boot_file else "",
         log_path=log_path(run, profile),
         inputs=tuple(channel for channel in run.spec.inputs if channel.path),
-        outputs=outputs(run, profile),
+        outputs=list_outputs(run, profile),
         environments={"AISBENCH_RUN_ID": run.run_id, **variables, **run.spec.environments, **secret_values},
         parameters={name: str(value) for name, value in run.spec.parameters.items()},
     )

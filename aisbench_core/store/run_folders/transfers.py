@@ -12,8 +12,8 @@ from aisbench_core.base.errors import AisbenchError, CloudNotFound, ResultError,
 from aisbench_core.base.messages import Message
 from aisbench_core.base.private_files import draft_of, file_mode, make_private_folder
 from aisbench_core.cloud.ports import ObjectStat, ObjectStore
-from aisbench_core.store.run_folders.cache import matching
-from aisbench_core.store.run_folders.pieces import Piece, PublishedFile, shared_start, spans, unchanged
+from aisbench_core.store.run_folders.cache import find_matching_pieces
+from aisbench_core.store.run_folders.pieces import Piece, PublishedFile, iter_spans, list_unchanged, shared_start
 
 AT_ONCE = 8
 
@@ -33,21 +33,21 @@ class RunObjects:
 
         `appended`: as in `matching`. A file that holds what was published gives `before` itself."""
         size = file.stat().st_size
-        same = matching(file, before.pieces, appended=appended)
+        same = find_matching_pieces(file, before.pieces, appended=appended)
         if len(same) == len(before.pieces) and before.version and before.size == size:
             return before
-        stay = unchanged(same, size)
+        stay = list_unchanged(same, size)
         start = stay[-1].end if stay else 0
         pieces = stay
-        for offset, length in spans(start, size):
-            part = _part(file, offset, length)
+        for offset, length in iter_spans(start, size):
+            part = _read_part(file, offset, length)
             if part or not pieces:
-                pieces = [*pieces, self._send(part, before, offset)]
+                pieces = [*pieces, self._send_piece(part, before, offset)]
             if len(part) < length:  # the log was begun anew a moment ago; the next version says so
                 break
         return PublishedFile(before.run_id, before.name, before.version + 1, tuple(pieces))
 
-    def _send(self, part: bytes, before: PublishedFile, offset: int) -> Piece:
+    def _send_piece(self, part: bytes, before: PublishedFile, offset: int) -> Piece:
         md5 = hashlib.md5(part, usedforsecurity=False).hexdigest()
         piece = Piece(before.version + 1, offset, len(part), md5)
         self.store.put(self.directory + piece.object_name(before.name), part)
@@ -80,15 +80,15 @@ class RunObjects:
         make_private_folder(target.parent)
         if grows and start:
             with target.open("r+b") as out:
-                self._write(file, pieces, target, here, out.seek, out.write)
+                self._write_pieces(file, pieces, target, here, out.seek, out.write)
                 out.truncate(file.size)
             return
         draft = draft_of(target)
         try:
             with draft.open("wb") as out:
                 if start:
-                    out.write(_part(target, 0, start))
-                self._write(file, pieces, target, here, out.seek, out.write)
+                    out.write(_read_part(target, 0, start))
+                self._write_pieces(file, pieces, target, here, out.seek, out.write)
             draft.chmod(file_mode(draft.parent))
             draft.replace(target)
         except OSError as error:
@@ -96,7 +96,7 @@ class RunObjects:
         finally:
             draft.unlink(missing_ok=True)
 
-    def _write(
+    def _write_pieces(
         self,
         file: PublishedFile,
         pieces: Sequence[Piece],
@@ -106,11 +106,13 @@ class RunObjects:
         write: Callable[[bytes], int],
     ) -> None:
         for piece in pieces:
-            content = self._piece(file, piece, _part(local, piece.offset, min(here, piece.end) - piece.offset))
+            content = self._fetch_piece(
+                file, piece, _read_part(local, piece.offset, min(here, piece.end) - piece.offset)
+            )
             seek(piece.offset)
             write(content)
 
-    def _piece(self, file: PublishedFile, piece: Piece, begin: bytes) -> bytes:
+    def _fetch_piece(self, file: PublishedFile, piece: Piece, begin: bytes) -> bytes:
         """The bytes of a piece; `begin`: what we hold of its first ones, if it grew out of those."""
         path = self.directory + piece.object_name(file.name)
         try:
@@ -120,10 +122,10 @@ class RunObjects:
                     return content
             content = self.store.read(path) if piece.size else b""
         except CloudNotFound as error:
-            raise _damaged(file, path, Message("it is missing")) from error
+            raise _make_damage_error(file, path, Message("it is missing")) from error
         if not _is_whole(content, piece):
             reason = Message("it has {size} bytes, or an MD5, that was not published", size=len(content))
-            raise _damaged(file, path, reason)
+            raise _make_damage_error(file, path, reason)
         return content
 
     def delete(self, names: Collection[str]) -> None:
@@ -161,7 +163,7 @@ def _is_whole(content: bytes, piece: Piece) -> bool:
     return len(content) == piece.size and hashlib.md5(content, usedforsecurity=False).hexdigest() == piece.md5
 
 
-def _part(file: Path, offset: int, size: int) -> bytes:
+def _read_part(file: Path, offset: int, size: int) -> bytes:
     if size <= 0:
         return b""
     with file.open("rb") as content:
@@ -169,7 +171,7 @@ def _part(file: Path, offset: int, size: int) -> bytes:
         return content.read(size)
 
 
-def _damaged(file: PublishedFile, path: str, reason: Message) -> ResultError:
+def _make_damage_error(file: PublishedFile, path: str, reason: Message) -> ResultError:
     return ResultError(
         Message("{file} of run {run_id} cannot be fetched from {path}: {reason}", file=file.name, run_id=file.run_id,
                 path=path, reason=reason),

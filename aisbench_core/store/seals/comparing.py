@@ -62,27 +62,27 @@ class AuditedSeals:
 
     def __init__(self, con: LedgerConnection) -> None:
         self.con = con
-        self._read()
+        self._read_audit()
 
-    def _read(self) -> None:
+    def _read_audit(self) -> None:
         self._first, self._last = audited_numbers(self.con)
         self._statements = newest_statements(self.con)
 
     def find(self, run_id: str) -> Seal | None:
         """A run's seal; None if it has none. Raises ResultError if the audit says something else."""
         seal = read_seal(self.con, run_id)
-        if not self._agrees(run_id, seal):
+        if not self._is_audited(run_id, seal):
             if audited_numbers(self.con)[1] != self._last:  # written to meanwhile
-                self._read()
+                self._read_audit()
                 seal = read_seal(self.con, run_id)
-            if not self._agrees(run_id, seal):
+            if not self._is_audited(run_id, seal):
                 raise ResultError(
                     Message("its seal in the ledger is not the one that the audit names"),
                     Message("restore the ledger from a backup"),
                 )
         return seal
 
-    def _agrees(self, run_id: str, seal: Seal | None) -> bool:
+    def _is_audited(self, run_id: str, seal: Seal | None) -> bool:
         statement = self._statements.get(run_id)
         if seal is None or statement is None:  # retention removes entries of seals, too
             return statement is None and (seal is None or seal.entry < self._first)
@@ -110,10 +110,10 @@ class SealedRuns:
             return SealComparison(Recording.ACTIVE)
         try:
             seal = seals.find(run_id)
-            error = self._error(record, seal, run, whole=whole)
+            error = self._find_error(record, seal, run, whole=whole)
             if error and seals.find(run_id) != seal:  # written to meanwhile
                 self._parts.folders.fetch(run_id, FolderPart.RECORD)
-                error = self._error(record, seals.find(run_id), run, whole=whole)
+                error = self._find_error(record, seals.find(run_id), run, whole=whole)
         except ResultError as contradicted:
             return SealComparison(Recording.SEALED, contradicted)
         if seal is None:
@@ -130,7 +130,7 @@ class SealedRuns:
                 what = Message("record.json is missing") if folder.path.is_dir() else Message("its folder is missing")
                 yield seal.run_id, ResultError(what, RESTORE)
 
-    def _error(self, record: RunRecord, seal: Seal | None, run: Run | None, *, whole: bool) -> ResultError | None:
+    def _find_error(self, record: RunRecord, seal: Seal | None, run: Run | None, *, whole: bool) -> ResultError | None:
         """Why a record must not be believed, as far as ledger and seal say."""
         if seal and seal.gone_at:
             return ResultError(
@@ -169,7 +169,7 @@ class SealedRuns:
                     yield Message("{file} (changed)", file=file.name)
             elif file.name not in here or not any(is_same(one, folder, file.name) for one in seal.versions(file.name)):
                 yield difference_of(file, folder)
-        yield from (Message("{file} (added)", file=name) for name in _added(seal, folder, {*here, *remote}))
+        yield from (Message("{file} (added)", file=name) for name in _find_added(seal, folder, {*here, *remote}))
 
     def _differing_fields(self, record: RunRecord, run: Run) -> ResultError | None:
         """Fields of a record that the ledger has as well, with other values."""
@@ -196,7 +196,7 @@ def never_recorded() -> ResultError:
     )
 
 
-def _added(seal: Seal, folder: Path, names: Collection[str]) -> list[str]:
+def _find_added(seal: Seal, folder: Path, names: Collection[str]) -> list[str]:
     """Files that were never there; what was about to be removed may still be, and what was about to be written."""
     new = sorted(filter(seal.decides, names - seal.by_name.keys()))
     known = (*seal.removed, *seal.expected)

@@ -10,8 +10,8 @@ from itertools import islice
 from pathlib import Path
 
 from aisbench_core.base.errors import AisbenchError, ResultError, StaleRun, full_disks_named
-from aisbench_core.base.formats import size
-from aisbench_core.base.messages import Hint, Message, joined
+from aisbench_core.base.formats import format_size
+from aisbench_core.base.messages import Hint, Message, join_parts
 from aisbench_core.domain.access.audit_entry import Act, ActOutcome
 from aisbench_core.domain.access.permissions import role_of
 from aisbench_core.model import Actor, Clock, WayIn
@@ -60,7 +60,7 @@ class Seals:
         folder = self.folders.path(run_id).path
         files = in_order(seal_file(folder, name) for name in LAUNCHED_FILES if (folder / name).is_file())
         seal = Seal(run_id, 0, files, is_recorded=False)
-        self._store(lambda _: [(seal, self._act(stored.LAUNCHED, seal, by))])
+        self._store_seals(lambda _: [(seal, self._make_act(stored.LAUNCHED, seal, by))])
 
     def seal_recorded(self, run_ids: Iterable[str], by: Actor | None = None) -> None:
         """Seal whole folders of runs that are being recorded, by a follower if `by` is None.
@@ -72,7 +72,7 @@ class Seals:
         while some := list(islice(remaining, BATCH)):
             folders = [self.folders.path(run_id).path for run_id in some]
             seals = [Seal(folder.name, 0, read_manifest(folder), is_recorded=True) for folder in folders]
-            self._store(partial(self._recorded, seals=seals, by=by))
+            self._store_seals(partial(self._iterate_recorded, seals=seals, by=by))
 
     def seal_found(self, run_ids: Iterable[str], by: Actor, read: Callable[[str], object]) -> dict[str, ResultError]:
         """Seal folders that have no seal. Where folders are published, all files of each are fetched first.
@@ -85,14 +85,14 @@ class Seals:
             seals = []
             for run_id in some:
                 try:
-                    seals.append(self._found(run_id, read))
+                    seals.append(self._read_seal(run_id, read))
                 except ResultError as error:
                     LOG.warning("run %s is not sealed: %s", run_id, error)
                     left[run_id] = error
-            self._store(partial(self._recorded, seals=seals, by=by))
+            self._store_seals(partial(self._iterate_recorded, seals=seals, by=by))
         return left
 
-    def _found(self, run_id: str, read: Callable[[str], object]) -> Seal:
+    def _read_seal(self, run_id: str, read: Callable[[str], object]) -> Seal:
         for error in self.folders.fetch(run_id):
             raise error
         folder = self.folders.path(run_id).path
@@ -104,11 +104,13 @@ class Seals:
             raise changed_files(changed, Message("it was changed while it was checked: check it again"))
         return Seal(run_id, 0, files, is_recorded=True)
 
-    def _recorded(self, con: LedgerConnection, seals: Sequence[Seal], by: Actor | None) -> Iterator[tuple[Seal, Act]]:
+    def _iterate_recorded(
+        self, con: LedgerConnection, seals: Sequence[Seal], by: Actor | None
+    ) -> Iterator[tuple[Seal, Act]]:
         for seal in seals:
             before = read_seal(con, seal.run_id)
             if before is None:
-                yield seal, self._act(stored.RECORDED, seal, by)
+                yield seal, self._make_act(stored.RECORDED, seal, by)
                 continue
             if by is None:
                 self._require_current(seal, before)
@@ -116,8 +118,8 @@ class Seals:
             if before.is_recorded and before.files == seal.files and not before.gone_at:
                 store_seal(con, replace(before, changing=changing, expected=()))  # the step is repeated
                 continue
-            after = replace(seal, removed=_removed(before.removed, seal), changing=changing)
-            yield after, self._act(stored.RECORDED, seal, by, before)
+            after = replace(seal, removed=_filter_removed(before.removed, seal), changing=changing)
+            yield after, self._make_act(stored.RECORDED, seal, by, before)
 
     def _require_current(self, seal: Seal, before: Seal) -> None:
         """Raise StaleRun if files are not as the earlier seal says, or not as the follower was about to write them."""
@@ -138,9 +140,9 @@ class Seals:
 
         Returns the record of an earlier collecting; None without one, or if something else wrote what is there.
         Raises ResultError if a file of the launch, or of the system description, was changed by something else."""
-        self._require(run_id, (*LAUNCHED_FILES, RESOLVED_FILE))
+        self._require_unchanged(run_id, (*LAUNCHED_FILES, RESOLVED_FILE))
         self._remove_unsealed(run_id)
-        self._note(run_id, [COLLECTED])
+        self._note_changing(run_id, [COLLECTED])
         return self._read_record(run_id)
 
     def _read_record(self, run_id: str) -> bytes | None:
@@ -170,10 +172,10 @@ class Seals:
         """A context in which a follower writes what names stand for, or removes it (None); sealed after it.
 
         Whoever is killed in between leaves a file that no seal names; the step is repeated."""
-        self._note(run_id, [RESOLVED_FILE])
+        self._note_changing(run_id, [RESOLVED_FILE])
         yield
         files = [] if content is None else [_of_content(RESOLVED_FILE, content)]
-        self._change([run_id], stored.CHANGED, None, lambda seal: _with_files(seal, [RESOLVED_FILE], files))
+        self._change_seals([run_id], stored.CHANGED, None, lambda seal: _with_files(seal, [RESOLVED_FILE], files))
 
     def expect(self, run_id: str, contents: Mapping[str, bytes]) -> None:
         """Note what is about to be written into these files, so that it is known if the seal is never made."""
@@ -193,20 +195,20 @@ class Seals:
         run = self.ledger.find(run_id)
         if run and not run.state.is_terminal:  # its follower writes the others
             names = [name for name in names if name in STATED_FILES]
-        if not self._require(run_id, names):
+        if not self._require_unchanged(run_id, names):
             yield
             return
-        self._note(run_id, names)
+        self._note_changing(run_id, names)
         try:
             yield
         finally:
             folder = self.folders.path(run_id).path
             files = [seal_file(folder, name) for name in names if (folder / name).is_file()]
-            self._change([run_id], stored.CHANGED, by, lambda seal: _with_files(seal, names, files))
+            self._change_seals([run_id], stored.CHANGED, by, lambda seal: _with_files(seal, names, files))
 
     def remove_files(self, run_id: str, is_removed: Callable[[str], bool], by: Actor) -> None:
         """Note that files are about to be removed."""
-        self._change([run_id], stored.FILES_REMOVED, by, lambda seal: _without(seal, is_removed))
+        self._change_seals([run_id], stored.FILES_REMOVED, by, lambda seal: _remove_from_seal(seal, is_removed))
 
     def remove_folders(self, run_ids: Iterable[str], by: Actor) -> None:
         """Note that whole folders were removed."""
@@ -217,9 +219,9 @@ class Seals:
 
         remaining = iter(run_ids)
         while some := list(islice(remaining, BATCH)):
-            self._change(some, stored.FOLDER_REMOVED, by, without_folder)
+            self._change_seals(some, stored.FOLDER_REMOVED, by, without_folder)
 
-    def _require(self, run_id: str, names: Collection[str]) -> bool:
+    def _require_unchanged(self, run_id: str, names: Collection[str]) -> bool:
         """Whether the run is sealed. Raises ResultError."""
         with self.ledger.connection() as con:
             seal = read_seal(con, run_id)
@@ -237,13 +239,15 @@ class Seals:
             raise changed_files(changed)
         return True
 
-    def _note(self, run_id: str, names: Collection[str]) -> None:
+    def _note_changing(self, run_id: str, names: Collection[str]) -> None:
         with self.ledger.transaction() as con:
             seal = read_seal(con, run_id)
             if seal and not seal.changing.issuperset(names):
                 store_seal(con, replace(seal, changing=seal.changing | frozenset(names)))
 
-    def _change(self, run_ids: Iterable[str], change: str, by: Actor | None, work: Callable[[Seal], Seal]) -> None:
+    def _change_seals(
+        self, run_ids: Iterable[str], change: str, by: Actor | None, work: Callable[[Seal], Seal]
+    ) -> None:
         """Store what becomes of the seals of these runs, as far as they have one."""
 
         def changes(con: LedgerConnection) -> Iterator[tuple[Seal, Act]]:
@@ -252,11 +256,11 @@ class Seals:
                 if (after.files, after.gone_at) == (before.files, before.gone_at):
                     store_seal(con, after)
                 else:
-                    yield after, self._act(change, after, by, before)
+                    yield after, self._make_act(change, after, by, before)
 
-        self._store(changes)
+        self._store_seals(changes)
 
-    def _store(self, work: Callable[[LedgerConnection], Iterable[tuple[Seal, Act]]]) -> None:
+    def _store_seals(self, work: Callable[[LedgerConnection], Iterable[tuple[Seal, Act]]]) -> None:
         """Store seals with an entry of the audit for each."""
         with self.ledger.transaction() as con:
             changes = list(work(con))
@@ -267,8 +271,8 @@ class Seals:
                 store_seal(con, replace(seal, entry=number))
         self.audit.store_head(head)
 
-    def _act(self, change: str, seal: Seal, by: Actor | None, before: Seal | None = None) -> Act:
-        detail = f"{len(seal.files)} files, {size(sum(file.size for file in seal.files))}"
+    def _make_act(self, change: str, seal: Seal, by: Actor | None, before: Seal | None = None) -> Act:
+        detail = f"{len(seal.files)} files, {format_size(sum(file.size for file in seal.files))}"
         who = (by.name, role_of(by) or "", by.via) if by else ("aisbench", "", WayIn.FOLLOWER)
         said = (before.statement if before else "", seal.statement, detail if seal.files else "")
         return Act(*who, change, seal.run_id, ActOutcome.DONE, *said)
@@ -294,7 +298,7 @@ def difference_of(sealed: SealedFile, folder: Path) -> Message:
 def changed_files(names: Sequence[str], hint: Hint = RESTORE) -> ResultError:
     """The error for files that are not as they were recorded."""
     more = [Message("and {count} more", count=len(names) - NAMED)] if len(names) > NAMED else []
-    files = joined(", ", [*names[:NAMED], *more])
+    files = join_parts(", ", [*names[:NAMED], *more])
     return ResultError(Message("files differ from what was recorded: {files}", files=files), hint)
 
 
@@ -314,12 +318,12 @@ def _with_files(seal: Seal, names: Collection[str], files: Iterable[SealedFile])
     )
 
 
-def _without(seal: Seal, is_removed: Callable[[str], bool]) -> Seal:
+def _remove_from_seal(seal: Seal, is_removed: Callable[[str], bool]) -> Seal:
     gone = [file for file in seal.files if is_removed(file.name)]
     left = tuple(file for file in seal.files if not is_removed(file.name))
     return replace(seal, files=left, removed=(*seal.removed, *gone))
 
 
-def _removed(removed: Sequence[SealedFile], seal: Seal) -> tuple[SealedFile, ...]:
+def _filter_removed(removed: Sequence[SealedFile], seal: Seal) -> tuple[SealedFile, ...]:
     """Those of the removed files that are not there again."""
     return tuple(file for file in removed if file.name not in seal.by_name)

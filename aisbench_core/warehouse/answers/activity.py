@@ -14,7 +14,7 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.model.columns import BEGAN, COUNTED, KNOWN, NODE_HOURS
 from aisbench_core.warehouse.measures.costs import costs_where
 from aisbench_core.warehouse.queries.filters import CHOSEN, parameters, statistics_of
-from aisbench_core.warehouse.tables.times import aware, utc
+from aisbench_core.warehouse.tables.times import to_aware, to_naive_utc
 from aisbench_core.warehouse.values.histories import Trend
 from aisbench_core.warehouse.values.runs import BoardQuery
 
@@ -88,26 +88,26 @@ _USAGE = f"""
 _COSTS = costs_where(f"{CHOSEN} and ended_at >= $since")
 
 
-def activity(cur: DuckDBPyConnection, query: BoardQuery, since: datetime) -> RegionActivity:
+def summarize_activity(cur: DuckDBPyConnection, query: BoardQuery, since: datetime) -> RegionActivity:
     """What happened since `since` among the runs that the query chooses."""
-    chosen = parameters(cur, query) | {"since": utc(since)}
+    chosen = parameters(cur, query) | {"since": to_naive_utc(since)}
     fastest = cur.execute(_FASTEST.format(statistics=statistics_of(cur, query)), chosen)
     names = [column[0] for column in fastest.description or ()]
     rows = [dict(zip(names, row, strict=True)) for row in fastest.fetchall()]
     groups = [group for row in rows for group in row["groups"]]
-    previous = dict(cur.execute(_PREVIOUS, {"groups": groups, "since": utc(since)}).fetchall())
-    records = (_record(row, previous) for row in rows)
+    previous = dict(cur.execute(_PREVIOUS, {"groups": groups, "since": to_naive_utc(since)}).fetchall())
+    records = (_find_broken_record(row, previous) for row in rows)
     usage = cur.execute(_USAGE, chosen).fetchall()
     costs = dict(cur.execute(_COSTS, chosen).fetchall())
     return RegionActivity(tuple(record for record in records if record), tuple(Usage(*row) for row in usage), costs)
 
 
-def _record(row: Mapping[str, Any], previous: Mapping[int, float]) -> BrokenRecord | None:
+def _find_broken_record(row: Mapping[str, Any], previous: Mapping[int, float]) -> BrokenRecord | None:
     """None for the first run of a trend, and for one that only repeats what was reached before."""
     before = max((previous[group] for group in row["groups"] if group in previous), default=None)
     if not before or row["throughput"] <= before:
         return None
     trend = Trend(**{name: row[name] for name in _KEYS})
     return BrokenRecord(
-        trend, row["model"], row["run_id"], aware(row["ended"]), row["throughput"], before,
+        trend, row["model"], row["run_id"], to_aware(row["ended"]), row["throughput"], before,
     )  # fmt: skip

@@ -10,17 +10,17 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.domain.statistics.student import T95, T95_BEYOND
 from aisbench_core.domain.statistics.summary import MAX_EXPONENT
 from aisbench_core.model import Mode, Origin
-from aisbench_core.model.columns import CURRENCY, GROUP_KEYS, KNOWN, UNIT, medians
+from aisbench_core.model.columns import CURRENCY, GROUP_KEYS, KNOWN, UNIT, list_medians
 from aisbench_core.model.columns.statistics import STATISTICS
 from aisbench_core.warehouse.measures.sorts import BOARD_SORTS
-from aisbench_core.warehouse.queries.filters import order, parameters, statistics_of
+from aisbench_core.warehouse.queries.filters import build_order_sql, parameters, statistics_of
 from aisbench_core.warehouse.queries.group_statistics import homes_of, with_early_failures
-from aisbench_core.warehouse.tables.times import aware
+from aisbench_core.warehouse.tables.times import to_aware
 from aisbench_core.warehouse.values.boards import ASPECTS, BenchmarkBoard, BenchmarkPage, BoardPage, BoardRow
 from aisbench_core.warehouse.values.runs import BoardQuery
 
 
-def t95(count: str) -> str:
+def build_t95_sql(count: str) -> str:
     """Student's t in SQL for the 95 % interval of so many values; null for fewer than two."""
     beyond = " + ".join(f"{term} / pow({count} - 1, {power})" for power, term in enumerate(T95_BEYOND))
     return f"(case when {count} > {len(T95) + 1} then {beyond} else list_extract({list(T95)}, {count} - 1) end)"
@@ -28,7 +28,7 @@ def t95(count: str) -> str:
 
 def mean_interval_sql(mean: str, sd: str, count: str) -> tuple[str, str]:
     """SQL of the ends of a mean's 95 % interval, null for fewer than two values: `statistics.summary.mean_interval`."""
-    margin = f"({t95(count)} * {sd} / sqrt({count}))"
+    margin = f"({build_t95_sql(count)} * {sd} / sqrt({count}))"
     factor = f"exp(least({margin} / {mean}, {MAX_EXPONENT}))"
     return (
         f"case when {count} < 2 then null when {mean} > 0 then {mean} / {factor} else {mean} - {margin} end",
@@ -63,14 +63,14 @@ _GROUPED = f"""
 """
 
 
-def grouped(shown: str, within: str = "") -> str:
+def build_groups_sql(shown: str, within: str = "") -> str:
     """SQL of the relation `groups`, made of `numbers`. `within`: a column that splits groups into several rows."""
     return _GROUPED.format(
         shown=shown, homes=homes_of("numbers", within), counted=with_early_failures("numbers", within)
     )
 
 
-_GROUPS = grouped("runs > 0 or $include_invalid")
+_GROUPS = build_groups_sql("runs > 0 or $include_invalid")
 
 # Rows that are equal in these are of one benchmark in one unit, and ranked among each other.
 _BENCHMARK = ("region", "rehearsal", "fingerprint", "throughput_unit", "synthetic_data", "dataset_sha256")
@@ -78,14 +78,15 @@ _BENCHMARK = ("region", "rehearsal", "fingerprint", "throughput_unit", "syntheti
 _SAME_BENCHMARK = " and ".join(f"other.{name} = page.{name}" for name in _BENCHMARK)
 
 
-def _rank(condition: str) -> str:
+def _build_rank(condition: str) -> str:
     """How many rows fulfil a condition. Imported runs, which nobody verified, neither have a rank nor take one; nor do
     rows of which something that decides speed is not known."""
-    rivals = f"select count(*) from groups other where {_SAME_BENCHMARK} and {_ranked('other.')} and {condition}"
-    return f"case when {_ranked('')} then ({rivals}) end"
+    is_ranked = _build_ranked_condition("other.")
+    rivals = f"select count(*) from groups other where {_SAME_BENCHMARK} and {is_ranked} and {condition}"
+    return f"case when {_build_ranked_condition('')} then ({rivals}) end"
 
 
-def _ranked(row: str) -> str:
+def _build_ranked_condition(row: str) -> str:
     return f"{row}runs > 0 and {row}origin = 'launched' and {row}{KNOWN}"
 
 
@@ -99,10 +100,10 @@ _AT_LEAST_EQUAL = """(case when (other.missed > 0) = (page.missed > 0) then othe
 _RATES = frozenset(statistic.name for statistic in STATISTICS if statistic.is_sortable and statistic.unit == UNIT)
 
 # The same of currencies.
-_AMOUNTS = frozenset(column.name for column in medians() if column.unit == CURRENCY)
+_AMOUNTS = frozenset(column.name for column in list_medians() if column.unit == CURRENCY)
 
 # Sorts by what a result is worth: one that missed its target is worth less than any that reached it.
-_MERITS = _RATES | {column.name for column in medians()}
+_MERITS = _RATES | {column.name for column in list_medians()}
 
 _DIFFERING = [f"case when other_{name} then '{name}' end" for name in ASPECTS]
 
@@ -110,16 +111,16 @@ FIELDS = {field.name: field.name for field in fields(BoardRow)} | {
     "reason": "case when runs > 0 then '' else why end",
     "differs_in": f"concat_ws(';', {', '.join(_DIFFERING)})",
     # Rows whose confidence intervals overlap may be in either order, so that each has a range of ranks.
-    "rank_from": "1 + " + _rank(_BETTER),
-    "rank_to": _rank(_AT_LEAST_EQUAL),
+    "rank_from": "1 + " + _build_rank(_BETTER),
+    "rank_to": _build_rank(_AT_LEAST_EQUAL),
 }
 
 
-def leaderboard(cur: DuckDBPyConnection, query: BoardQuery) -> BoardPage:
+def fetch_leaderboard(cur: DuckDBPyConnection, query: BoardQuery) -> BoardPage:
     """One page of groups, sorted, with how many groups there are in all."""
     columns = ", ".join(f"{sql} as {name}" for name, sql in FIELDS.items())
     units = "throughput_unit, " if query.sort in _RATES else "currency nulls last, " if query.sort in _AMOUNTS else ""
-    first = f"{units}{'missed > 0, ' if query.sort in _MERITS else ''}{order(query, BOARD_SORTS)}"
+    first = f"{units}{'missed > 0, ' if query.sort in _MERITS else ''}{build_order_sql(query, BOARD_SORTS)}"
     sorted_by = f"{first}, model, framework_version, flavor, node_count, fingerprint, latest_run_id"
     filters = parameters(cur, query)
     # Ranks are computed for the rows of the page only: each of them is compared with all other groups.
@@ -135,9 +136,9 @@ def leaderboard(cur: DuckDBPyConnection, query: BoardQuery) -> BoardPage:
     )
     rows = cur.fetchall()
     if not rows and query.offset:  # a page behind the last one still has a total
-        return replace(leaderboard(cur, replace(query, offset=0, limit=1)), rows=())
+        return replace(fetch_leaderboard(cur, replace(query, offset=0, limit=1)), rows=())
     total = rows[0][-1] if rows else 0
-    return BoardPage(tuple(_row(values[:-1]) for values in rows), total, rehearsal=bool(filters["rehearsal"]))
+    return BoardPage(tuple(_to_row(values[:-1]) for values in rows), total, rehearsal=bool(filters["rehearsal"]))
 
 
 # Benchmarks keep their order from day to day. Within one, configurations without a valid run are last, imported ones,
@@ -148,7 +149,7 @@ _BEST_FIRST = (
 )
 
 
-def benchmarks(cur: DuckDBPyConnection, query: BoardQuery, most: int) -> BenchmarkPage:
+def fetch_benchmarks(cur: DuckDBPyConnection, query: BoardQuery, most: int) -> BenchmarkPage:
     """One page of benchmarks, by name, each with its best `most` configurations. The query's sort is ignored."""
     columns = ", ".join(f"{sql} as {name}" for name, sql in FIELDS.items())
     filters = parameters(cur, query)
@@ -168,25 +169,25 @@ def benchmarks(cur: DuckDBPyConnection, query: BoardQuery, most: int) -> Benchma
     )
     cells = cur.fetchall()
     if not cells and query.offset:  # a page behind the last one still has a total
-        return replace(benchmarks(cur, replace(query, offset=0, limit=1), 1), rows=())
+        return replace(fetch_benchmarks(cur, replace(query, offset=0, limit=1), 1), rows=())
     boards = []
     for _, group in groupby(cells, key=lambda values: values[-3]):
         same = list(group)
-        boards.append(BenchmarkBoard(tuple(_row(values[:-3]) for values in same), same[0][-2]))
+        boards.append(BenchmarkBoard(tuple(_to_row(values[:-3]) for values in same), same[0][-2]))
     return BenchmarkPage(tuple(boards), cells[0][-1] if cells else 0, rehearsal=bool(filters["rehearsal"]))
 
 
 _CONVERTERS: Mapping[str, Callable[[Any], object]] = {
     "mode": Mode,
     "origin": Origin,
-    "best_at": lambda at: aware(at) if at else None,
-    "latest_at": lambda at: aware(at) if at else None,
+    "best_at": lambda at: to_aware(at) if at else None,
+    "latest_at": lambda at: to_aware(at) if at else None,
     "currency": lambda currency: currency or "",
 }
 _CONVERTED = tuple((index, _CONVERTERS[name]) for index, name in enumerate(FIELDS) if name in _CONVERTERS)
 
 
-def _row(values: Sequence[Any]) -> BoardRow:
+def _to_row(values: Sequence[Any]) -> BoardRow:
     cells = list(values)
     for index, convert in _CONVERTED:
         cells[index] = convert(cells[index])

@@ -7,11 +7,11 @@ from datetime import datetime
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model.columns import GROUP_KEYS, NODE_HOURS
-from aisbench_core.warehouse.answers.board import leaderboard
+from aisbench_core.warehouse.answers.board import fetch_leaderboard
 from aisbench_core.warehouse.measures.costs import costs_where
 from aisbench_core.warehouse.queries.group_statistics import group_id, groups_of_row
 from aisbench_core.warehouse.records.runs import by_ids
-from aisbench_core.warehouse.tables.times import aware
+from aisbench_core.warehouse.tables.times import to_aware
 from aisbench_core.warehouse.values.boards import BoardRow
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
 
@@ -67,7 +67,7 @@ def board_row(cur: DuckDBPyConnection, run_id: str) -> BoardRowDetails | None:
         include_invalid=True,
         limit=MAX_ROWS,
     )
-    rows = [row for row in leaderboard(cur, query).rows if row.throughput_unit == run.throughput_unit]
+    rows = [row for row in fetch_leaderboard(cur, query).rows if row.throughput_unit == run.throughput_unit]
     row = next((row for row in rows if _group_of(row, run.region) == groups[0]), None)
     if row is None:  # beyond MAX_ROWS
         return None
@@ -84,8 +84,8 @@ def board_row(cur: DuckDBPyConnection, run_id: str) -> BoardRowDetails | None:
         len(ranked),
         tuple(by_id[one] for one in ids),
         total,
-        aware(first_at),
-        aware(last_at),
+        to_aware(first_at),
+        to_aware(last_at),
         tuple(people or ()),
         hours,
         costs,

@@ -9,10 +9,10 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.base.errors import Problem, RunNotFound, SpecError
 from aisbench_core.base.messages import Message
 from aisbench_core.model import Mode, Origin, columns, resolved_of
-from aisbench_core.model.columns import Compared, compared
+from aisbench_core.model.columns import Compared, list_compared
 from aisbench_core.model.spec_fields import PLAIN_FIELDS, compared_fields, default_of
-from aisbench_core.warehouse.answers.peers import medians, peers
-from aisbench_core.warehouse.answers.servers import servers
+from aisbench_core.warehouse.answers.peers import fetch_medians, fetch_peers
+from aisbench_core.warehouse.answers.servers import fetch_servers
 from aisbench_core.warehouse.measures.fingerprint import reads_one_source, resolved_fields, resolved_speed
 from aisbench_core.warehouse.records.runs import StoredSpec, by_ids, rank_results, specs_of
 from aisbench_core.warehouse.values.compared import (
@@ -29,9 +29,9 @@ from aisbench_core.warehouse.values.runs import RunRow
 MIN_RUNS, MAX_RUNS = 2, 8
 
 # A ratio between runs that differ in one of these, or in a parameter that decides speed, has no meaning.
-_DECIDING = tuple(column.field for column in compared(Compared.DECIDES))
+_DECIDING = tuple(column.field for column in list_compared(Compared.DECIDES))
 
-_DESCRIBING = tuple(column.field for column in compared(Compared.DESCRIBES))
+_DESCRIBING = tuple(column.field for column in list_compared(Compared.DESCRIBES))
 
 # Fields of a spec that decide a comparison, and that the source of an imported result may not contain.
 _MAY_BE_UNKNOWN = ("parameters", "mode", "node_count", "cards_per_node")
@@ -40,7 +40,7 @@ Speed = Mapping[str, object] | None
 """The parameters that decide a run's speed; None: unknown."""
 
 METRICS = sorted(
-    compared(Compared.HIGHER_IS_BETTER, Compared.LOWER_IS_BETTER), key=lambda column: column.unit != columns.UNIT
+    list_compared(Compared.HIGHER_IS_BETTER, Compared.LOWER_IS_BETTER), key=lambda column: column.unit != columns.UNIT
 )
 
 _DECISIVE_METRIC = {"": "throughput", "node": "per_node", "card": "per_card"}
@@ -58,24 +58,26 @@ def compare(cur: DuckDBPyConnection, run_ids: Sequence[str], by: ComparedBy = Co
     specs = [stored[run_id] for run_id in ids]
     set_anywhere = {name for spec in specs for name in compared_fields(spec.spec) if name in PLAIN_FIELDS}
     set_anywhere -= {*_DECIDING, *_DESCRIBING}
-    fields = _fields([_configuration(run, spec, set_anywhere) for run, spec in zip(runs, specs, strict=True)])
-    by_run = tuple(_comparability(runs[0], specs[0], run, spec) for run, spec in zip(runs, specs, strict=True))
+    fields = _build_fields(
+        [_flatten_configuration(run, spec, set_anywhere) for run, spec in zip(runs, specs, strict=True)]
+    )
+    by_run = tuple(_derive_comparability(runs[0], specs[0], run, spec) for run, spec in zip(runs, specs, strict=True))
     worst = max((one.verdict for one in by_run), key=_SEVERITY.index)
     normalise_by = _normalise_by(worst, by_run)
-    measured = medians(cur, runs) if by is ComparedBy.ROWS else runs
+    measured = fetch_medians(cur, runs) if by is ComparedBy.ROWS else runs
     return Comparison(
         runs=runs,
-        differences=tuple(field for field in fields if _differs(field.values)),
-        same=tuple(field for field in fields if not _differs(field.values)),
-        metrics=tuple(_metric(metric, measured, by_run, worst, normalise_by, by) for metric in METRICS),
+        differences=tuple(field for field in fields if _has_differences(field.values)),
+        same=tuple(field for field in fields if not _has_differences(field.values)),
+        metrics=tuple(_compare_metric(metric, measured, by_run, worst, normalise_by, by) for metric in METRICS),
         verdict=worst,
         reasons=tuple(dict.fromkeys(reason for one in by_run for reason in one.reasons)),
         normalise_by=normalise_by,
         verdicts=by_run,
         rank_results=rank_results(cur, ids),
-        servers=servers(cur, ids),
+        servers=fetch_servers(cur, ids),
         unknown=tuple(dict.fromkeys(name for one in by_run for name in one.unknown)),
-        peers=peers(cur, runs, by_run, normalise_by),
+        peers=fetch_peers(cur, runs, by_run, normalise_by),
         by=by,
     )
 
@@ -91,7 +93,7 @@ def _in_order(rows: Sequence[RunRow], run_ids: Sequence[str]) -> tuple[RunRow, .
 # --- configuration ----------------------------------------------------------------------------------
 
 
-def _configuration(run: RunRow, stored: StoredSpec, set_anywhere: Collection[str]) -> dict[str, object]:
+def _flatten_configuration(run: RunRow, stored: StoredSpec, set_anywhere: Collection[str]) -> dict[str, object]:
     """Everything that can explain a difference, flat: `parameters.epochs`, `environments.GLOG_v`, `inputs.data_url`.
 
     `set_anywhere`: the fields that some run sets; a launched run without one has its default."""
@@ -107,11 +109,11 @@ def _configuration(run: RunRow, stored: StoredSpec, set_anywhere: Collection[str
         # These include defaults, which a spec need not contain.
         **{f"parameters.{name}": value for name, value in speed.items() if value is not None},
         **update,
-        **_contents(run, speed),
+        **_list_contents(run, speed),
     }
 
 
-def _contents(run: RunRow, speed: Mapping[str, object]) -> dict[str, object]:
+def _list_contents(run: RunRow, speed: Mapping[str, object]) -> dict[str, object]:
     """What was behind names of the spec when its job was created."""
     found = resolved_of(run.resolved)
     digest = {"image_digest": found.digest} if found.digest else {}
@@ -125,12 +127,12 @@ def _contents(run: RunRow, speed: Mapping[str, object]) -> dict[str, object]:
     return {**digest, **code, **files, **inputs}
 
 
-def _fields(configurations: Sequence[dict[str, object]]) -> tuple[FieldValues, ...]:
+def _build_fields(configurations: Sequence[dict[str, object]]) -> tuple[FieldValues, ...]:
     names = dict.fromkeys(name for one in configurations for name in one)
     return tuple(FieldValues(name, tuple(one.get(name) for one in configurations)) for name in names)
 
 
-def _differs(values: Sequence[object]) -> bool:
+def _has_differences(values: Sequence[object]) -> bool:
     # 1, 1.0 and True are equal in Python, but not as somebody's parameters.
     first = values[0]
     return any(value != first or type(value) is not type(first) for value in values[1:])
@@ -139,14 +141,14 @@ def _differs(values: Sequence[object]) -> bool:
 # --- comparability ----------------------------------------------------------------------------------
 
 
-def _comparability(base: RunRow, base_spec: StoredSpec, run: RunRow, spec: StoredSpec) -> RunComparability:
-    unknown = _unknown(base, base_spec) | _unknown(run, spec)
+def _derive_comparability(base: RunRow, base_spec: StoredSpec, run: RunRow, spec: StoredSpec) -> RunComparability:
+    unknown = _find_unknown(base, base_spec) | _find_unknown(run, spec)
     named = tuple(name for name in _MAY_BE_UNKNOWN if name in unknown and run.run_id != base.run_id)
     if run.run_id != base.run_id:
         named = tuple(dict.fromkeys((*named, *base.unknowns, *run.unknowns)))
     pairs = ((base, base_spec), (run, spec))
     speeds = (resolved_speed(one.speed_parameters, row.resolved) for row, one in pairs)
-    reasons = _decisive(base, run, unknown) + _different_speed(*speeds)
+    reasons = _find_decisive(base, run, unknown) + _different_speed(*speeds)
     different = _different_fields(base, base_spec, run, spec)
     is_reported = all(row.dataset_sha256 and reads_one_source(one.spec) for row, one in pairs)
     inputs = _undecided_inputs(different, is_reported=is_reported)
@@ -162,7 +164,7 @@ def _comparability(base: RunRow, base_spec: StoredSpec, run: RunRow, spec: Store
     return RunComparability(run.run_id, Comparability.COMPARABLE, unknown=named)
 
 
-def _unknown(run: RunRow, stored: StoredSpec) -> frozenset[str]:
+def _find_unknown(run: RunRow, stored: StoredSpec) -> frozenset[str]:
     if run.origin is Origin.LAUNCHED:
         return frozenset()
     return frozenset(name for name in _MAY_BE_UNKNOWN if name not in stored.spec)
@@ -174,7 +176,7 @@ def _normalise_by(worst: Comparability, by_run: Sequence[RunComparability]) -> s
     return "card" if "card" in units else "node" if units else ""
 
 
-def _decisive(base: RunRow, run: RunRow, unknown: frozenset[str]) -> tuple[str, ...]:
+def _find_decisive(base: RunRow, run: RunRow, unknown: frozenset[str]) -> tuple[str, ...]:
     # An unknown mode is stored as cluster, which most are; a single server must not be taken for its equal.
     ignored = unknown - {"mode"}
     different = [name for name in _DECIDING if name not in ignored and getattr(base, name) != getattr(run, name)]
@@ -189,7 +191,7 @@ def _different_speed(base: Speed, other: Speed) -> tuple[str, ...]:
     if base is None or other is None:
         return ()
     names = dict.fromkeys([*base, *other])
-    return tuple(f"parameters.{name}" for name in names if _differs((base.get(name), other.get(name))))
+    return tuple(f"parameters.{name}" for name in names if _has_differences((base.get(name), other.get(name))))
 
 
 def _different_fields(
@@ -202,7 +204,7 @@ def _different_fields(
     return {
         name: values
         for name, values in both.items()
-        if _differs(values) and all(name.partition(".")[0] in known for known in stated)
+        if _has_differences(values) and all(name.partition(".")[0] in known for known in stated)
     }
 
 
@@ -226,7 +228,7 @@ def _is_hash(value: object) -> bool:
 # --- metrics ----------------------------------------------------------------------------------------
 
 
-def _metric(
+def _compare_metric(
     metric: columns.Column,
     runs: Sequence[RunRow],
     by_run: Sequence[RunComparability],
@@ -236,7 +238,9 @@ def _metric(
 ) -> MetricComparison:
     base: float | None = getattr(runs[0], metric.field)
     values = tuple(
-        _against(base, getattr(run, metric.field), one.verdict, is_known=not (by is ComparedBy.ROWS and one.unknown))
+        _compare_value(
+            base, getattr(run, metric.field), one.verdict, is_known=not (by is ComparedBy.ROWS and one.unknown)
+        )
         for run, one in zip(runs, by_run, strict=True)
     )
     is_rate, is_share = metric.unit == columns.UNIT, metric.unit == columns.FRACTION
@@ -253,7 +257,9 @@ def _metric(
     )
 
 
-def _against(base: float | None, value: float | None, comparability: Comparability, *, is_known: bool) -> MetricValue:
+def _compare_value(
+    base: float | None, value: float | None, comparability: Comparability, *, is_known: bool
+) -> MetricValue:
     if not is_known:  # rows may hold runs that differ in it, so that their medians have no ratio
         return MetricValue(value)
     if base is None or value is None or comparability is Comparability.NOT_COMPARABLE:

@@ -9,7 +9,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import Mode
 from aisbench_core.warehouse.measures.fingerprint import resolved_fields, resolved_speed
-from aisbench_core.warehouse.queries.group_statistics import current
+from aisbench_core.warehouse.queries.group_statistics import build_current_sql
 from aisbench_core.warehouse.tables.store import Store
 from aisbench_core.warehouse.values.boards import named
 
@@ -21,7 +21,7 @@ Properties = Mapping[str, object]
 _COLUMNS = ("mode", "dataset", "throughput_definition", "throughput_unit", "synthetic_data")
 
 
-def distinctions(store: Store, region: str, fingerprints: Iterable[str], *, rehearsal: bool) -> Mapping[str, str]:
+def find_distinctions(store: Store, region: str, fingerprints: Iterable[str], *, rehearsal: bool) -> Mapping[str, str]:
     """What distinguishes each configuration from others of these, as "batch_size=512", by fingerprint.
 
     Only runs of that region and kind are read. Configurations that no other resembles are left out, and so are
@@ -30,11 +30,11 @@ def distinctions(store: Store, region: str, fingerprints: Iterable[str], *, rehe
     if len(unique) < 2:
         return {}
     with store.moment() as cur:
-        families = _families(cur, region, rehearsal, unique)
-    return {fingerprint: text for family in families for fingerprint, text in _differences(family).items()}
+        families = _fetch_families(cur, region, rehearsal, unique)
+    return {fingerprint: text for family in families for fingerprint, text in _describe_differences(family).items()}
 
 
-def _families(
+def _fetch_families(
     cur: DuckDBPyConnection, region: str, rehearsal: bool, fingerprints: Sequence[str]
 ) -> list[Mapping[str, Properties]]:
     """The properties of the configurations of properties workload and model that have several, by fingerprint."""
@@ -44,7 +44,7 @@ def _families(
         with configurations as (
             select workload, model, fingerprint, min(latest_run_id) as run_id,
                 {", ".join(f"any_value({name}) as {name}" for name in _COLUMNS)}
-            from {current(cur)}
+            from {build_current_sql(cur)}
             where region = ? and rehearsal = ? and fingerprint in (select unnest(?::VARCHAR[])) group by all),
         several as (
             from configurations qualify count(*) over (partition by workload, model) > 1)
@@ -67,7 +67,7 @@ def _families(
     return list(families.values())
 
 
-def _differences(family: Mapping[str, Properties]) -> Mapping[str, str]:
+def _describe_differences(family: Mapping[str, Properties]) -> Mapping[str, str]:
     names = dict.fromkeys(chain.from_iterable(family.values()))
     differing = [
         name for name in names if len({json.dumps(properties.get(name)) for properties in family.values()}) > 1

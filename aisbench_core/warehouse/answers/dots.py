@@ -17,18 +17,18 @@ def of_rows(
 ) -> Mapping[str, tuple[RunDot, ...]]:
     """Valid runs of each row, at most `limit`, by the id of the row's latest run."""
     # The hash of an id is as good as random, and the same dots stay while runs are added.
-    return _sample(cur, query, rows, "hash(run_id)", limit)
+    return _fetch_sample(cur, query, rows, "hash(run_id)", limit)
 
 
-def newest(
+def fetch_newest_dots(
     cur: DuckDBPyConnection, query: BoardQuery, rows: Sequence[BoardRow], limit: int
 ) -> Mapping[str, tuple[RunDot, ...]]:
     """The newest valid runs of each row, at most `limit`, in time order, by the id of the row's latest run."""
-    sample = _sample(cur, query, rows, f"struct_pack(moment := {AT}, id := run_id)", limit)
+    sample = _fetch_sample(cur, query, rows, f"struct_pack(moment := {AT}, id := run_id)", limit)
     return {run_id: dots[::-1] for run_id, dots in sample.items()}
 
 
-def _sample(
+def _fetch_sample(
     cur: DuckDBPyConnection, query: BoardQuery, rows: Sequence[BoardRow], largest: str, limit: int
 ) -> Mapping[str, tuple[RunDot, ...]]:
     """Those valid runs of each row where the expression `largest` is largest, these first."""

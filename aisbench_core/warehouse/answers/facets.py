@@ -6,7 +6,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.model.version_order import in_version_order
 from aisbench_core.warehouse.queries.filters import KIND, kind_parameters
-from aisbench_core.warehouse.queries.group_statistics import current
+from aisbench_core.warehouse.queries.group_statistics import build_current_sql
 from aisbench_core.warehouse.values.runs import Facets, RegionFacts
 
 _REGIONS = "select region, rehearsal, sum(recorded)::BIGINT from {statistics} group by all order by rehearsal, region"
@@ -27,20 +27,20 @@ _TAGS = f"""
 """
 
 
-def regions(cur: DuckDBPyConnection) -> list[RegionFacts]:
+def list_regions(cur: DuckDBPyConnection) -> list[RegionFacts]:
     """Regions with measurements first, then those with rehearsals; by name."""
-    return [RegionFacts(*row) for row in cur.execute(_REGIONS.format(statistics=current(cur))).fetchall()]
+    return [RegionFacts(*row) for row in cur.execute(_REGIONS.format(statistics=build_current_sql(cur))).fetchall()]
 
 
-def versions(cur: DuckDBPyConnection) -> tuple[str, ...]:
+def list_versions(cur: DuckDBPyConnection) -> tuple[str, ...]:
     """Every framework version in the warehouse, of whatever region and validity, the oldest first."""
-    rows = cur.execute(f"select distinct framework_version from {current(cur)}").fetchall()
+    rows = cur.execute(f"select distinct framework_version from {build_current_sql(cur)}").fetchall()
     return in_version_order(version for (version,) in rows if version is not None)
 
 
-def facets(cur: DuckDBPyConnection, region: str, rehearsal: bool | None) -> Facets:
+def fetch_facets(cur: DuckDBPyConnection, region: str, rehearsal: bool | None) -> Facets:
     """Every value in the region of each field that can be filtered."""
     parameters = kind_parameters(cur, region, rehearsal)
     tags = tuple(tag for (tag,) in cur.execute(_TAGS, parameters).fetchall())
-    row = cur.execute(_FACETS.format(statistics=current(cur)), parameters).fetchone()
+    row = cur.execute(_FACETS.format(statistics=build_current_sql(cur)), parameters).fetchone()
     return replace(Facets(*(tuple(values or ()) for values in row)), tags=tags) if row else Facets()

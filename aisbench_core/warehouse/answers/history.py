@@ -12,23 +12,23 @@ from aisbench_core.base.errors import RunNotFound
 from aisbench_core.base.messages import Hint, Message
 from aisbench_core.model import Mode, Origin
 from aisbench_core.model.columns import MISSED
-from aisbench_core.warehouse.measures.changes import boundaries, metric_histories
+from aisbench_core.warehouse.measures.changes import find_boundaries, metric_histories
 from aisbench_core.warehouse.measures.fingerprint import first_fingerprint_of
 from aisbench_core.warehouse.measures.regression import (
     SEVERITY,
     TRACKED,
     field_of,
+    get_worst,
     regression_verdict,
     with_outcomes,
-    worst,
 )
 from aisbench_core.warehouse.measures.sorts import HISTORY_SORTS
-from aisbench_core.warehouse.queries.filters import KIND, Parameters, order, parameters, statistics_of
-from aisbench_core.warehouse.queries.group_statistics import AT, REASON, current
+from aisbench_core.warehouse.queries.filters import KIND, Parameters, build_order_sql, parameters, statistics_of
+from aisbench_core.warehouse.queries.group_statistics import AT, REASON, build_current_sql
 from aisbench_core.warehouse.queries.search import rows_at
 from aisbench_core.warehouse.records import baselines
-from aisbench_core.warehouse.tables.schema import among
-from aisbench_core.warehouse.tables.times import aware
+from aisbench_core.warehouse.tables.schema import build_in_condition
+from aisbench_core.warehouse.tables.times import to_aware
 from aisbench_core.warehouse.values.boards import mixed_or_unknown
 from aisbench_core.warehouse.values.histories import (
     NO_TIME,
@@ -135,7 +135,7 @@ _PAGE = f"""
 """
 
 
-def trends(cur: DuckDBPyConnection, query: BoardQuery) -> TrendPage:
+def fetch_trends(cur: DuckDBPyConnection, query: BoardQuery) -> TrendPage:
     """One page of trends, the latest first. Framework versions of the query are ignored: histories span them."""
     filters = parameters(cur, replace(query, framework_versions=()))
     statement = _TRENDS.format(statistics=statistics_of(cur, query))
@@ -148,8 +148,8 @@ def trends(cur: DuckDBPyConnection, query: BoardQuery) -> TrendPage:
 def first_ids(cur: DuckDBPyConnection, rows: Sequence[TrendRow]) -> dict[str, str]:
     """Today's id of each of these trends by that of the first formula of fingerprints, which links, saved views and
     messages of before hold. Of a trend that became several, the first of the rows."""
-    condition, values = among("run_id", [row.latest_run_id for row in rows])
-    found = _rows(cur.execute(f"select run_id, {', '.join(_FIRST_COVERED)} from runs where {condition}", values))
+    condition, values = build_in_condition("run_id", [row.latest_run_id for row in rows])
+    found = _fetch_rows(cur.execute(f"select run_id, {', '.join(_FIRST_COVERED)} from runs where {condition}", values))
     cells = {run["run_id"]: run for run in found}
     ids = [(_first_id(row, cells[row.latest_run_id]), row.group.id) for row in rows if row.latest_run_id in cells]
     return dict(reversed(ids))
@@ -161,18 +161,18 @@ def _first_id(row: TrendRow, cells: Mapping[str, Any]) -> str:
     return replace(row.group, fingerprint=fingerprint).id
 
 
-def history(
+def fetch_history(
     cur: DuckDBPyConnection, row: TrendRow, by: VersionField | None, names: Sequence[str], *, include_invalid: bool
 ) -> History:
     """One trend over time. `names` (versions or run ids) replace the marked baseline."""
-    runs, doubts, regression = _evaluated(cur, row, by, names, include_invalid=include_invalid)
+    runs, doubts, regression = _evaluate_trend(cur, row, by, names, include_invalid=include_invalid)
     return History(
         row=row,
         field=regression.field,
         runs=runs,
         older=max(0, (row.runs if include_invalid else row.valid) - len(runs)),
         clock_doubts=doubts,
-        boundaries=boundaries(runs),
+        boundaries=find_boundaries(runs),
         metrics=metric_histories(runs, row.group.throughput_unit, regression.field),
         verdict=with_outcomes([regression])[0],
     )
@@ -182,21 +182,21 @@ def runs(cur: DuckDBPyConnection, query: BoardQuery, trend: Trend) -> HistoryPag
     """One page of a trend's runs: of the query only text, validity, sort (one of HISTORY_SORTS) and page count.
 
     The cursor must see one moment, because row ids are read first."""
-    page = _PAGE.format(order=order(query, HISTORY_SORTS), runs="{runs}")
+    page = _PAGE.format(order=build_order_sql(query, HISTORY_SORTS), runs="{runs}")
     values = {
         "text": query.text, "include_invalid": query.include_invalid, "offset": query.offset, "limit": query.limit,
     }  # fmt: skip
     end = query.offset + query.limit
     if query.sort == "moment" and query.descending and not query.text and end <= MAX_ROW_IDS:
         rows = _of_newest(cur, page, trend, values, end)
-        return HistoryPage(tuple(map(_run, rows)), _count(cur, query, trend))
+        return HistoryPage(tuple(map(_to_run, rows)), _count_runs(cur, query, trend))
     rows = _of_all(cur, page, trend, values)
     if not rows and query.offset:  # a page behind the last one still has a total
         return HistoryPage((), runs(cur, replace(query, offset=0, limit=1), trend).total)
-    return HistoryPage(tuple(map(_run, rows)), rows[0]["total"] if rows else 0)
+    return HistoryPage(tuple(map(_to_run, rows)), rows[0]["total"] if rows else 0)
 
 
-def regressions(
+def fetch_regressions(
     cur: DuckDBPyConnection, query: BoardQuery, by: VersionField | None, names: Sequence[str], stored: TrendVerdicts
 ) -> Regressions:
     """The verdict on each trend of the query; with `names` (versions or run ids), on each that has one of them.
@@ -205,8 +205,8 @@ def regressions(
 
     Imported runs decide the answer's outcome only where nothing was launched. Raises RunNotFound when no trend has
     any of the names."""
-    page = trends(cur, replace(query, limit=2**31 - 1, offset=0))  # a regression may be in any trend
-    states = _states(cur, query.region, rehearsal=page.rehearsal)
+    page = fetch_trends(cur, replace(query, limit=2**31 - 1, offset=0))  # a regression may be in any trend
+    states = _fetch_states(cur, query.region, rehearsal=page.rehearsal)
     rows = [_trend_verdict(cur, row, by, names, states.get(row.group, ()), stored) for row in page.rows]
     if names:
         rows = [row for row in rows if row.verdict.baseline_run_ids]
@@ -219,7 +219,7 @@ def regressions(
     rows = [replace(row, verdict=regression) for row, regression in zip(rows, decided, strict=True)]
     rows.sort(key=lambda row: SEVERITY.index(row.verdict.outcome))
     launched = [row for row in rows if row.row.group.origin is Origin.LAUNCHED]
-    outcome = worst(row.verdict.outcome for row in launched or rows)
+    outcome = get_worst(row.verdict.outcome for row in launched or rows)
     return Regressions(tuple(rows), outcome, decided[0].tests if decided else 0, page.total, page.rehearsal)
 
 
@@ -237,7 +237,7 @@ def _trend_verdict(
     if earlier and earlier[0] == key:
         return replace(earlier[1], row=row)
     # Only the verdict is returned: the runs of all trends of a region would not fit into memory.
-    runs, _, regression = _evaluated(cur, row, by, names, include_invalid=False)
+    runs, _, regression = _evaluate_trend(cur, row, by, names, include_invalid=False)
     answer = TrendVerdict(
         row,
         regression,
@@ -251,37 +251,39 @@ def _trend_verdict(
     return answer
 
 
-def _states(cur: DuckDBPyConnection, region: str, *, rehearsal: bool) -> Mapping[Trend, TrendState]:
+def _fetch_states(cur: DuckDBPyConnection, region: str, *, rehearsal: bool) -> Mapping[Trend, TrendState]:
     """What changes with any run of a trend, and with the validity of any: hashes of records, and statistics."""
-    rows = cur.execute(_STATES.format(statistics=current(cur)), {"region": region, "rehearsal": rehearsal}).fetchall()
-    return {_trend(row): row[len(_KEYS) :] for row in rows}
+    rows = cur.execute(
+        _STATES.format(statistics=build_current_sql(cur)), {"region": region, "rehearsal": rehearsal}
+    ).fetchall()
+    return {_to_trend(row): row[len(_KEYS) :] for row in rows}
 
 
-def _evaluated(
+def _evaluate_trend(
     cur: DuckDBPyConnection, row: TrendRow, by: VersionField | None, requested: Sequence[str], *, include_invalid: bool
 ) -> tuple[tuple[HistoryRun, ...], int, RegressionVerdict]:
     """The runs in time order, the number of doubtful clocks, and the verdict before outcomes are decided."""
     marked = None if requested else row.baseline
     names = tuple(requested) or (marked.names if marked else ())
     rule = BaselineReason.REQUESTED if requested else BaselineReason.MARKED
-    runs, doubts = _runs(cur, row.group, names, include_invalid)
-    field = (marked and marked.field) or _field(runs, by, names)
+    runs, doubts = _fetch_trend_runs(cur, row.group, names, include_invalid)
+    field = (marked and marked.field) or _choose_field(runs, by, names)
     return runs, doubts, regression_verdict(runs, row.group.throughput_unit, field, names, rule)
 
 
-def _field(runs: Sequence[HistoryRun], by: VersionField | None, names: Sequence[str]) -> VersionField:
+def _choose_field(runs: Sequence[HistoryRun], by: VersionField | None, names: Sequence[str]) -> VersionField:
     """The field in which one of the names is a version; otherwise `by`, or the first one that differs."""
     named = (field for field in VersionField if any(run.version(field) in names for run in runs))
     return next(named, None) or field_of(runs, by)
 
 
-def _runs(
+def _fetch_trend_runs(
     cur: DuckDBPyConnection, trend: Trend, names: Sequence[str], include_invalid: bool
 ) -> tuple[tuple[HistoryRun, ...], int]:
     values = {"names": list(names), "include_invalid": include_invalid, "limit": MAX_RUNS}
     rows = _of_all(cur, _HISTORY, trend, values) if names else _of_newest(cur, _HISTORY, trend, values, MAX_RUNS)
     rows.sort(key=lambda row: (row["moment"], row["run_id"]))
-    return _of_one_system([_run(row) for row in rows], rows), sum(bool(row["doubtful"]) for row in rows)
+    return _of_one_system([_to_run(row) for row in rows], rows), sum(bool(row["doubtful"]) for row in rows)
 
 
 def _of_one_system(runs: Sequence[HistoryRun], rows: Sequence[Mapping[str, Any]]) -> tuple[HistoryRun, ...]:
@@ -304,43 +306,43 @@ def _of_newest(
     """As _of_all, for a statement about the `count` newest runs: finds their row ids by few columns first."""
     # Some runs are not valid, so that a quarter more are read; where that is not enough, all are.
     most = count + count // 4 + 1
-    newest = cur.execute(_NEWEST, _parameters(trend) | {"most": most}).fetchall()
+    newest = cur.execute(_NEWEST, _build_parameters(trend) | {"most": most}).fetchall()
     are_all = len(newest) < most
     # The last moment may be cut off between runs that began at once; which of those are newer, only their ids say.
     row_ids = [row_id for row_id, moment in newest if are_all or moment > newest[-1][1]]
-    rows = _rows(cur.execute(statement.format(runs=rows_at("runs", "$row_ids")), values | {"row_ids": row_ids}))
+    rows = _fetch_rows(cur.execute(statement.format(runs=rows_at("runs", "$row_ids")), values | {"row_ids": row_ids}))
     return rows if are_all or len(rows) == values["limit"] else _of_all(cur, statement, trend, values)
 
 
 def _of_all(cur: DuckDBPyConnection, statement: str, trend: Trend, values: Parameters) -> list[dict[str, Any]]:
-    return _rows(cur.execute(statement.format(runs=_FROM_ALL), _parameters(trend) | values))
+    return _fetch_rows(cur.execute(statement.format(runs=_FROM_ALL), _build_parameters(trend) | values))
 
 
-def _count(cur: DuckDBPyConnection, query: BoardQuery, trend: Trend) -> int:
+def _count_runs(cur: DuckDBPyConnection, query: BoardQuery, trend: Trend) -> int:
     number = "recorded" if query.include_invalid else "valid"
-    statement = f"select coalesce(sum({number}), 0)::BIGINT from {current(cur)} where {_OF_TREND}"
-    [(count,)] = cur.execute(statement, _parameters(trend)).fetchall()
+    statement = f"select coalesce(sum({number}), 0)::BIGINT from {build_current_sql(cur)} where {_OF_TREND}"
+    [(count,)] = cur.execute(statement, _build_parameters(trend)).fetchall()
     return int(count)
 
 
-def _parameters(trend: Trend) -> dict[str, object]:
+def _build_parameters(trend: Trend) -> dict[str, object]:
     return {name: getattr(trend, name) for name in _KEYS} | {"origin": trend.origin.value}
 
 
-def _rows(cur: DuckDBPyConnection) -> list[dict[str, Any]]:
+def _fetch_rows(cur: DuckDBPyConnection) -> list[dict[str, Any]]:
     columns = [column[0] for column in cur.description or ()]
     return [dict(zip(columns, values, strict=True)) for values in cur.fetchall()]
 
 
-def _run(row: Mapping[str, Any]) -> HistoryRun:
+def _to_run(row: Mapping[str, Any]) -> HistoryRun:
     validity = Validity(row["validity"])
     reason = row["reason"] if not validity.counts else NO_TIME if row["timeless"] else ""
-    uncounted = {metric.name: why for metric in TRACKED if (why := reason or _reason(row[metric.name]))}
+    uncounted = {metric.name: why for metric in TRACKED if (why := reason or _explain_uncounted(row[metric.name]))}
     numbers = {metric.name: float(row[metric.name]) for metric in TRACKED if metric.name not in uncounted}
     excluded = {name: why for name in numbers if (why := _not_compared(row, name))}
     return HistoryRun(
         **{name: row[name] for name in (*_PLAIN, "engine_version")},
-        at=aware(row["moment"]),
+        at=to_aware(row["moment"]),
         validity=validity,
         values={name: number for name, number in numbers.items() if name not in excluded},
         left_out=uncounted | excluded,
@@ -355,22 +357,22 @@ def _not_compared(row: Mapping[str, Any], metric: str) -> Hint:
     return mixed_or_unknown(row["not_known"] or "") or (TARGET_MISSED if row["missed"] and metric != "accuracy" else "")
 
 
-def _reason(value: float | None) -> str:
+def _explain_uncounted(value: float | None) -> str:
     """Why a number does not count; empty when it does."""
     if value is None:
         return Message("not measured")
     return "" if math.isfinite(value) else Message("not a finite number")
 
 
-def _trend(values: Sequence[Any]) -> Trend:
+def _to_trend(values: Sequence[Any]) -> Trend:
     key = dict(zip(_KEYS, values, strict=False))
     return Trend(**{**key, "origin": Origin(key["origin"])})
 
 
 def _trend_row(values: Sequence[Any], marked: Mapping[str, Baseline]) -> TrendRow:
-    trend = _trend(values)
+    trend = _to_trend(values)
     title, model, workload, dataset, definition, mode, runs, valid, latest_at, latest, _ = values[len(_KEYS) :]
     return TrendRow(
-        trend, title, model, workload, dataset, definition, Mode(mode), runs, valid, aware(latest_at), latest,
+        trend, title, model, workload, dataset, definition, Mode(mode), runs, valid, to_aware(latest_at), latest,
         marked.get(trend.id),
     )  # fmt: skip

@@ -10,10 +10,10 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.domain.statistics.difference import difference
 from aisbench_core.domain.statistics.summary import summary
 from aisbench_core.model import Resolved, Run, WorkloadFacts
-from aisbench_core.model.columns import COUNTED, GROUP_KEYS, MISSED, Compared, compared
+from aisbench_core.model.columns import COUNTED, GROUP_KEYS, MISSED, Compared, list_compared
 from aisbench_core.warehouse.measures.fingerprint import compute_fingerprint
 from aisbench_core.warehouse.queries.group_statistics import MIDDLE, OF_GROUPS, group_id
-from aisbench_core.warehouse.tables.times import utc
+from aisbench_core.warehouse.tables.times import to_naive_utc
 from aisbench_core.warehouse.values.compared import MAX_DOTS, Comparability, Peers, RunComparability, RunDot, Usual
 from aisbench_core.warehouse.values.runs import RunRow
 
@@ -23,14 +23,14 @@ MAX_PEERS = 500
 # The numbers that a group has the median of, and their columns. Accuracy is that of the run in the middle.
 _MEDIANS = {
     column.field: column.stored_name
-    for column in compared(Compared.HIGHER_IS_BETTER, Compared.LOWER_IS_BETTER)
+    for column in list_compared(Compared.HIGHER_IS_BETTER, Compared.LOWER_IS_BETTER)
     if column.field != "accuracy"
 }
 
 _THROUGHPUT = {"": "throughput_cluster", "node": "throughput_per_node", "card": "throughput_per_card"}
 
 
-def peers(
+def fetch_peers(
     cur: DuckDBPyConnection, runs: Sequence[RunRow], by_run: Sequence[RunComparability], normalise_by: str
 ) -> tuple[Peers, ...]:
     """In the order of the runs, the baseline first; throughputs per node or card where these decide."""
@@ -56,12 +56,12 @@ def peers(
         missed[group] += has_missed
     known = [not run.not_known for run in runs]
     return tuple(
-        _peers(one, dots[group], dots[ids[0]], missed[group], is_known=is_known, is_base_known=known[0])
+        _build_peers(one, dots[group], dots[ids[0]], missed[group], is_known=is_known, is_base_known=known[0])
         for one, group, is_known in zip(by_run, ids, known, strict=True)
     )
 
 
-def medians(cur: DuckDBPyConnection, runs: Sequence[RunRow]) -> tuple[RunRow, ...]:
+def fetch_medians(cur: DuckDBPyConnection, runs: Sequence[RunRow]) -> tuple[RunRow, ...]:
     """Each run with the medians over its group's valid runs as its numbers; None without valid runs."""
     ids = _group_ids(runs)
     cells = ", ".join(f"median({column}) as {name}" for name, column in _MEDIANS.items())
@@ -84,7 +84,7 @@ def _group_ids(runs: Sequence[RunRow]) -> list[int]:
     return [group_id({name: getattr(run, name) for name in GROUP_KEYS}) for run in runs]
 
 
-def _peers(
+def _build_peers(
     run: RunComparability,
     group: Sequence[RunDot],
     base: Sequence[RunDot],
@@ -129,7 +129,7 @@ def find_usual(
     own = {name: getattr(spec, name) for name in _SPEC_KEYS}
     values = {
         "run_id": run.run_id,
-        "before": utc(run.created_at),
+        "before": to_naive_utc(run.created_at),
         "region": region,
         "rehearsal": rehearsal,
         "fingerprint": compute_fingerprint(spec, facts, resolved),

@@ -10,7 +10,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.domain.liveness.slow_cards import CardRate
 from aisbench_core.warehouse.measures.throughput import STRAGGLER_SHARE
-from aisbench_core.warehouse.tables.times import aware, utc
+from aisbench_core.warehouse.tables.times import to_aware, to_naive_utc
 from aisbench_core.warehouse.values.compared import RankCell, RankMap, RankSpread, Straggler
 
 # Cells of a map: with more cards nodes become cells, and with more nodes neighbours share one.
@@ -55,7 +55,7 @@ _SLOWEST = f"""
 """
 
 
-def spreads(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> Mapping[str, RankSpread]:
+def fetch_spreads(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> Mapping[str, RankSpread]:
     """The spread over the cards of each run, by run_id; runs without known cards are left out."""
     rows = cur.execute(_SPREADS, {"run_ids": list(run_ids)}).fetchall()
     return {run_id: RankSpread(*values) for run_id, *values in rows}
@@ -63,7 +63,7 @@ def spreads(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> Mapping[str, Ran
 
 def rank_map(cur: DuckDBPyConnection, run_id: str) -> RankMap | None:
     """One run's cards by node, as at most MAX_CELLS cells; None when no cards are known."""
-    spread = spreads(cur, [run_id]).get(run_id)
+    spread = fetch_spreads(cur, [run_id]).get(run_id)
     if spread is None:
         return None
     by_card = spread.ranks <= MAX_CELLS
@@ -97,19 +97,21 @@ def live_rank_map(run_id: str, rates: Sequence[CardRate], bound: float | None) -
         Straggler(rate.node, rate.card, rate.rank, rate.throughput, rate.throughput / middle)
         for rate in slow[:MAX_STRAGGLERS]
     )
-    return RankMap(run_id, spread, floor, tuple(_cells(rates, nodes, floor)), stragglers)
+    return RankMap(run_id, spread, floor, tuple(_build_cells(rates, nodes, floor)), stragglers)
 
 
-def _cells(rates: Sequence[CardRate], nodes: int, floor: float) -> list[RankCell]:
+def _build_cells(rates: Sequence[CardRate], nodes: int, floor: float) -> list[RankCell]:
     by_card = len(rates) <= MAX_CELLS
     nodes_per_cell = 1 if by_card else -(-nodes // MAX_CELLS)
     cells: dict[tuple[int, int | None], list[CardRate]] = defaultdict(list)
     for rate in rates:
         cells[rate.node // nodes_per_cell, rate.card if by_card else None].append(rate)
-    return [_cell(card, cell, floor) for (_, card), cell in sorted(cells.items(), key=lambda item: item[1][0].node)]
+    return [
+        _build_cell(card, cell, floor) for (_, card), cell in sorted(cells.items(), key=lambda item: item[1][0].node)
+    ]
 
 
-def _cell(card: int | None, rates: Sequence[CardRate], floor: float) -> RankCell:
+def _build_cell(card: int | None, rates: Sequence[CardRate], floor: float) -> RankCell:
     values, nodes = [rate.throughput for rate in rates], [rate.node for rate in rates]
     slow = sum(value < floor for value in values)
     return RankCell(min(nodes), max(nodes), card, median(values), min(values), len(rates), slow)
@@ -151,8 +153,8 @@ _SLOW = f"""
 
 def slow_nodes(cur: DuckDBPyConnection, region: str, *, rehearsal: bool, now: datetime) -> list[NodeHistory]:
     """The nodes of a region that were slow in any of their last LAST_RUNS runs, the most often slow ones first."""
-    parameters = {"since": utc(now) - WINDOW, "region": region, "rehearsal": rehearsal}
+    parameters = {"since": to_naive_utc(now) - WINDOW, "region": region, "rehearsal": rehearsal}
     return [
-        NodeHistory(host, slow, runs, aware(last_at), tuple(shares), tuple(run_ids))
+        NodeHistory(host, slow, runs, to_aware(last_at), tuple(shares), tuple(run_ids))
         for host, slow, runs, last_at, shares, run_ids in cur.execute(_SLOW, parameters).fetchall()
     ]

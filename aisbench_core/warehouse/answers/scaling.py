@@ -9,13 +9,13 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.base.errors import RunNotFound
 from aisbench_core.base.messages import Message
-from aisbench_core.domain.statistics.amdahl import SizeRuns, amdahl
+from aisbench_core.domain.statistics.amdahl import SizeRuns, fit_amdahl
 from aisbench_core.domain.statistics.summary import mean_interval
 from aisbench_core.model import Origin
 from aisbench_core.model.columns import COUNTED, GROUP_KEYS, KNOWN, MISSED
 from aisbench_core.warehouse.queries.filters import Parameters, parameters, statistics_of
 from aisbench_core.warehouse.records.runs import by_ids
-from aisbench_core.warehouse.tables.times import aware
+from aisbench_core.warehouse.tables.times import to_aware
 from aisbench_core.warehouse.values.compared import MAX_DOTS, RunDot
 from aisbench_core.warehouse.values.configurations import BenchmarkConfiguration
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
@@ -97,7 +97,7 @@ _CONFIGURATIONS = f"""
 """
 
 
-def configurations(cur: DuckDBPyConnection, query: BoardQuery) -> ConfigurationPage:
+def fetch_configurations(cur: DuckDBPyConnection, query: BoardQuery) -> ConfigurationPage:
     """One page of configurations that count in cluster mode: those of launched runs first, then by node counts.
 
     They are those of its longest curve: four sizes of different hardware are no curve."""
@@ -108,11 +108,11 @@ def configurations(cur: DuckDBPyConnection, query: BoardQuery) -> ConfigurationP
     return ConfigurationPage(tuple(map(_configuration_row, rows)), total, rehearsal=bool(chosen["rehearsal"]))
 
 
-def scaling(cur: DuckDBPyConnection, configuration: BenchmarkConfiguration) -> tuple[Scaling, ...]:
+def fetch_scalings(cur: DuckDBPyConnection, configuration: BenchmarkConfiguration) -> tuple[Scaling, ...]:
     """Each curve of the configuration, those on most node counts first.
 
     A curve begins at the smallest node count that was measured; its speed-up and efficiency there are 1."""
-    return _scalings(cur, SCALING, configuration, {})
+    return _select_scalings(cur, SCALING, configuration, {})
 
 
 def scaling_of(cur: DuckDBPyConnection, run_id: str) -> Scaling:
@@ -125,11 +125,11 @@ def scaling_of(cur: DuckDBPyConnection, run_id: str) -> Scaling:
 def curve(cur: DuckDBPyConnection, run: RunRow) -> Scaling:
     """The curve of all runs that differ from this one in their node count only; no other runs are read."""
     system = {name: getattr(run, name) for name in _SYSTEM}
-    curves = _scalings(cur, _CURVE, BenchmarkConfiguration.of(run), system)
+    curves = _select_scalings(cur, _CURVE, BenchmarkConfiguration.of(run), system)
     return curves[0] if curves else Scaling.empty(ScalingQuery.of(run))
 
 
-def _scalings(
+def _select_scalings(
     cur: DuckDBPyConnection, statement: str, configuration: BenchmarkConfiguration, system: Parameters
 ) -> tuple[Scaling, ...]:
     cells = asdict(configuration)
@@ -139,7 +139,7 @@ def _scalings(
     for values in result.fetchall():
         row = dict(zip(columns, values, strict=True))
         rows[ScalingQuery(**cells, **{name: row[name] for name in _SYSTEM})].append(row)
-    curves = [_scaling(query, points) for query, points in rows.items()]
+    curves = [_build_scaling(query, points) for query, points in rows.items()]
     curves.sort(key=lambda curve: (-len(curve.points), -sum(point.runs for point in curve.points)))
     return tuple(curves)
 
@@ -149,20 +149,20 @@ def _configuration_row(values: Sequence[Any]) -> ConfigurationRow:
     cells["origin"] = Origin(cells["origin"])
     title, model, workload, dataset, runs, node_counts, latest_at, _ = values[len(cells) :]
     configuration = BenchmarkConfiguration(**cells)
-    return ConfigurationRow(configuration, title, model, workload, dataset, runs, node_counts, aware(latest_at))
+    return ConfigurationRow(configuration, title, model, workload, dataset, runs, node_counts, to_aware(latest_at))
 
 
-def _scaling(query: ScalingQuery, rows: Sequence[dict[str, Any]]) -> Scaling:
+def _build_scaling(query: ScalingQuery, rows: Sequence[dict[str, Any]]) -> Scaling:
     valid = [row for row in rows if not row["why"]]
     excluded = tuple(ExcludedRuns(row["why"], row["node_count"], row["runs"]) for row in rows if row["why"])
     sizes = [SizeRuns(row["node_count"], row["runs"], row["log_mean"], row["log_squares"]) for row in valid]
-    points = tuple(_point(row, valid[0]) for row in valid)
+    points = tuple(_build_point(row, valid[0]) for row in valid)
     base_nodes = points[0].node_count if points else None
     not_known = ";".join(dict.fromkeys(row["not_known"] for row in valid if row["not_known"]))
-    return Scaling(query, points, base_nodes, query.throughput_unit, amdahl(sizes), excluded, not_known)
+    return Scaling(query, points, base_nodes, query.throughput_unit, fit_amdahl(sizes), excluded, not_known)
 
 
-def _point(row: dict[str, Any], base: dict[str, Any]) -> ScalingPoint:
+def _build_point(row: dict[str, Any], base: dict[str, Any]) -> ScalingPoint:
     speed_up, ideal = row["throughput"] / base["throughput"], row["node_count"] / base["node_count"]
     runs, mean, sd = row["runs"], row["mean"], row["sd"]
     low, high = mean_interval(mean, sd, runs) if runs > 1 else (None, None)

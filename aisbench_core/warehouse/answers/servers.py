@@ -10,7 +10,7 @@ from aisbench_core.model import ServerResult
 from aisbench_core.warehouse.values.compared import Servers, ServerSpread
 
 
-def servers(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, Servers]:
+def fetch_servers(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, Servers]:
     """The servers of each single-server run, by run_id; other runs have no rows in `server_results`."""
     cur.execute(
         """select run_id, server, throughput, accuracy from server_results
@@ -21,12 +21,16 @@ def servers(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, Server
     for run_id, *cells in cur.fetchall():
         results[run_id].append(ServerResult(*cells))
     return {
-        run_id: Servers(tuple(of_run), _spread([r.throughput for r in of_run]), _spread([r.accuracy for r in of_run]))
+        run_id: Servers(
+            tuple(of_run),
+            _compute_spread([r.throughput for r in of_run]),
+            _compute_spread([r.accuracy for r in of_run]),
+        )
         for run_id, of_run in results.items()
     }
 
 
-def _spread(values: Sequence[float | None]) -> ServerSpread | None:
+def _compute_spread(values: Sequence[float | None]) -> ServerSpread | None:
     measured = [value for value in values if value is not None]
     total = summary(measured)
     return ServerSpread(total, min(measured), max(measured)) if total else None

@@ -10,7 +10,7 @@ from typing import Any
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.base.formats import csv_cell
-from aisbench_core.warehouse.queries.stored_spending import current
+from aisbench_core.warehouse.queries.stored_spending import build_current_sql
 from aisbench_core.warehouse.tables.store import Store
 from aisbench_core.warehouse.values.spending import (
     CurrencySum,
@@ -34,7 +34,7 @@ _NAMES = {by: str(by) for by in SpendingBy} | {SpendingBy.MONTH: "strftime(month
 _MOST = "case when (select count(distinct currency) from spent where currency <> '') = 1 then sum(amount) end"
 
 
-def _summed(name: str, order: str) -> str:
+def _build_sum_query(name: str, order: str) -> str:
     return f"""
         with spent as (from {{spending}} where {_CHOSEN}),
         named as (
@@ -56,30 +56,33 @@ class StoredSpending:
         """Rows, sums and months of one moment."""
         order = "name desc" if query.by is SpendingBy.MONTH else f"{_MOST} desc nulls last, sum(node_hours) desc, name"
         with self._store.moment() as cur:
-            rows = _rows(cur, query, _summed(_NAMES[query.by], order) + " limit $limit", paged=True)
-            totals = _rows(cur, query, _summed("''", "name"))
-            months = _rows(cur, query, _summed(_NAMES[SpendingBy.MONTH], "name"))
-        total = _spent(totals[0]) if totals else Spent("", ())
+            rows = _fetch_rows(cur, query, _build_sum_query(_NAMES[query.by], order) + " limit $limit", paged=True)
+            totals = _fetch_rows(cur, query, _build_sum_query("''", "name"))
+            months = _fetch_rows(cur, query, _build_sum_query(_NAMES[SpendingBy.MONTH], "name"))
+        total = _to_spent(totals[0]) if totals else Spent("", ())
         count = rows[0][-1] if rows else 0
-        by_month = tuple(_without_gaps([_spent(row) for row in months]))
-        return Spending(query.by, tuple(map(_spent, rows)), count, total, by_month)
+        by_month = tuple(_without_gaps([_to_spent(row) for row in months]))
+        return Spending(query.by, tuple(map(_to_spent, rows)), count, total, by_month)
 
     def facets(self) -> SpendingFacets:
         """What there is to filter by."""
         with self._store.moment() as cur:
             cur.execute(
                 f"""select list_sort(list(distinct person)), list_sort(list(distinct workload)),
-                list_sort(list(distinct profile)), list_reverse_sort(list(distinct month)) from {current(cur)}"""
+                list_sort(list(distinct profile)), list_reverse_sort(list(distinct month))
+                from {build_current_sql(cur)}"""
             )
             [found] = cur.fetchall()
         return SpendingFacets(*(tuple(values or ()) for values in found))
 
 
-def _rows(cur: DuckDBPyConnection, query: SpendingQuery, sql: str, *, paged: bool = False) -> Sequence[Sequence[Any]]:
+def _fetch_rows(
+    cur: DuckDBPyConnection, query: SpendingQuery, sql: str, *, paged: bool = False
+) -> Sequence[Sequence[Any]]:
     values: dict[str, object] = {name: list(getattr(query, name)) for name in ("people", "workloads", "profiles")}
     values |= {"first": query.first, "last": query.last}
     values |= {"limit": query.limit} if paged else {}
-    return cur.execute(sql.format(spending=current(cur)), values).fetchall()
+    return cur.execute(sql.format(spending=build_current_sql(cur)), values).fetchall()
 
 
 def _without_gaps(months: Sequence[Spent]) -> Iterator[Spent]:
@@ -91,7 +94,7 @@ def _without_gaps(months: Sequence[Spent]) -> Iterator[Spent]:
         day = (day.replace(day=28) + timedelta(days=4)).replace(day=1)
 
 
-def _spent(row: Sequence[Any]) -> Spent:
+def _to_spent(row: Sequence[Any]) -> Spent:
     return Spent(row[0], tuple(CurrencySum(*each) for each in row[1]))
 
 
@@ -100,9 +103,11 @@ def csv_text(spending: Spending) -> str:
     text = io.StringIO()
     lines = csv.writer(text)
     lines.writerow([str(spending.by), *(field.name for field in fields(CurrencySum))])
-    lines.writerows([csv_cell(row.name), *map(_text, astuple(each))] for row in spending.rows for each in row.sums)
+    lines.writerows(
+        [csv_cell(row.name), *map(_format_cell, astuple(each))] for row in spending.rows for each in row.sums
+    )
     return text.getvalue()
 
 
-def _text(value: object) -> str:
+def _format_cell(value: object) -> str:
     return repr(value) if isinstance(value, float) else csv_cell(value)

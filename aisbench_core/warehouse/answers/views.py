@@ -15,7 +15,7 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.model import columns
 from aisbench_core.model.columns import BASELINE, COUNTED, FRACTION, UNIT, UTC
 from aisbench_core.model.columns.statistics import CLUSTER, STATISTICS
-from aisbench_core.warehouse.answers.board import FIELDS, derived_sql, grouped
+from aisbench_core.warehouse.answers.board import FIELDS, build_groups_sql, derived_sql
 from aisbench_core.warehouse.answers.scaling import LINE, POINTS
 from aisbench_core.warehouse.measures.throughput import STRAGGLER_SHARE
 from aisbench_core.warehouse.queries.group_statistics import CURRENT
@@ -32,21 +32,21 @@ class ViewColumn:
     meaning: str
 
 
-def _same(name: str, meaning: str, unit: str = "") -> ViewColumn:
+def _copy_column(name: str, meaning: str, unit: str = "") -> ViewColumn:
     return ViewColumn(name, name, unit, meaning)
 
 
 _MODE = "`cluster`, or `single_server`: each server trains independently"
 
 
-def _since(column: columns.Column) -> int:
+def _get_first_version(column: columns.Column) -> int:
     return column.stored.since if column.stored else column.median_since or BASELINE
 
 
 # By name, in the order of the catalogue; those of later schemas are last, so that positions stay.
 _COLUMNS = {
     column.name: ViewColumn(column.name, column.view_sql or column.value, column.unit, column.meaning)
-    for column in sorted(columns.COLUMNS, key=_since)
+    for column in sorted(columns.COLUMNS, key=_get_first_version)
     if column.in_view
 }
 
@@ -100,7 +100,7 @@ _GROUP_MEANINGS = (
             *_of_run("title", "throughput_unit", "fingerprint", "origin", *_CODE, "not_known"),
         )
     }
-    | {column.name: (f"median over the valid runs: {column.meaning}", column.unit) for column in columns.medians()}
+    | {column.name: (f"median over the valid runs: {column.meaning}", column.unit) for column in columns.list_medians()}
     | {"currency": ("currency of the costs; without one, the valid runs have none or several", "")}
 )
 
@@ -123,12 +123,12 @@ _STATISTICS = _AGGREGATES | derived_sql(_AGGREGATES["mean"], _AGGREGATES["sd"], 
 _VALID = f"case when origin = 'launched' then {_COUNT} end"
 
 _SERIES_KEYS = (
-    _same("series_id", "the series"),
+    _copy_column("series_id", "the series"),
     *KIND,
     *CONFIGURATION[:4],
     *_of_run("image", "flavor", "node_count", "cards_per_node", "throughput_unit"),
 )
-_ORIGIN = _same("origin", "`launched` here or `imported`, whose statistics are over claimed runs")
+_ORIGIN = _copy_column("origin", "`launched` here or `imported`, whose statistics are over claimed runs")
 
 SERIES = (
     *_SERIES_KEYS,
@@ -147,19 +147,19 @@ SERIES_GROUP = ", ".join(column.sql for column in (*_SERIES_KEYS, _ORIGIN))
 
 RANKS = (
     *_OF_RUN,
-    _same("server", "the server, from 0; 0 in cluster mode"),
-    _same("rank", "the card, from 0"),
+    _copy_column("server", "the server, from 0; 0 in cluster mode"),
+    _copy_column("rank", "the card, from 0"),
     ViewColumn("throughput", "rank_results.throughput", UNIT, "the card's throughput"),
-    _same("throughput_unit", "its unit"),
+    _copy_column("throughput_unit", "its unit"),
     ViewColumn("share_of_median", _SHARE, FRACTION, "ratio to the run's median card"),
     ViewColumn("is_straggler", f"{_SHARE} < {STRAGGLER_SHARE}", "", f"below {STRAGGLER_SHARE:.0%} of the median"),
 )
 
 SERVERS = (
     *_OF_RUN,
-    _same("server", "the server, from 0"),
+    _copy_column("server", "the server, from 0"),
     ViewColumn("throughput", "server_results.throughput", UNIT, "the sum over the server's cards"),
-    _same("throughput_unit", "its unit"),
+    _copy_column("throughput_unit", "its unit"),
     ViewColumn("accuracy", "server_results.accuracy", FRACTION, "accuracy of the server"),
 )
 
@@ -167,19 +167,19 @@ SERVERS = (
 _NODES = "(select run_id, host, node, share, slow_cards from node_results) nodes"
 NODES = (
     *_OF_RUN,
-    _same("host", "the node's name in the cloud"),
-    _same("node", "its number in the job, from 0"),
-    _same("share", "ratio of its median card to the run's"),
-    _same("slow_cards", f"its cards below {STRAGGLER_SHARE:.0%} of the run's median card"),
+    _copy_column("host", "the node's name in the cloud"),
+    _copy_column("node", "its number in the job, from 0"),
+    _copy_column("share", "ratio of its median card to the run's"),
+    _copy_column("slow_cards", f"its cards below {STRAGGLER_SHARE:.0%} of the run's median card"),
 )
 
 EVENTS = (
     *_OF_RUN,
-    _same("at_utc", "time of the event", UTC),
+    _copy_column("at_utc", "time of the event", UTC),
     ViewColumn("source", "events.source", "", "`console`, `cli`, `follower`, `cloud`, …"),
-    _same("level", "`info`, `warning` or `error`"),
-    _same("message", "message of the event"),
-    _same("actor", "user who caused it, if any"),
+    _copy_column("level", "`info`, `warning` or `error`"),
+    _copy_column("message", "message of the event"),
+    _copy_column("actor", "user who caused it, if any"),
 )
 
 ATTEMPTS = (
@@ -187,36 +187,36 @@ ATTEMPTS = (
     ViewColumn("attempt", "attempts.number", "1", "from 1; the job was restarted before every later one"),
     ViewColumn("started_at_utc", "attempts.started_at", UTC, "start of the attempt"),
     ViewColumn("ended_at_utc", "attempts.ended_at", UTC, "its end"),
-    _same("fault", "the platform's word for why it was interrupted, such as `node_fault` or `job_hanged`"),
-    _same("reason", "the platform's reason"),
-    _same("task", "the task that ended it"),
-    _same("host", "address of the task's node"),
-    _same("exit_code", "exit code of the task; NULL if it is not known"),
-    _same("recovery", "the platform's word for how it went on, such as `job_reschedule`; empty if it did not"),
-    _same("last_event", "the platform's last warning or error about it"),
-    _same("last_words", "the last lines of the task's log"),
+    _copy_column("fault", "the platform's word for why it was interrupted, such as `node_fault` or `job_hanged`"),
+    _copy_column("reason", "the platform's reason"),
+    _copy_column("task", "the task that ended it"),
+    _copy_column("host", "address of the task's node"),
+    _copy_column("exit_code", "exit code of the task; NULL if it is not known"),
+    _copy_column("recovery", "the platform's word for how it went on, such as `job_reschedule`; empty if it did not"),
+    _copy_column("last_event", "the platform's last warning or error about it"),
+    _copy_column("last_words", "the last lines of the task's log"),
 )
 
 METRICS = (
     *_OF_RUN,
-    _same("at_utc", "time of the sample", UTC),
-    _same("node", "the node, from 0"),
-    _same("name", "the platform's name of the metric, such as `npuUtil`"),
-    _same("value", "in the platform's unit of that metric: percent for every name with `Util` or `Usage`"),
+    _copy_column("at_utc", "time of the sample", UTC),
+    _copy_column("node", "the node, from 0"),
+    _copy_column("name", "the platform's name of the metric, such as `npuUtil`"),
+    _copy_column("value", "in the platform's unit of that metric: percent for every name with `Util` or `Usage`"),
 )
 
 CARD_METRICS = (
     *_OF_RUN,
-    _same("at_utc", "time of the sample", UTC),
-    _same("node", "the node, from 0"),
-    _same("card", "the card of the node, from 0, in the order of the tool that measured it"),
-    _same("name", "`coreUtil`, `memoryUsed`, `memoryTotal`, `power` or `temperature`"),
-    _same("value", "in percent, MB, MB, W or °C; what was not measured has no row"),
+    _copy_column("at_utc", "time of the sample", UTC),
+    _copy_column("node", "the node, from 0"),
+    _copy_column("card", "the card of the node, from 0, in the order of the tool that measured it"),
+    _copy_column("name", "`coreUtil`, `memoryUsed`, `memoryTotal`, `power` or `temperature`"),
+    _copy_column("value", "in percent, MB, MB, W or °C; what was not measured has no row"),
 )
 
 CHECKS = (
     *_OF_RUN,
-    _same("validity", "validity of the run's result"),
+    _copy_column("validity", "validity of the run's result"),
     ViewColumn("check_id", "checked.id", "", "id of the check, see docs/validity.md"),
     ViewColumn("level", "checked.level", "", "`ok`, `warn` or `fail`"),
     ViewColumn("expected", "checked.expected", "", "expected value"),
@@ -227,12 +227,12 @@ CHECKS = (
 SCALING = (
     *KIND,
     *_of_run("workload", "model", "framework_version", "flavor", "pool_id", "cards_per_node", "fingerprint"),
-    _same("origin", "`launched` here or `imported`: unverified claims, which are scaled separately"),
-    _same("node_count", "nodes", "1"),
-    _same("runs", "valid runs in cluster mode, or claimed ones for imported results", "1"),
-    _same("throughput", "their median", UNIT),
-    _same("throughput_unit", "its unit"),
-    _same("base_nodes", "smallest measured node count", "1"),
+    _copy_column("origin", "`launched` here or `imported`: unverified claims, which are scaled separately"),
+    _copy_column("node_count", "nodes", "1"),
+    _copy_column("runs", "valid runs in cluster mode, or claimed ones for imported results", "1"),
+    _copy_column("throughput", "their median", UNIT),
+    _copy_column("throughput_unit", "its unit"),
+    _copy_column("base_nodes", "smallest measured node count", "1"),
     ViewColumn("speed_up", "throughput / base_throughput", "1", "throughput / that of `base_nodes`"),
     ViewColumn(
         "efficiency", "throughput * base_nodes / (base_throughput * node_count)", FRACTION, "speed-up / ideal speed-up"
@@ -278,7 +278,7 @@ VIEWS: Sequence[View] = (
         "a row of the leaderboard: runs of one benchmark configuration on the same hardware and software",
         GROUPS,
         "groups as page",
-        f"with numbers as (from {CURRENT}), {grouped('true')}",
+        f"with numbers as (from {CURRENT}), {build_groups_sql('true')}",
     ),
     View("v_series", "a node count, version and image of a series", SERIES, _OF_SERIES),
     View("v_ranks", "a card with a throughput", RANKS, "rank_results join runs using (run_id)"),

@@ -30,36 +30,36 @@ def write(cur: DuckDBPyConnection, sheet: Sheet, parts: Sequence[Parameters], ta
     """Write header and rows; returns how many rows."""
     target.write(f"{BYTE_ORDER_MARK if bom else ''}{','.join(sheet.names)}\r\n".encode())
     count = 0
-    for text, rows in text_batches(cur, _lines(sheet), parts):
+    for text, rows in text_batches(cur, _build_lines(sheet), parts):
         target.write(text)
         count += rows
     return count
 
 
-def _lines(sheet: Sheet) -> str:
+def _build_lines(sheet: Sheet) -> str:
     """Each row as one text: nothing for what was not measured, a decimal point, times in ISO 8601 and UTC."""
     names = [column.name for column in sheet.columns if column.wording is Wording.NAME]
     all_names = ", ".join(names)
-    fast = {column.name: _cell(column) for column in sheet.columns}
+    fast = {column.name: _format_cell(column) for column in sheet.columns}
     careful = fast | {name: f"careful[{position}]" for position, name in enumerate(names, start=1)}
-    checked = f"list_transform([{all_names}], lambda name: {_text('name')})"
+    checked = f"list_transform([{all_names}], lambda name: {_quote_text('name')})"
     rows = f"""(
         select *, case when {_SUSPICIOUS} then {checked} end as careful
         from (
             select *, concat({all_names}) as joined, least({all_names}) as lowest, greatest({all_names}) as highest
             from cells))"""
-    return sheet.select(f"case when careful is null then {_line(fast)} else {_line(careful)} end", rows)
+    return sheet.select(f"case when careful is null then {_build_line(fast)} else {_build_line(careful)} end", rows)
 
 
-def _line(cells: Mapping[str, str]) -> str:
+def _build_line(cells: Mapping[str, str]) -> str:
     return "concat({}, E'\\r\\n')".format(", ',', ".join(cells.values()))
 
 
-def _cell(column: SheetColumn) -> str:
+def _format_cell(column: SheetColumn) -> str:
     name = column.name
     match column.kind:
         case Kind.TEXT if column.wording is Wording.PROSE:
-            return _text(name)
+            return _quote_text(name)
         case Kind.TIME:
             return f"case when {name} is not null then concat({name}::DATE, 'T', {name}::TIME, 'Z') end"
         case Kind.NUMBER:  # within these bounds JSON writes the same text, in a third of the time
@@ -68,7 +68,7 @@ def _cell(column: SheetColumn) -> str:
             return f"{name}::VARCHAR"
 
 
-def _text(name: str) -> str:
+def _quote_text(name: str) -> str:
     """Guarded and quoted where necessary."""
     # Regular expressions are slow, so texts that begin with 0 to 9, or A and above up to the full-width forms, skip it.
     escaped = f"""case when ({name} < 'A' and {name} not between '0' and ':') or {name} >= '{FULL_WIDTH[0]}'

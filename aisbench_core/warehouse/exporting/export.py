@@ -8,7 +8,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.warehouse.exporting import csv_file, json_file
 from aisbench_core.warehouse.exporting.parts import MAX_RUNS, Parameters, parts
-from aisbench_core.warehouse.exporting.provenance import provenance
+from aisbench_core.warehouse.exporting.provenance import build_provenance
 from aisbench_core.warehouse.exporting.runs import EXPORTED, RUNS
 from aisbench_core.warehouse.exporting.series import SERIES, ruleset_parameters
 from aisbench_core.warehouse.queries.filters import CHOSEN, parameters, validity_parameters
@@ -36,7 +36,7 @@ def write(
     filters = parameters(cur, export.query)
     rehearsal = bool(filters["rehearsal"])
     if export.table is ExportTable.SERIES:
-        named = filters | provenance(cur, CHOSEN, filters, at, bases)
+        named = filters | build_provenance(cur, CHOSEN, filters, at, bases)
         named |= {
             "include_invalid": export.query.include_invalid,
             **ruleset_parameters(cur, CHOSEN, filters, evaluator),
@@ -44,7 +44,7 @@ def write(
         ranges: list[Parameters] = [{}]
     else:
         filters |= validity_parameters(export.query)
-        named = filters | provenance(cur, EXPORTED, filters, at, bases)
+        named = filters | build_provenance(cur, EXPORTED, filters, at, bases)
         ranges = parts(cur, EXPORTED, filters, max_runs)
     chosen = [named | part for part in ranges]
     region = export.query.region

@@ -12,7 +12,7 @@ from aisbench_core.warehouse.exporting.parts import Parameters, text_batches
 
 def write(cur: DuckDBPyConnection, sheet: Sheet, parts: Sequence[Parameters], target: IO[bytes]) -> int:
     """Write all rows; returns how many."""
-    row = f"concat(',', chr(10), json_object({', '.join(map(_member, sheet.columns))})::VARCHAR)"
+    row = f"concat(',', chr(10), json_object({', '.join(map(_build_member, sheet.columns))})::VARCHAR)"
     target.write(b"[")
     count = 0
     for text, rows in text_batches(cur, sheet.select(row), parts):
@@ -22,6 +22,6 @@ def write(cur: DuckDBPyConnection, sheet: Sheet, parts: Sequence[Parameters], ta
     return count
 
 
-def _member(column: SheetColumn) -> str:
+def _build_member(column: SheetColumn) -> str:
     value = f"replace({column.name}::VARCHAR, ' ', 'T') || 'Z'" if column.kind is Kind.TIME else column.name
     return f"'{column.name}', {value}"

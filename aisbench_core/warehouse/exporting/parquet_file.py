@@ -31,9 +31,9 @@ def write(
     form: ExportFormat = ExportFormat.PARQUET,
 ) -> int:
     """Write all rows, and `marks` as the file's metadata; returns how many rows."""
-    schema = arrow.schema([_field(column) for column in sheet.columns], metadata=marks)
+    schema = arrow.schema([_to_field(column) for column in sheet.columns], metadata=marks)
     count = 0
-    with _writer(target, schema, form) as writer:
+    with _open_writer(target, schema, form) as writer:
         for part in parts:
             for batch in cur.execute(sheet.select("*"), part).to_arrow_reader(BATCH):
                 writer.write_batch(batch.cast(schema))
@@ -41,11 +41,11 @@ def write(
     return count
 
 
-def _writer(target: IO[bytes], schema: arrow.Schema, form: ExportFormat) -> Any:
+def _open_writer(target: IO[bytes], schema: arrow.Schema, form: ExportFormat) -> Any:
     if form is ExportFormat.ARROW:
         return ipc.new_stream(target, schema)
     return parquet.ParquetWriter(target, schema, compression="zstd")
 
 
-def _field(column: SheetColumn) -> arrow.Field:
+def _to_field(column: SheetColumn) -> arrow.Field:
     return arrow.field(column.name, _TYPES[column.kind], metadata={"unit": column.unit, "meaning": column.meaning})

@@ -26,11 +26,13 @@ def parts(
 
     Runs launched at the same time stay together, so that a part may be larger."""
     [(recorded,)] = cur.execute("select count(*) from runs").fetchall()
-    bounds = _bounds(cur, condition, filters, max_runs) if recorded > max_runs else []
+    bounds = _find_bounds(cur, condition, filters, max_runs) if recorded > max_runs else []
     return [{"since": since, "until": until} for since, until in pairwise(["-infinity", *bounds, "infinity"])]
 
 
-def _bounds(cur: DuckDBPyConnection, condition: str, filters: Mapping[str, object], max_runs: int) -> list[datetime]:
+def _find_bounds(
+    cur: DuckDBPyConnection, condition: str, filters: Mapping[str, object], max_runs: int
+) -> list[datetime]:
     cur.execute(
         f"""select distinct created_at from (
             select created_at, row_number() over (order by created_at) as position

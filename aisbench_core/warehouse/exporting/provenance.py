@@ -30,7 +30,7 @@ def basis_column(ruleset_ids: str) -> SheetColumn:
     )
 
 
-def provenance(
+def build_provenance(
     cur: DuckDBPyConnection, condition: str, filters: Mapping[str, object], at: datetime, bases: Mapping[str, str]
 ) -> dict[str, object]:
     """The parameters of these columns, for the runs that fulfil the condition. `bases`: of rulesets, by their ids."""

@@ -10,7 +10,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import RankResult
 from aisbench_core.warehouse.exporting.columns import Sheet
-from aisbench_core.warehouse.exporting.provenance import provenance
+from aisbench_core.warehouse.exporting.provenance import build_provenance
 from aisbench_core.warehouse.exporting.runs import runs_where
 from aisbench_core.warehouse.exporting.series import ruleset_parameters, series_where
 from aisbench_core.warehouse.records.runs import rank_results
@@ -49,32 +49,32 @@ class Reported:
     report_id: str
 
 
-def reported(
+def fetch_reported(
     cur: DuckDBPyConnection, run_ids: Sequence[str], at: datetime, evaluator: Evaluator, bases: Mapping[str, str]
 ) -> Reported:
     """Everything that a report says of these runs; those that do not exist are left out. `bases`: by ruleset."""
     filters = {"run_ids": list(run_ids)}
-    values = filters | provenance(cur, _NAMED, filters, at, bases)
-    cells = _rows(cur, _RUNS, values)
-    groups = _rows(cur, _GROUPS, values | ruleset_parameters(cur, _NAMED, filters, evaluator))
+    values = filters | build_provenance(cur, _NAMED, filters, at, bases)
+    cells = _fetch_rows(cur, _RUNS, values)
+    groups = _fetch_rows(cur, _GROUPS, values | ruleset_parameters(cur, _NAMED, filters, evaluator))
     series = sorted({row["series_id"] for row in cells if row["series_id"]})
     cur.execute(f"select run_id, system, tester, checks from runs join results using (run_id) where {_NAMED}", filters)
     documents = {run_id: texts for run_id, *texts in cur.fetchall()}
     ranks = rank_results(cur, run_ids)
     return Reported(
-        tuple(_run(row, documents[row["run_id"]], ranks.get(row["run_id"], ()), bases) for row in cells),
+        tuple(_build_run(row, documents[row["run_id"]], ranks.get(row["run_id"], ()), bases) for row in cells),
         tuple(groups),
         series_checks.of_series(cur, series, evaluator),
         str(values["report_id"]),
     )
 
 
-def _rows(cur: DuckDBPyConnection, sheet: Sheet, values: Mapping[str, object]) -> list[Cells]:
+def _fetch_rows(cur: DuckDBPyConnection, sheet: Sheet, values: Mapping[str, object]) -> list[Cells]:
     cur.execute(sheet.select("*"), dict(values))
     return [dict(zip(sheet.names, row, strict=True)) for row in cur.fetchall()]
 
 
-def _run(
+def _build_run(
     cells: Cells, documents: Sequence[str | None], ranks: tuple[RankResult, ...], bases: Mapping[str, str]
 ) -> ReportedRun:
     system, tester, checks = documents

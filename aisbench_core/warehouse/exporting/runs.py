@@ -16,7 +16,7 @@ from aisbench_core.warehouse.queries.filters import CHOSEN, OF_VALIDITY
 _UNITS = {columns.FRACTION: "1", columns.COUNT: ""}
 
 
-def _column(column: columns.Column, exported: Exported) -> SheetColumn:
+def _to_sheet_column(column: columns.Column, exported: Exported) -> SheetColumn:
     kind = exported.kind or column.kind
     return SheetColumn(
         exported.name or column.name,
@@ -28,14 +28,16 @@ def _column(column: columns.Column, exported: Exported) -> SheetColumn:
     )
 
 
-_EXPORTED = [(column.exported.group, _column(column, column.exported)) for column in columns.COLUMNS if column.exported]
+_EXPORTED = [
+    (column.exported.group, _to_sheet_column(column, column.exported)) for column in columns.COLUMNS if column.exported
+]
 
 GROUPS = {
     group: tuple(column for _, column in exported) for group, exported in groupby(_EXPORTED, key=lambda pair: pair[0])
 }
 
 
-def _texts(column: str, paths: tuple[str, ...]) -> str:
+def _extract_texts(column: str, paths: tuple[str, ...]) -> str:
     # All paths in one call: parsing JSON is what takes longest in an export.
     return f"json_extract_string({column}, {[f'$.{path}' for path in paths]})"
 
@@ -45,7 +47,8 @@ def runs_where(condition: str) -> Sheet:
     sources = f"""
         bases as ({BASES}),
         chosen as (
-            select *, {_texts("spec", SPEC_PATHS)} as spec_texts, {_texts("tester", TESTER_PATHS)} as tester_texts
+            select *, {_extract_texts("spec", SPEC_PATHS)} as spec_texts,
+                {_extract_texts("tester", TESTER_PATHS)} as tester_texts
             from runs join results using (run_id) where {condition}),
         cells as (
             select {CELLS} from chosen left join bases using ({LINE}))

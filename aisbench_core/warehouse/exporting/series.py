@@ -8,9 +8,9 @@ from collections.abc import Mapping
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.model.columns import GROUP_KEYS, medians
+from aisbench_core.model.columns import GROUP_KEYS, list_medians
 from aisbench_core.model.columns.statistics import OLYMPIC_RUNS, STATISTICS
-from aisbench_core.warehouse.answers.board import grouped
+from aisbench_core.warehouse.answers.board import build_groups_sql
 from aisbench_core.warehouse.answers.scaling import BASES, LINE
 from aisbench_core.warehouse.exporting.columns import (
     CELLS,
@@ -26,7 +26,7 @@ from aisbench_core.warehouse.exporting.columns import (
 )
 from aisbench_core.warehouse.exporting.provenance import basis_column
 from aisbench_core.warehouse.queries.filters import CHOSEN
-from aisbench_core.warehouse.queries.group_statistics import statistics
+from aisbench_core.warehouse.queries.group_statistics import build_statistics_sql
 from aisbench_core.warehouse.validity import series_checks
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 from aisbench_core.warehouse.values.runs import CheckLevel, SeriesEvaluation
@@ -34,12 +34,12 @@ from aisbench_core.warehouse.values.runs import CheckLevel, SeriesEvaluation
 SCHEMA = "aisbench-compliance-series/1"
 
 
-def _required(column: str) -> str:
+def _build_required(column: str) -> str:
     """SQL: how many runs the ruleset requires of the workload or model with this name."""
     return f"list_extract($runs_by_name::BIGINT[], list_position($names::VARCHAR[], {column}))"
 
 
-def _statistics(group: str) -> tuple[SheetColumn, ...]:
+def _build_statistics(group: str) -> tuple[SheetColumn, ...]:
     """The statistics that are exported in this group."""
     return tuple(
         number(
@@ -104,7 +104,7 @@ GROUPS = {
             "runs_required",
             "number of valid runs that the ruleset requires (V08); empty if none",
             f"""case when ruleset_ids = $ruleset_id
-                then coalesce({_required("workload")}, {_required("model")}, $runs::BIGINT) end""",
+                then coalesce({_build_required("workload")}, {_build_required("model")}, $runs::BIGINT) end""",
         ),
         integer("runs_total", "all runs of the row, valid or not", "runs + invalid + incomplete"),
         integer(
@@ -122,11 +122,11 @@ GROUPS = {
     "throughput": (
         text("throughput_unit", "unit of the throughputs"),
         text("throughput_definition", "how each card counts its samples"),
-        *_statistics("throughput"),
+        *_build_statistics("throughput"),
         text("best_run_id", "its id"),
-        *_statistics("sizes"),
+        *_build_statistics("sizes"),
     ),
-    "quality": _statistics("quality"),
+    "quality": _build_statistics("quality"),
     "scaling": (
         integer(
             "base_nodes",
@@ -172,7 +172,10 @@ GROUPS = {
         text("dataset_sha256", "hash of the data, if the job reported it"),
     ),
     "medians": (
-        *(number(median.name, f"median over the valid runs: {median.meaning}", median.unit) for median in medians()),
+        *(
+            number(median.name, f"median over the valid runs: {median.meaning}", median.unit)
+            for median in list_medians()
+        ),
         text("currency", "currency of the costs, which are empty if the valid runs have several"),
     ),
     "target": (
@@ -210,8 +213,8 @@ def series_where(condition: str, shown: str) -> Sheet:
     """The table over the runs that fulfil a condition in SQL, of those groups that are to be `shown`."""
     sources = f"""
         bases as ({BASES}),
-        numbers as ({statistics(condition, "series_id", _MORE)}),
-        {grouped(shown, "series_id")},
+        numbers as ({build_statistics_sql(condition, "series_id", _MORE)}),
+        {build_groups_sql(shown, "series_id")},
         checked as ({_SERIES_CHECKS}),
         cells as (
             select {CELLS} from (select * replace (case when runs = 0 then why end as why) from groups) left join bases
@@ -246,10 +249,10 @@ def ruleset_parameters(
         "checked_images": [row.image for row in rows],
         "checked_fingerprints": [list(row.fingerprints) for row in rows],
         "checked_counts": [row.counts for row in rows],
-        "checked_failed": [_ids(row, CheckLevel.FAIL) for row in rows],
-        "checked_warned": [_ids(row, CheckLevel.WARN) for row in rows],
+        "checked_failed": [_join_ids(row, CheckLevel.FAIL) for row in rows],
+        "checked_warned": [_join_ids(row, CheckLevel.WARN) for row in rows],
     }
 
 
-def _ids(row: SeriesEvaluation, level: CheckLevel) -> str:
+def _join_ids(row: SeriesEvaluation, level: CheckLevel) -> str:
     return ";".join(sorted(check.id for check in row.of_level(level)))

@@ -52,7 +52,7 @@ def write(
     """Write all rows; returns how many. `mark`: printed above each page, and kept in the file's properties.
 
     Raises SpecError when there are more than a sheet can hold, and OSError when the target cannot be written."""
-    with _workbook(target) as book:
+    with _open_workbook(target) as book:
         book.set_properties({"title": sheet.schema, "comments": mark})
         bold = book.add_format({"bold": True, "bottom": 1})
         page = book.add_worksheet(name)
@@ -63,7 +63,7 @@ def write(
         page.freeze_panes(1, 0)
         page.set_column(0, len(sheet.columns) - 1, WIDTH)
         page.write_row(0, 0, sheet.names, bold)
-        puts = _puts(page, sheet)
+        puts = _choose_puts(page, sheet)
         count = 0
         for part in parts:
             cur.execute(sheet.select("*"), part)
@@ -72,12 +72,12 @@ def write(
                 count += len(rows)
                 on_rows(count)
         page.autofilter(0, 0, count, len(sheet.columns) - 1)
-        _explain(book.add_worksheet("Columns"), sheet, mark, bold)
+        _write_explanations(book.add_worksheet("Columns"), sheet, mark, bold)
     return count
 
 
 @contextmanager
-def _workbook(target: IO[bytes]) -> Iterator[Workbook]:
+def _open_workbook(target: IO[bytes]) -> Iterator[Workbook]:
     # xlsxwriter cannot close a workbook any more after a failed write, so it never writes to the target itself.
     with SpooledTemporaryFile(IN_MEMORY) as draft:
         try:
@@ -89,11 +89,11 @@ def _workbook(target: IO[bytes]) -> Iterator[Workbook]:
         copyfileobj(draft, target)
 
 
-def _puts(page: Any, sheet: Sheet) -> list[Put]:
+def _choose_puts(page: Any, sheet: Sheet) -> list[Put]:
     """How each column's cells are written; text always as text, so that no spreadsheet takes it for a formula."""
 
     def text(row: int, column: int, value: str) -> object:
-        return page.write_string(row, column, _fitting(value))
+        return page.write_string(row, column, _truncate_text(value))
 
     by_kind: dict[Kind, Put] = {
         Kind.TEXT: text,
@@ -105,7 +105,7 @@ def _puts(page: Any, sheet: Sheet) -> list[Put]:
     return [by_kind[column.kind] for column in sheet.columns]
 
 
-def _fitting(text: str) -> str:
+def _truncate_text(text: str) -> str:
     """The text, or as much as a cell may hold: Excel calls a file with more damaged."""
     if 2 * len(text) <= MAX_CHARACTERS:  # nearly always, and much faster than encoding it
         return text
@@ -125,7 +125,7 @@ def _fill(puts: Sequence[Put], rows: Sequence[tuple[Any, ...]], first: int) -> N
                 puts[column](number, column, value)
 
 
-def _explain(page: Any, sheet: Sheet, mark: str, bold: Any) -> None:
+def _write_explanations(page: Any, sheet: Sheet, mark: str, bold: Any) -> None:
     for column, (title, width) in enumerate(_EXPLAINED):
         page.set_column(column, column, width)
         page.write_string(0, column, title, bold)

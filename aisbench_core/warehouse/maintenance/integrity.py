@@ -12,7 +12,7 @@ import duckdb
 
 from aisbench_core.base.errors import WarehouseError
 from aisbench_core.base.messages import Hint, Message
-from aisbench_core.domain.rulesets.ruleset import Rulesets, shipped
+from aisbench_core.domain.rulesets.ruleset import Rulesets, get_shipped
 from aisbench_core.model import (
     Annotations,
     CollectedResult,
@@ -34,7 +34,7 @@ from aisbench_core.warehouse.queries import stored_spending as spending
 from aisbench_core.warehouse.records import annotations
 from aisbench_core.warehouse.records.claims import as_recorded
 from aisbench_core.warehouse.records.record import sha256_of_rows
-from aisbench_core.warehouse.records.record_hash import hashes, read_json
+from aisbench_core.warehouse.records.record_hash import iter_hashes, read_json
 from aisbench_core.warehouse.records.rows import UTILISATION, Rows, queue_seconds, rows_of, throughput_cells
 from aisbench_core.warehouse.tables.schema import RESULTS, RUNS, TABLES
 from aisbench_core.warehouse.tables.store import Progress, Store
@@ -113,27 +113,27 @@ def check(
     if mend:
         store.write(group_statistics.recount)
     with store.cursor() as cur:
-        damages = list(_unreadable(cur))
+        damages = list(_find_unreadable(cur))
         if damages:
             return IntegrityReport(0, 0, 0, tuple(damages))
         rows = sum(int(cur.execute(f"select count(*) from {table}").fetchall()[0][0]) for table in TABLES)
-        damages += _contradictions(cur)
+        damages += _find_contradictions(cur)
         damages += [Damage(*problem, VALIDATE) for problem in foreign_rulesets(cur, rulesets)]
         stored = _hashes_and_counts(cur)
     changed = list(_changed_cells(store, on_progress))
     changed_ids = {run_id for run_id, _ in changed}
-    evaluator = Evaluator(shipped())  # any will do: verdicts are not compared
+    evaluator = Evaluator(get_shipped())  # any will do: verdicts are not compared
     compared = 0
     for record in records:
         compared += 1
-        damages += _compared(store, record, stored, evaluator, changed_ids)
+        damages += _compare_record(store, record, stored, evaluator, changed_ids)
     damages += [damage for _, damage in changed]
     loose = Message("belongs to nothing"), Message("run `aisbench warehouse compact`")
     damages += [Damage(file, *loose) for file in loose_files]
     return IntegrityReport(len(stored), rows, compared, tuple(damages))
 
 
-def _unreadable(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
+def _find_unreadable(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
     for table, columns in TABLES.items():
         try:
             cur.execute(f"select bit_xor(hash({', '.join(columns)})) from {table}").fetchall()
@@ -145,7 +145,7 @@ def _unreadable(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
             return  # DuckDB has aborted the transaction, so no other table can be read either
 
 
-def _contradictions(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
+def _find_contradictions(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
     """Runs that are not there once and whole, and group statistics that do not follow from them."""
     for table, sentence, query in _MISCOUNTS:
         for run_id, count in cur.execute(query).fetchall():
@@ -154,10 +154,10 @@ def _contradictions(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
         query = f"select distinct run_id from {table} where run_id not in (select run_id from runs)"
         for (run_id,) in cur.execute(query).fetchall():
             yield Damage(f"{table}, run {run_id}", Message("has rows, but there is no such run"), REBUILD)
-    for month, person in spending.differences(cur):
+    for month, person in spending.find_differences(cur):
         where, problem = f"spending, {month[:7]}, {person}", Message("is not the sum of its runs")
         yield Damage(where, problem, Message("run `aisbench warehouse check --mend`"))
-    for group, columns in group_statistics.differences(cur):
+    for group, columns in group_statistics.find_differences(cur):
         problem = Message("the group's statistics do not follow from its runs: {columns}", columns=columns)
         yield Damage(f"group_statistics, {group}", problem, Message("run `aisbench warehouse check --mend`"))
 
@@ -169,7 +169,7 @@ def _hashes_and_counts(cur: duckdb.DuckDBPyConnection) -> dict[str, tuple[object
     return {run_id: tuple(rest) for run_id, *rest in cur.fetchall()}
 
 
-def _compared(
+def _compare_record(
     store: Store,
     record: RunRecord,
     stored: dict[str, tuple[object, ...]],
@@ -187,7 +187,7 @@ def _compared(
         and run_id not in changed_ids
     ):
         return
-    if names := ", ".join(_differing(store, run_id, rows)):
+    if names := ", ".join(_find_differing(store, run_id, rows)):
         yield Damage(where, Message("differs from what its folder says: {names}", names=names), REBUILD)
 
 
@@ -198,7 +198,7 @@ _NOT_IN_FOLDER = {
 }
 
 
-def _differing(store: Store, run_id: str, rows: Rows) -> Iterator[str]:
+def _find_differing(store: Store, run_id: str, rows: Rows) -> Iterator[str]:
     """Columns of a run's row, and tables of several rows, that are not as in its folder."""
     with store.cursor() as cur:
         for table, columns in TABLES.items():
@@ -252,13 +252,13 @@ def _changed_cells(store: Store, on_progress: Progress) -> Iterator[tuple[str, D
     for start in range(0, len(run_ids), CHUNK):
         chunk = run_ids[start : start + CHUNK]
         with store.cursor() as cur:
-            stored = _stored(cur, chunk)
+            stored = _read_stored(cur, chunk)
         for run in stored:
-            yield from ((run.run["run_id"], damage) for damage in _damages(run))
+            yield from ((run.run["run_id"], damage) for damage in _find_damages(run))
         on_progress(start + len(chunk), len(run_ids))
 
 
-def _stored(cur: duckdb.DuckDBPyConnection, run_ids: Sequence[str]) -> list[StoredRun]:
+def _read_stored(cur: duckdb.DuckDBPyConnection, run_ids: Sequence[str]) -> list[StoredRun]:
     condition = "run_id between ? and ? and run_id in (select unnest(?::VARCHAR[]))"
     bounds = [run_ids[0], run_ids[-1], list(run_ids)]
     runs, results = (
@@ -284,13 +284,13 @@ def _stored(cur: duckdb.DuckDBPyConnection, run_ids: Sequence[str]) -> list[Stor
     ]
 
 
-def _damages(stored: StoredRun) -> Iterator[Damage]:
+def _find_damages(stored: StoredRun) -> Iterator[Damage]:
     run, result = stored.run, stored.result
     for table, cells, computed in (("runs", run, _of_run(stored)), ("results", result, _of_result(stored))):
         if wrong := ", ".join(name for name, value in computed.items() if not _is_same(cells[name], value)):
             sentence = Message("does not follow from the run's other cells: {names}", names=wrong)
             yield Damage(f"{table}, run {run['run_id']}", sentence, REBUILD)
-    if run["record_sha256"] not in hashes(run, result, stored.cards, stored.annotations):
+    if run["record_sha256"] not in iter_hashes(run, result, stored.cards, stored.annotations):
         sentence = Message(
             "its cells do not give its {column}: one of them was changed since it was recorded", column="record_sha256"
         )
@@ -309,14 +309,14 @@ def _is_same(stored: Any, computed: Any) -> bool:
 def _of_run(stored: StoredRun) -> Cells:
     run = stored.run
     imported = run["origin"] == Origin.IMPORTED
-    spec = _object(run["spec"])
+    spec = _parse_object(run["spec"])
     stated = [name for name in _OF_SPEC if (name in spec and name != "api" if imported else True)]
     computed: Cells = {name: spec.get(name, RunSpec.model_fields[name].default) for name in stated}
     computed |= {"group_id": group_statistics.group_id(run), "tags": canonical_json(list(stored.annotations.tags))}
     if run["node_count"] is not None and run["cards_per_node"] is not None:
         computed["card_count"] = run["node_count"] * run["cards_per_node"]
     if run["system"] is not None:
-        computed["system_fields"] = len(_object(run["system"]))
+        computed["system_fields"] = len(_parse_object(run["system"]))
     note = stored.annotations.note
     if note and run["note"] != note and not run["note"].startswith(f"{note}; "):
         computed["note"] = note
@@ -326,13 +326,13 @@ def _of_run(stored: StoredRun) -> Cells:
         if run["queue_s"] is not None:  # it has none if the region's clock was another
             computed["queue_s"] = queue_seconds(run["submitted_at"], run["started_at"])
     if not stored.is_carried:
-        speed = _object(run["speed_parameters"]) if run["speed_parameters"] != "null" else None
+        speed = _parse_object(run["speed_parameters"]) if run["speed_parameters"] != "null" else None
         computed["fingerprint"] = fingerprint_of(run, spec, speed)
         computed["not_known"] = not_known(as_recorded(run), spec, speed)
     return computed
 
 
-def _object(text: str) -> Mapping[str, Any]:
+def _parse_object(text: str) -> Mapping[str, Any]:
     value = read_json(text)
     return value if isinstance(value, dict) else {}
 
@@ -350,18 +350,18 @@ def _spec_sha256(text: str) -> str:
 
 def _of_result(stored: StoredRun) -> Cells:
     result = stored.result
-    computed = _validity(stored)
+    computed = _recompute_validity(stored)
     if stored.is_carried:
         return computed
     measured = None if stored.run["synthetic_data"] else result["accuracy"]
     empty = [name for name in _INFO if (measured if name == "accuracy" else result[name]) is None]
-    computed |= {"accuracy_measured": measured, "not_measured": canonical_json(empty), **_throughput(stored)}
+    computed |= {"accuracy_measured": measured, "not_measured": canonical_json(empty), **_recompute_throughput(stored)}
     if stored.has_samples or stored.run["origin"] != Origin.IMPORTED:
         computed["npu_util_avg_pct"] = stored.utilisation
     return computed
 
 
-def _throughput(stored: StoredRun) -> Cells:
+def _recompute_throughput(stored: StoredRun) -> Cells:
     run, result = stored.run, stored.result
     cards = [RankResult(server, rank, math.nan if value is None else value) for _, server, rank, value in stored.cards]
     collected = None
@@ -370,9 +370,9 @@ def _throughput(stored: StoredRun) -> Cells:
     mode = Mode(run["mode"])
     sizes = throughput.RunSize(mode, run["node_count"], run["cards_per_node"])
     if run["origin"] == Origin.IMPORTED and collected and not cards:
-        computed = throughput.reported(result["throughput_ratio"], sizes)
+        computed = throughput.adopt_reported(result["throughput_ratio"], sizes)
     else:
-        computed = throughput.computed(collected, sizes)
+        computed = throughput.compute_throughput(collected, sizes)
     cells = throughput_cells(computed, mode)
     if computed.total:  # of imported runs, recording can have known sizes that are not stored
         cells = {name: value for name, value in cells.items() if value is not None or name not in _PER_SIZE}
@@ -382,7 +382,7 @@ def _throughput(stored: StoredRun) -> Cells:
 _PER_SIZE = ("throughput_per_node", "throughput_per_card")
 
 
-def _validity(stored: StoredRun) -> Cells:
+def _recompute_validity(stored: StoredRun) -> Cells:
     """What follows from the stored checks; `aisbench validate` says whether they would be the same today."""
     run, result = stored.run, stored.result
     try:

@@ -20,7 +20,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.base.errors import ResultError, RunsStillDiffer, WarehouseError
 from aisbench_core.base.messages import Message
-from aisbench_core.base.private_files import abandoned, draft_of, make_private_folder
+from aisbench_core.base.private_files import draft_of, find_abandoned, make_private_folder
 from aisbench_core.warehouse.queries.group_statistics import KEY_COLUMNS, mark_due, settle
 from aisbench_core.warehouse.records import annotations, baselines, saved_views, series_plans
 from aisbench_core.warehouse.records.claims import claim
@@ -83,7 +83,7 @@ class WarehouseMerge:
     def preview(self, file: Path, rehearsed: Collection[str]) -> MergeCounts:
         """What `merge` would do."""
         with tempfile.TemporaryDirectory(prefix="aisbench-import-") as folder:
-            return self._draft(file, Path(folder) / "warehouse.duckdb", rehearsed)
+            return self._write_draft(file, Path(folder) / "warehouse.duckdb", rehearsed)
 
     def merge(
         self, file: Path, folder: Path, rehearsed: Collection[str], on_progress: Progress, at: datetime
@@ -98,11 +98,11 @@ class WarehouseMerge:
             own = folder / f"{hashlib.file_digest(content, 'sha256').hexdigest()[:16]}.duckdb"
         with _draft_folder(own) as drafts:
             draft = drafts / own.name
-            counts = self._draft(file, draft, rehearsed)
+            counts = self._write_draft(file, draft, rehearsed)
             if counts.new:
                 own = _file_for(draft, own)
             if counts.new and not own.exists():
-                self._claim(draft, file.name, at)
+                self._claim_runs(draft, file.name, at)
                 draft.replace(own)
         if counts.new:
             self._copy_missing(own, on_progress)
@@ -111,7 +111,7 @@ class WarehouseMerge:
     def restore(self, folder: Path) -> None:
         """Store the merged runs that are not here."""
         _remove_abandoned(folder)
-        for file in _files(folder):
+        for file in _list_files(folder):
             self._copy_missing(file, no_progress)
 
     def claims(self, folder: Path) -> Iterator[str]:
@@ -121,21 +121,21 @@ class WarehouseMerge:
             launched = {run_id for (run_id,) in cur.execute(_LAUNCHED).fetchall()}
         return (run_id for run_id in merged_run_ids(folder) if run_id not in launched)
 
-    def _draft(self, file: Path, draft: Path, rehearsed: Collection[str]) -> MergeCounts:
+    def _write_draft(self, file: Path, draft: Path, rehearsed: Collection[str]) -> MergeCounts:
         """Copy the file, and delete from the copy the runs that are not new."""
         ours = self._our_runs()
         try:
             copy_rows(file, draft)
             source = FileStore(draft)
             counts = source.write(lambda cur: _keep_new(cur, ours, rehearsed))
-            _checkpoint(source)
+            _merge_log(source)
         except WarehouseError as error:
             raise ResultError(
                 error.message.with_texts(lambda text: text.replace(str(draft), str(file))), error.hint
             ) from error
         return counts
 
-    def _claim(self, file: Path, name: str, at: datetime) -> None:
+    def _claim_runs(self, file: Path, name: str, at: datetime) -> None:
         """Turn launched runs into claims, and check all runs again: a foreign verdict proves nothing."""
         source = FileStore(file)
 
@@ -144,7 +144,7 @@ class WarehouseMerge:
             validation.evaluate_anew(cur, self._evaluator)
 
         source.write(change)
-        _checkpoint(source)
+        _merge_log(source)
 
     def _our_runs(self) -> Any:
         """Run, job and origin of every run, as an Arrow table."""
@@ -156,7 +156,7 @@ class WarehouseMerge:
         with source.cursor() as cur:
             has_launched = bool(cur.execute(f"{_LAUNCHED} limit 1").fetchall())
         if has_launched:  # merged by a version that did not make claims
-            self._claim(file, file.name, datetime.fromtimestamp(file.stat().st_mtime, UTC))
+            self._claim_runs(file, file.name, datetime.fromtimestamp(file.stat().st_mtime, UTC))
         with source.cursor() as cur:
             cur.register("ours", ours)
             missing = dict(cur.execute(_MISSING).fetchall())
@@ -168,17 +168,17 @@ class WarehouseMerge:
 
 def merged_run_ids(folder: Path) -> Iterator[str]:
     """The ids of all merged runs."""
-    for file in _files(folder):
+    for file in _list_files(folder):
         yield from _run_ids(file)
 
 
 def forget_runs(folder: Path, run_ids: Sequence[str]) -> None:
     """Delete these runs from the files, so that a rebuild does not restore them."""
-    for file in _files(folder):
+    for file in _list_files(folder):
         FileStore(file).write(lambda cur: clear(cur, list(run_ids)))
 
 
-def _files(folder: Path) -> list[Path]:
+def _list_files(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.duckdb"))
 
 
@@ -209,7 +209,7 @@ def _draft_folder(own: Path) -> Iterator[Path]:
 
 def _remove_abandoned(folder: Path) -> None:
     """Remove the drafts of merges that were killed; those of running ones stay."""
-    for draft in abandoned(folder):
+    for draft in find_abandoned(folder):
         shutil.rmtree(draft, ignore_errors=True)
 
 
@@ -228,7 +228,7 @@ def _keep_new(cur: DuckDBPyConnection, ours: Any, rehearsed: Collection[str]) ->
     return counts
 
 
-def _checkpoint(source: FileStore) -> None:
+def _merge_log(source: FileStore) -> None:
     """Merge the log into the file, which can then be moved."""
     with source.cursor() as cur:
         cur.execute("checkpoint")
@@ -271,7 +271,7 @@ def move(source: Store, target: Store, on_progress: Progress) -> Moved:
     series_plans.copy(source, target)
     for _ in range(PASSES):
         annotations.exchange(source, target)
-        runs, rows, differing = _compared(source, target)
+        runs, rows, differing = _compare_contents(source, target)
         if not differing:
             return Moved(runs, rows, len(copied))
         copy_runs(source, target, differing, on_progress)
@@ -287,7 +287,7 @@ def move(source: Store, target: Store, on_progress: Progress) -> Moved:
     )
 
 
-def _compared(source: Store, target: Store) -> tuple[int, int, dict[str, int]]:
+def _compare_contents(source: Store, target: Store) -> tuple[int, int, dict[str, int]]:
     """Number of runs and rows in the source; by run_id, in order, the number of rows of runs that differ."""
 
     def contents(store: Store) -> Arrow:
@@ -325,20 +325,20 @@ _CONTENTS = f"""
 def copy_runs(source: Store, target: Store, sizes: Mapping[str, int], on_progress: Progress) -> None:
     """Replace the target's rows of these runs with the source's. `sizes`: rows by run, at least one run, in order."""
     done = 0
-    chunks = _chunks(sizes, target.runs_per_copy)
+    chunks = _split_chunks(sizes, target.runs_per_copy)
     with ThreadPoolExecutor(1) as reader:  # reads the next chunk while one is written
-        ahead = reader.submit(_read, source, chunks[0])
+        ahead = reader.submit(_read_chunk, source, chunks[0])
         for chunk, following in zip(chunks, [*chunks[1:], None], strict=True):
             rows = ahead.result()
             if following:
-                ahead = reader.submit(_read, source, following)
-            target.write(partial(_store, chunk=chunk, rows=rows))
+                ahead = reader.submit(_read_chunk, source, following)
+            target.write(partial(_store_chunk, chunk=chunk, rows=rows))
             done += len(chunk)
             on_progress(done, len(sizes))
     target.write(settle)
 
 
-def _chunks(sizes: Mapping[str, int], max_runs: int) -> list[list[str]]:
+def _split_chunks(sizes: Mapping[str, int], max_runs: int) -> list[list[str]]:
     """Runs in the order of their ids, so that a chunk is in few row groups."""
     chunks: list[list[str]] = [[]]
     rows = 0
@@ -355,7 +355,7 @@ def _chunks(sizes: Mapping[str, int], max_runs: int) -> list[list[str]]:
 _OF_CHUNK = "run_id between ? and ? and run_id in (select unnest(?::VARCHAR[]))"
 
 
-def _read(source: Store, chunk: list[str]) -> Rows:
+def _read_chunk(source: Store, chunk: list[str]) -> Rows:
     """All rows of the runs, and the keys of their groups."""
     bounds = [chunk[0], chunk[-1], chunk]
     with source.cursor() as cur:
@@ -368,7 +368,7 @@ def _read(source: Store, chunk: list[str]) -> Rows:
         return rows, [dict(zip(KEY_COLUMNS, row, strict=True)) for row in cur.fetchall()]
 
 
-def _store(cur: DuckDBPyConnection, chunk: list[str], rows: Rows) -> None:
+def _store_chunk(cur: DuckDBPyConnection, chunk: list[str], rows: Rows) -> None:
     tables, groups = rows
     clear(cur, chunk)
     for table, columns in TABLES.items():

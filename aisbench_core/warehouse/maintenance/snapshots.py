@@ -8,10 +8,10 @@ import duckdb
 
 from aisbench_core.base.errors import ConfigError, disk_error
 from aisbench_core.base.messages import Message
-from aisbench_core.base.private_files import abandoned, draft_of
+from aisbench_core.base.private_files import draft_of, find_abandoned
 from aisbench_core.warehouse.answers import views
 from aisbench_core.warehouse.store.migrations import LATEST
-from aisbench_core.warehouse.store.warehouse_file import log_of, refusal
+from aisbench_core.warehouse.store.warehouse_file import log_of, translate_error
 from aisbench_core.warehouse.tables.schema import SNAPSHOT
 from aisbench_core.warehouse.tables.store import Store
 
@@ -31,11 +31,11 @@ def create(store: Store, target: Path, at: datetime, *, replace: bool) -> Snapsh
     """Write a snapshot, whole or not at all; writers do not wait.
 
     Raises ConfigError if the file exists (unless `replace`) or cannot be written, and WarehouseError."""
-    _check(store, target, replace)
+    _check_target(store, target, replace)
     draft = draft_of(target)
     try:
         store.copy_to(draft)
-        runs = _finish(draft, at)
+        runs = _finish_draft(draft, at)
         draft.chmod(MODE)
         draft.replace(target)
     except OSError as error:
@@ -45,14 +45,14 @@ def create(store: Store, target: Path, at: datetime, *, replace: bool) -> Snapsh
             Message("{target} cannot be written: {reason}", target=target, reason=error.strerror or error)
         ) from error
     except duckdb.IOException as error:
-        raise refusal(target, error) from error
+        raise translate_error(target, error) from error
     finally:
-        for file in (draft, log_of(draft), *abandoned(target.parent)):
+        for file in (draft, log_of(draft), *find_abandoned(target.parent)):
             file.unlink(missing_ok=True)
     return Snapshot(target, target.stat().st_size, runs)
 
 
-def _check(store: Store, target: Path, replace: bool) -> None:
+def _check_target(store: Store, target: Path, replace: bool) -> None:
     if not target.parent.is_dir():
         raise ConfigError(
             Message("{parent} is not a folder", parent=target.parent), Message("create it, or name another file")
@@ -65,7 +65,7 @@ def _check(store: Store, target: Path, replace: bool) -> None:
         )
 
 
-def _finish(draft: Path, at: datetime) -> int:
+def _finish_draft(draft: Path, at: datetime) -> int:
     with duckdb.connect(draft) as con:
         con.begin()
         views.create(con)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from aisbench_core.domain.statistics.steps import Step
 
 
-def boundaries(runs: Sequence[HistoryRun]) -> tuple[Boundary, ...]:
+def find_boundaries(runs: Sequence[HistoryRun]) -> tuple[Boundary, ...]:
     """The first run with each new framework version, engine version or code; nothing is new in the very first run."""
     firsts: dict[tuple[VersionField, str], int] = {}
     for index, run in enumerate(runs):
@@ -27,7 +27,7 @@ def boundaries(runs: Sequence[HistoryRun]) -> tuple[Boundary, ...]:
 
 def metric_histories(runs: Sequence[HistoryRun], unit: str, field: VersionField) -> tuple[MetricHistory, ...]:
     """The history of each metric that any run has; levels and changes are of runs that are compared."""
-    bounds = boundaries(runs)
+    bounds = find_boundaries(runs)
     measured = [metric for metric in TRACKED if any(metric.name in run.drawn for run in runs)]
     return tuple(_metric_history(metric, unit, runs, field, bounds) for metric in measured)
 
@@ -38,7 +38,7 @@ def _metric_history(
     from aisbench_core.domain.statistics import steps  # numpy takes 0.1 s
 
     measured = [run for run in runs if metric.name in run.values]
-    changes = steps.steps([run.values[metric.name] for run in measured])
+    changes = steps.find_steps([run.values[metric.name] for run in measured])
     starts = [0, *(step.index for step in changes), len(measured)]
     parts = [measured[start:end] for start, end in pairwise(starts)]
     versions = [
@@ -49,24 +49,24 @@ def _metric_history(
         metric.name,
         unit if metric.unit == THROUGHPUT else metric.unit,
         metric.higher_is_better,
-        levels=tuple(_level(metric, part, field) for part in parts if part),
-        versions=tuple(_level(metric, part, field) for part in versions),
+        levels=tuple(_build_level(metric, part, field) for part in parts if part),
+        versions=tuple(_build_level(metric, part, field) for part in versions),
         changes=tuple(
-            _change(metric, step, before, after, _near(measured, step.index, bounds))
+            _build_change(metric, step, before, after, _filter_near(measured, step.index, bounds))
             for step, (before, after) in zip(changes, pairwise(parts), strict=True)
         ),
     )
 
 
-def _level(metric: Tracked, runs: Sequence[HistoryRun], field: VersionField) -> RunLevel:
+def _build_level(metric: Tracked, runs: Sequence[HistoryRun], field: VersionField) -> RunLevel:
     label = ", ".join(dict.fromkeys(run.version(field) for run in runs))
-    return RunLevel(label, runs[0].at, runs[-1].at, _summary(metric, runs))
+    return RunLevel(label, runs[0].at, runs[-1].at, _summarize_runs(metric, runs))
 
 
-def _change(
+def _build_change(
     metric: Tracked, step: "Step", before: Sequence[HistoryRun], after: Sequence[HistoryRun], near: list[Boundary]
 ) -> Change:
-    old, new = _summary(metric, before), _summary(metric, after)
+    old, new = _summarize_runs(metric, before), _summarize_runs(metric, after)
     return Change(
         run_id=after[0].run_id,
         at=after[0].at,
@@ -79,13 +79,13 @@ def _change(
     )
 
 
-def _near(runs: Sequence[HistoryRun], index: int, bounds: Sequence[Boundary]) -> list[Boundary]:
+def _filter_near(runs: Sequence[HistoryRun], index: int, bounds: Sequence[Boundary]) -> list[Boundary]:
     # Noise may move the most likely position of a change by one run.
     near = {run.run_id for run in runs[max(0, index - 1) : index + 2]}
     return [boundary for boundary in bounds if boundary.run_id in near]
 
 
-def _summary(metric: Tracked, runs: Sequence[HistoryRun]) -> Summary:
+def _summarize_runs(metric: Tracked, runs: Sequence[HistoryRun]) -> Summary:
     result = summary([run.values[metric.name] for run in runs])
     assert result is not None  # noqa: S101  # for the types: a level has at least one run
     return result

@@ -58,7 +58,7 @@ def fingerprint_of(cells: Cells, spec: Mapping[str, Any], speed: Speed) -> str:
     """The same from stored cells; of an imported run's spec only the known fields."""
     stated = {} if speed is not None or not spec.get("parameters") else {"parameters": spec["parameters"]}
     fields = resolved_fields(spec, cells["resolved"]) | stated
-    return _hash(FORMULA, cells, speed_parameters=resolved_speed(speed, cells["resolved"]), spec=fields)
+    return _hash_cells(FORMULA, cells, speed_parameters=resolved_speed(speed, cells["resolved"]), spec=fields)
 
 
 def resolved_fields(spec: Mapping[str, Any], resolved: str | None) -> dict[str, object]:
@@ -79,10 +79,10 @@ def resolved_speed(speed: Speed, resolved: str | None) -> Speed:
 
 def first_fingerprint_of(cells: Cells, speed: Speed) -> str:
     """The fingerprint by the first formula, which knew of no field of the spec but parameters and mode."""
-    return _hash(_FIRST_FORMULA, cells, speed_parameters=speed)
+    return _hash_cells(_FIRST_FORMULA, cells, speed_parameters=speed)
 
 
-def _hash(formula: str, cells: Cells, **more: object) -> str:
+def _hash_cells(formula: str, cells: Cells, **more: object) -> str:
     values = {"formula": formula, **{name: cells[name] for name in _OF_WORKLOAD}, **more}
     return hashlib.sha256(canonical_json(values).encode()).hexdigest()
 
@@ -105,10 +105,10 @@ def not_known(cells: Cells, spec: Mapping[str, Any], speed: Speed) -> str:
     listed. `data`: not all inputs were listed, and the job reported no hash or read several inputs and volumes.
     `parameters`: of an imported result. `parameters.<name>`: names a file outside of the code, whose content nobody
     read."""
-    return AND.join(_unknowns(cells, spec, speed))
+    return AND.join(_list_unknowns(cells, spec, speed))
 
 
-def _unknowns(cells: Cells, spec: Mapping[str, Any], speed: Speed) -> list[str]:
+def _list_unknowns(cells: Cells, spec: Mapping[str, Any], speed: Speed) -> list[str]:
     if cells["origin"] == Origin.IMPORTED:
         unknown = [] if speed is not None or "parameters" in spec else ["parameters"]
         return unknown if cells["dataset_sha256"] or cells["synthetic_data"] else [*unknown, "data"]

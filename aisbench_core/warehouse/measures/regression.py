@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from aisbench_core.domain.statistics.difference import Power, Reporting, adjusted, difference, power
+from aisbench_core.domain.statistics.difference import Power, Reporting, adjust_p_values, compute_power, difference
 from aisbench_core.domain.statistics.summary import Summary, summary
 from aisbench_core.warehouse.values.histories import (
     BaselineReason,
@@ -67,28 +67,28 @@ def regression_verdict(
     drawn = [run for run in runs if run.drawn]
     named = [run for run in drawn if _is_named(run, field, names)]
     if not_known := _not_known(drawn[-1:]) or _not_known(named):
-        return _withheld(drawn, field, named, rule, not_known)
+        return _withhold_verdict(drawn, field, named, rule, not_known)
     counted = [run for run in runs if run.values]
     if names:
-        return _against(unit, field, rule, *_named(counted, field, names))
+        return _compare_runs(unit, field, rule, *_split_by_names(counted, field, names))
     versions = versions_of(counted, field)
     if len(versions) < 2:
         return _by_level(counted, unit, field)
     before, newest = versions[-2:]
     baseline = [run for run in counted if run.version(field) == before]
     candidate = [run for run in counted if run.version(field) == newest]
-    return _against(unit, field, BaselineReason.VERSION_BEFORE, baseline, candidate)
+    return _compare_runs(unit, field, BaselineReason.VERSION_BEFORE, baseline, candidate)
 
 
 def with_outcomes(regression_verdicts: Sequence[RegressionVerdict]) -> tuple[RegressionVerdict, ...]:
     """The verdicts of one answer with adjusted p-values and outcomes."""
     tested = (metric for regression in regression_verdicts for metric in (*regression.metrics, *regression.within))
     p_values = [metric.p_value for metric in tested if metric.p_value is not None]
-    adjusted_p = iter(adjusted(p_values))
-    return tuple(_decided(regression, adjusted_p, len(p_values)) for regression in regression_verdicts)
+    adjusted_p = iter(adjust_p_values(p_values))
+    return tuple(_decide_outcome(regression, adjusted_p, len(p_values)) for regression in regression_verdicts)
 
 
-def worst(outcomes: Iterable[Outcome]) -> Outcome:
+def get_worst(outcomes: Iterable[Outcome]) -> Outcome:
     """The worst of these outcomes."""
     return min(outcomes, key=SEVERITY.index, default=Outcome.NOT_ENOUGH)
 
@@ -114,7 +114,7 @@ def _not_known(runs: Sequence[HistoryRun]) -> str:
     return "" if not runs or any(run.values for run in runs) else runs[-1].not_known
 
 
-def _withheld(
+def _withhold_verdict(
     runs: Sequence[HistoryRun],
     field: VersionField,
     baseline: Sequence[HistoryRun],
@@ -134,7 +134,7 @@ def _withheld(
     )
 
 
-def _named(
+def _split_by_names(
     runs: Sequence[HistoryRun], field: VersionField, names: Sequence[str]
 ) -> tuple[list[HistoryRun], list[HistoryRun]]:
     """The runs with these names, and the runs of the newest version; after single runs only later ones."""
@@ -146,7 +146,7 @@ def _named(
     return baseline, [run for run in runs[start:] if run.version(field) == newest[0]]
 
 
-def _against(
+def _compare_runs(
     unit: str,
     field: VersionField,
     rule: BaselineReason,
@@ -155,9 +155,9 @@ def _against(
 ) -> RegressionVerdict:
     total, newest = len(baseline) + len(candidate), candidate
     baseline, candidate = of_one_build(baseline, field), of_one_build(newest, field)
-    mixed = _mixed(field, baseline)
+    mixed = _find_mixed(field, baseline)
     measured = [metric for metric in TRACKED if any(metric.name in run.values for run in (*baseline, *candidate))]
-    metrics = () if mixed else tuple(_compared(metric, unit, baseline, candidate) for metric in measured)
+    metrics = () if mixed else tuple(_compare_metric(metric, unit, baseline, candidate) for metric in measured)
     within = (*_against_build_before(unit, newest, candidate, field), *_changed_within(unit, candidate))
     return RegressionVerdict(
         rule=rule,
@@ -194,7 +194,7 @@ def of_one_build(runs: Sequence[HistoryRun], field: VersionField) -> Sequence[Hi
     return runs
 
 
-def _mixed(field: VersionField, runs: Sequence[HistoryRun]) -> tuple[str, ...]:
+def _find_mixed(field: VersionField, runs: Sequence[HistoryRun]) -> tuple[str, ...]:
     """Which of image and code, unless these are the versions, differ among the runs."""
     return tuple(
         name
@@ -209,7 +209,7 @@ def _against_build_before(
     # A new image or new code of the same version may be slower, too.
     run_ids = {run.run_id for run in newest}
     before = of_one_build([run for run in version if run.run_id not in run_ids], field)
-    metrics = (_compared(metric, unit, before, newest) for metric in TRACKED)
+    metrics = (_compare_metric(metric, unit, before, newest) for metric in TRACKED)
     return (metric for metric in metrics if metric.p_value is not None)
 
 
@@ -223,12 +223,12 @@ def _one_version(runs: Sequence[HistoryRun], field: VersionField) -> str:
     return ", ".join(dict.fromkeys(run.version(field) for run in runs))
 
 
-def _compared(
+def _compare_metric(
     metric: Tracked, unit: str, baseline: Sequence[HistoryRun], candidate: Sequence[HistoryRun]
 ) -> MetricVerdict:
-    before, after = _values(metric, baseline), _values(metric, candidate)
+    before, after = _list_values(metric, baseline), _list_values(metric, candidate)
     gap = difference(before, after)
-    undecided = _undecided(metric, unit, summary(before), summary(after))
+    undecided = _make_undecided(metric, unit, summary(before), summary(after))
     since = candidate[0].run_id if candidate else ""
     missed = sum(run.has_missed for run in candidate)
     return replace(undecided, difference=gap, p_value=gap.p_value if gap else None, since=since, missed=missed)
@@ -256,26 +256,26 @@ def _last_level(metric: Tracked, unit: str, runs: Sequence[HistoryRun]) -> Metri
     from aisbench_core.domain.statistics import steps  # numpy takes 0.1 s
 
     measured = [run for run in runs if metric.name in run.values]
-    values = _values(metric, measured)
-    changes = steps.steps(values)
+    values = _list_values(metric, measured)
+    changes = steps.find_steps(values)
     if not changes:
-        likeliest = steps.likeliest(values)
-        undecided = _undecided(metric, unit, summary(values), None)
+        likeliest = steps.find_likeliest_step(values)
+        undecided = _make_undecided(metric, unit, summary(values), None)
         return replace(undecided, p_value=likeliest.p_value if likeliest else None)
     start, last = (changes[-2].index if len(changes) > 1 else 0), changes[-1]
     before, after = values[start : last.index], values[last.index :]
-    undecided = _undecided(metric, unit, summary(before), summary(after))
+    undecided = _make_undecided(metric, unit, summary(before), summary(after))
     gap = difference(before, after)
     since = measured[last.index]
     missed = sum(run.has_missed for run in runs[runs.index(since) :])
     return replace(undecided, difference=gap, p_value=last.p_value, since=since.run_id, missed=missed)
 
 
-def _values(metric: Tracked, runs: Sequence[HistoryRun]) -> list[float]:
+def _list_values(metric: Tracked, runs: Sequence[HistoryRun]) -> list[float]:
     return [run.values[metric.name] for run in runs if metric.name in run.values]
 
 
-def _undecided(metric: Tracked, unit: str, baseline: Summary | None, candidate: Summary | None) -> MetricVerdict:
+def _make_undecided(metric: Tracked, unit: str, baseline: Summary | None, candidate: Summary | None) -> MetricVerdict:
     return MetricVerdict(
         metric.name,
         unit if metric.unit == THROUGHPUT else metric.unit,
@@ -296,22 +296,22 @@ def power_of(baseline: Summary | None, candidate: Summary | None, tests: int) ->
     freedom = sum(side.count - 1 for side in sides)
     cv = math.sqrt(sum((side.count - 1) * (side.cv or 0) ** 2 for side in sides) / freedom)
     rule = Reporting(EFFECT, ALPHA / max(1, tests))
-    return power(cv, PLANNED, baseline.count, candidate.count if candidate else 0, rule)
+    return compute_power(cv, PLANNED, baseline.count, candidate.count if candidate else 0, rule)
 
 
-def _decided(regression: RegressionVerdict, adjusted_p: Iterator[float], tests: int) -> RegressionVerdict:
+def _decide_outcome(regression: RegressionVerdict, adjusted_p: Iterator[float], tests: int) -> RegressionVerdict:
     metrics, within = (
         tuple(_with_outcome(metric, next(adjusted_p)) if metric.p_value is not None else metric for metric in tested)
         for tested in (regression.metrics, regression.within)
     )
     # No change within the candidate does not mean that there is none against the baseline.
     changed = (metric for metric in within if metric.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT))
-    outcome = worst(metric.outcome for metric in (*metrics, *changed))
+    outcome = get_worst(metric.outcome for metric in (*metrics, *changed))
     return replace(regression, metrics=metrics, within=within, outcome=outcome, tests=tests)
 
 
 def _with_outcome(metric: MetricVerdict, adjusted_p: float) -> MetricVerdict:
-    change = _change(metric)
+    change = _compute_change(metric)
     outcome = Outcome.NO_CHANGE
     if adjusted_p <= ALPHA and abs(change) >= EFFECT:
         is_better = (change > 0) is metric.higher_is_better
@@ -320,7 +320,7 @@ def _with_outcome(metric: MetricVerdict, adjusted_p: float) -> MetricVerdict:
     return replace(metric, adjusted_p=adjusted_p, outcome=outcome)
 
 
-def _change(metric: MetricVerdict) -> float:
+def _compute_change(metric: MetricVerdict) -> float:
     if metric.difference is None or metric.baseline is None or metric.candidate is None:
         return 0.0
     return metric.candidate.mean - metric.baseline.mean if metric.name in _SHARES else metric.difference.change

@@ -1,6 +1,6 @@
 """The columns that lists can be sorted by, in the order of their menus."""
 
-from aisbench_core.model.columns import COLUMNS, FINGERPRINTED, GROUP_KEYS, Kind, medians
+from aisbench_core.model.columns import COLUMNS, FINGERPRINTED, GROUP_KEYS, Kind, list_medians
 from aisbench_core.model.columns.statistics import STATISTICS
 from aisbench_core.warehouse.measures.regression import TRACKED
 
@@ -12,7 +12,7 @@ BOARD_SORTS = (
     *_STATISTICS,
     *(column.name for column in COLUMNS if column.sortable and column.name in (*GROUP_KEYS, *FINGERPRINTED)),
     "latest_at",
-    *(column.name for column in medians()),
+    *(column.name for column in list_medians()),
 )
 
 # Sorts of the runs of a history; "moment" is the start by the cloud's clock.

@@ -66,17 +66,17 @@ def throughput(record: RunRecord) -> Throughput:
     """Computed from the cards; of an imported result without cards, what it reports."""
     result, spec = record.result, record.run.spec
     if record.imported is None:
-        return computed(result, RunSize(spec.mode, spec.node_count, spec.cards_per_node))
+        return compute_throughput(result, RunSize(spec.mode, spec.node_count, spec.cards_per_node))
     stated = record.imported.stated
     nodes = spec.node_count if "node_count" in stated else None
     if result and not result.rank_results:
         cards = spec.cards_per_node if "cards_per_node" in stated else None
-        return reported(result.info.throughput_ratio, RunSize(spec.mode, nodes, cards))
-    of_cards = computed(result, RunSize(spec.mode, spec.node_count, spec.cards_per_node))
+        return adopt_reported(result.info.throughput_ratio, RunSize(spec.mode, nodes, cards))
+    of_cards = compute_throughput(result, RunSize(spec.mode, spec.node_count, spec.cards_per_node))
     return of_cards if nodes or spec.mode is Mode.SINGLE_SERVER else replace(of_cards, per_node=None)
 
 
-def reported(total: float | None, sizes: RunSize) -> Throughput:
+def adopt_reported(total: float | None, sizes: RunSize) -> Throughput:
     """In single-server mode the total is a mean over servers, so that of one server. Unknown sizes leave None."""
     if total is None or not is_usable(total):
         return Throughput(AS_REPORTED)
@@ -86,7 +86,7 @@ def reported(total: float | None, sizes: RunSize) -> Throughput:
     return Throughput(AS_REPORTED, total, per_node, per_card)
 
 
-def computed(result: CollectedResult | None, sizes: RunSize) -> Throughput:
+def compute_throughput(result: CollectedResult | None, sizes: RunSize) -> Throughput:
     """Sum over ranks in cluster mode; in single-server mode the mean over servers of each server's sum."""
     cluster = sizes.mode is Mode.CLUSTER
     formula = SUM_OVER_RANKS if cluster else MEAN_OVER_SERVERS
@@ -100,12 +100,12 @@ def computed(result: CollectedResult | None, sizes: RunSize) -> Throughput:
         total,
         per_node=total / nodes if nodes else None,
         per_card=total / (nodes * cards) if nodes and cards else None,
-        rank_cv=variation(values),
-        stragglers=_stragglers(result.rank_results),
+        rank_cv=compute_variation(values),
+        stragglers=_find_stragglers(result.rank_results),
     )
 
 
-def variation(values: Sequence[float]) -> float | None:
+def compute_variation(values: Sequence[float]) -> float | None:
     """Coefficient of variation (sample standard deviation / mean) of positive numbers; None for fewer than two."""
     if len(values) < 2:
         return None
@@ -121,7 +121,7 @@ def _mean_over_servers(cards: Sequence[RankResult]) -> float:
     return sum(sums.values()) / len(sums)
 
 
-def _stragglers(cards: Sequence[RankResult]) -> tuple[RankResult, ...]:
+def _find_stragglers(cards: Sequence[RankResult]) -> tuple[RankResult, ...]:
     floor = median(card.throughput for card in cards) * STRAGGLER_SHARE
     slow = [card for card in cards if card.throughput < floor]
     return tuple(sorted(slow, key=lambda card: (card.server, card.rank)))

@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 
 from aisbench_core.base.errors import QueryError
-from aisbench_core.base.messages import Message, joined
+from aisbench_core.base.messages import Message, join_parts
 from aisbench_core.warehouse.answers.views import VIEWS
 from aisbench_core.warehouse.store.engine import NAME
 from aisbench_core.warehouse.tables.schema import TABLES
@@ -74,7 +74,7 @@ def check(cur: duckdb.DuckDBPyConnection, sql: str) -> None:
             Message("this cannot be read: {reason}", reason=tree["error_message"]),
             Message("write it as a plain SELECT"),
         )
-    nodes = list(_nodes(tree["statements"]))
+    nodes = list(_iter_nodes(tree["statements"]))
     named = {name for node in nodes for name in _named_here(node)}
     for node in nodes:
         _check_node(node, named, sql)
@@ -100,7 +100,7 @@ def _check_node(node: Mapping[str, Any], named: set[str], sql: str) -> None:
             possible = Message("{functions} are possible", functions=", ".join(sorted(FUNCTIONS)))
             raise QueryError(
                 Message("the function {name}() cannot be read from{position}", name=name, position=position),
-                joined("; ", [ONLY_WAREHOUSE, possible]),
+                join_parts("; ", [ONLY_WAREHOUSE, possible]),
             )
     elif kind == "BASE_TABLE":
         _check_relation(node, named, position)
@@ -129,7 +129,7 @@ def _check_relation(node: Mapping[str, Any], named: set[str], position: str) -> 
     views = Message("{views} are possible, and the tables of docs/warehouse.md", views=", ".join(v.name for v in VIEWS))
     raise QueryError(
         Message("{name!r} is no view or table of the warehouse{position}", name=full, position=position),
-        Message("did you mean {name}?", name=close[0]) if close else joined("; ", [ONLY_WAREHOUSE, views]),
+        Message("did you mean {name}?", name=close[0]) if close else join_parts("; ", [ONLY_WAREHOUSE, views]),
     )
 
 
@@ -141,7 +141,7 @@ def _named_here(node: Mapping[str, Any]) -> Iterator[str]:
         yield str(name).lower()
 
 
-def _nodes(tree: object) -> Iterator[Mapping[str, Any]]:
+def _iter_nodes(tree: object) -> Iterator[Mapping[str, Any]]:
     stack = [tree]
     while stack:
         value = stack.pop()

@@ -18,7 +18,7 @@ import pandas as pd  # noqa: F401  # DuckDB imports it for the first value of a 
 from aisbench_core.base.errors import AisbenchError
 from aisbench_core.warehouse.open.memory import memory_limited
 from aisbench_core.warehouse.open.process import DONE, PID, data_of
-from aisbench_core.warehouse.open.queries import Query, executed, read_arrow
+from aisbench_core.warehouse.open.queries import Query, execute_query, read_arrow
 from aisbench_core.warehouse.open.reading import CopyReader, FileReader, LakeReader, Reader
 from aisbench_core.warehouse.open.tables import BATCH_ROWS, iter_stream
 from aisbench_core.warehouse.store.team import Access, Bucket, TeamLocation
@@ -41,13 +41,13 @@ def main() -> None:
             pid = os.fork()
             if pid == 0:
                 channel.close()
-                _run(*pipes)
+                _run_task(*pipes)
             for pipe in pipes:
                 os.close(pipe)
             channel.sendall(struct.pack(PID, pid))
 
 
-def _run(task: int, answer: int, said: int) -> None:
+def _run_task(task: int, answer: int, said: int) -> None:
     """Answer the query of the first pipe into the second, and say in the third how it ended."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the process ends with whoever reads its answer
@@ -64,21 +64,21 @@ def _run(task: int, answer: int, said: int) -> None:
 def _end_of(task: int, answer: int) -> str:
     try:
         with os.fdopen(answer, "wb") as target, os.fdopen(task, "rb") as source:
-            _answer(json.loads(source.read()), target)
+            _answer_task(json.loads(source.read()), target)
     except AisbenchError as error:
         return json.dumps(data_of(error))
     return json.dumps(DONE)
 
 
-def _answer(task: Mapping[str, Any], target: IO[bytes]) -> None:
+def _answer_task(task: Mapping[str, Any], target: IO[bytes]) -> None:
     query = Query(**task["query"])
-    _limit(query.seconds)
-    with memory_limited(), executed(_reader(task), query) as cur:
+    _limit_process(query.seconds)
+    with memory_limited(), execute_query(_make_reader(task), query) as cur:
         for part in iter_stream(read_arrow(cur, BATCH_ROWS)):
             target.write(part)
 
 
-def _limit(seconds: float) -> None:
+def _limit_process(seconds: float) -> None:
     os.nice(NICENESS)
     later = threading.Timer(QUICK_S, _give_way)
     later.daemon = True
@@ -93,7 +93,7 @@ def _give_way() -> None:
             os.setpriority(os.PRIO_PROCESS, int(thread.name), LONG_NICENESS)
 
 
-def _reader(task: Mapping[str, Any]) -> Reader | CopyReader:
+def _make_reader(task: Mapping[str, Any]) -> Reader | CopyReader:
     if "copy" in task:
         return CopyReader(Path(task["copy"]))
     if "file" in task:

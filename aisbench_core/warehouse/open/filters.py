@@ -32,7 +32,7 @@ _WORDS: Mapping[str, type[StrEnum]] = {"origin": Origin, "validity": Validity}
 Filters = Mapping[str, Any]
 
 
-def stated(filters: Filters) -> Filters:
+def normalize_filters(filters: Filters) -> Filters:
     """The filters that say something, many values as tuples. Raises SpecError, which says what is allowed."""
     allowed = ", ".join(name for name in NAMES if name not in _PAGED)
     problems = [Problem(name, _one_of(allowed)) for name in filters if name not in NAMES]
@@ -44,30 +44,30 @@ def stated(filters: Filters) -> Filters:
     ]
     if problems:
         raise SpecError(_FILTERS, problems)
-    return {name: _value(name, value) for name, value in given.items()}
+    return {name: _convert_value(name, value) for name, value in given.items()}
 
 
 def of_rows(filters: Filters) -> Filters:
     """The same for rows of the leaderboard, which have no validity of their own."""
     if "validity" in filters:
         raise SpecError(_FILTERS, [_VALIDITY])
-    return stated(filters)
+    return normalize_filters(filters)
 
 
 def query_of(cur: Cursor, filters: Filters) -> BoardQuery:
     """Stated filters as a query. Raises SpecError without a region where there are several."""
     answers = {**filters, "limit": filters.get("limit") or ALL}
-    return BoardQuery(**answers | {"region": filters.get("region") or _region(cur)})
+    return BoardQuery(**answers | {"region": filters.get("region") or _find_only_region(cur)})
 
 
-def _value(name: str, value: Any) -> Any:
+def _convert_value(name: str, value: Any) -> Any:
     if name in _MANY:
         return (value,) if isinstance(value, (str, int)) else tuple(value)
     return _WORDS[name](value) if name in _WORDS else value
 
 
-def _region(cur: Cursor) -> str:
-    regions = sorted({region.region for region in facets.regions(cur)})
+def _find_only_region(cur: Cursor) -> str:
+    regions = sorted({region.region for region in facets.list_regions(cur)})
     if len(regions) > 1:
         raise SpecError(_FILTERS, [Problem("region", _one_of(", ".join(regions)))])
     return regions[0] if regions else ""

@@ -13,9 +13,9 @@ import pandas as pd
 import pyarrow as pa
 
 from aisbench_core.warehouse.answers.views import VIEWS
-from aisbench_core.warehouse.open.filters import of_rows, stated
+from aisbench_core.warehouse.open.filters import normalize_filters, of_rows
 from aisbench_core.warehouse.open.queries import SECONDS, Query
-from aisbench_core.warehouse.open.tables import Batches, WarehouseTables, about
+from aisbench_core.warehouse.open.tables import Batches, WarehouseTables, read_about
 
 _KINDS = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
 _UNITS = {column.name: column.unit for view in reversed(VIEWS) for column in view.columns if column.unit}
@@ -56,15 +56,15 @@ class OpenWarehouse:
         """The answer to one SELECT over views and tables. Raises QueryError when it cannot be answered.
 
         `values` are those of `?`, or by name those of `$name`."""
-        return _frame(self._tables.sql(Query(query, values, seconds)))
+        return _to_frame(self._tables.sql(Query(query, values, seconds)))
 
     def views(self) -> pd.DataFrame:
         """Every column of every view: view, column, unit and meaning."""
-        return _frame(self._tables.views())
+        return _to_frame(self._tables.views())
 
     def regions(self) -> pd.DataFrame:
         """The regions with runs, and how many measurements or rehearsals each has."""
-        return _frame(self._tables.regions())
+        return _to_frame(self._tables.regions())
 
     def runs(
         self, *, sort: str = "created_at", descending: bool = True, limit: int | None = None, **filters: Filters
@@ -73,7 +73,7 @@ class OpenWarehouse:
 
         `sort`: one of RUN_SORTS, as lists of runs have it. Raises SpecError on a sort or filter that does not exist."""
         page = {"sort": sort, "descending": descending, "limit": limit}
-        return _frame(self._tables.runs(stated(filters | page)))
+        return _to_frame(self._tables.runs(normalize_filters(filters | page)))
 
     def leaderboard(
         self, *, sort: str = "throughput", descending: bool = True, limit: int | None = None, **filters: Filters
@@ -82,7 +82,7 @@ class OpenWarehouse:
 
         With include_invalid=True also groups without a valid run; `validity` is of single runs, and is refused."""
         page = {"sort": sort, "descending": descending, "limit": limit}
-        return _frame(self._tables.leaderboard(of_rows(filters | page)))
+        return _to_frame(self._tables.leaderboard(of_rows(filters | page)))
 
     def ranks(self, run_ids: str | Sequence[str]) -> pd.DataFrame:
         """One card a row, with the columns of `v_ranks`."""
@@ -99,16 +99,16 @@ class OpenWarehouse:
         """Scaling over node counts of what is otherwise equal to this run. Raises RunNotFound.
 
         `attrs["base_nodes"]` is the node count that speed_up and efficiency refer to."""
-        return _frame(self._tables.scaling(run_id))
+        return _to_frame(self._tables.scaling(run_id))
 
     def history(self, run_id: str, *, include_invalid: bool = False) -> pd.DataFrame:
         """Runs of this run's benchmark configuration on its hardware in the order of time, the newest 500.
 
         `attrs["verdict"]`: the regression verdict on the newest (docs/regression.md). Raises RunNotFound."""
-        return _frame(self._tables.history(run_id, include_invalid=include_invalid))
+        return _to_frame(self._tables.history(run_id, include_invalid=include_invalid))
 
 
-def _frame(batches: Batches) -> pd.DataFrame:
+def _to_frame(batches: Batches) -> pd.DataFrame:
     with batches as reader:
         table = reader.read_all()
     frame = table.to_pandas(types_mapper=_KINDS.get)
@@ -117,5 +117,5 @@ def _frame(batches: Batches) -> pd.DataFrame:
             times = frame[name].dt
             frame[name] = times.tz_localize("UTC") if kind.tz is None else times.tz_convert("UTC")
     units = {name: _UNITS[name] for name in frame.columns if name in _UNITS}
-    frame.attrs = {**about(table.schema), "units": units}
+    frame.attrs = {**read_about(table.schema), "units": units}
     return frame

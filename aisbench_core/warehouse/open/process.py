@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from aisbench_core.base.errors import AisbenchError, ConfigError, DiskError, QueryError, WarehouseBusy, WarehouseError
-from aisbench_core.base.messages import Message, from_data, to_data, verbatim
+from aisbench_core.base.messages import Message, from_data, make_verbatim, to_data
 from aisbench_core.warehouse.open.memory import too_large
 from aisbench_core.warehouse.open.queries import Query, too_slow
 from aisbench_core.warehouse.open.reading import FileReader, Reader
@@ -61,30 +61,30 @@ class QueryProcesses:
         Raises QueryError and WarehouseError as `executed` does."""
         temporary = tempfile.TemporaryDirectory(prefix="aisbench-query-", ignore_cleanup_errors=True)
         with temporary as folder, ExitStack() as opened:
-            source = _source(reader, Path(folder))
+            source = _describe_source(reader, Path(folder))
             start = time.monotonic()
-            process = opened.enter_context(closing(self._fork()))
+            process = opened.enter_context(closing(self._fork_process()))
             process.send({"query": asdict(query), **source})
             while part := process.read_part():
                 yield part
             said = process.read_end()
             if said.strip() != json.dumps(DONE).encode():
-                raise _error(said, query, time.monotonic() - start)
+                raise _parse_error(said, query, time.monotonic() - start)
 
     def close(self) -> None:
         """End the process that forks; the next query starts another one. Queries go on."""
         with self._guard:
-            self._end()
+            self._end_forking()
 
-    def _fork(self) -> "QueryProcess":
+    def _fork_process(self) -> "QueryProcess":
         with self._guard:
             try:
-                return QueryProcess(self._channel())
+                return QueryProcess(self._open_channel())
             except (OSError, struct.error):  # the system has ended it, for its memory or with a signal to all
-                self._end()
-                return QueryProcess(self._channel())
+                self._end_forking()
+                return QueryProcess(self._open_channel())
 
-    def _channel(self) -> socket.socket:
+    def _open_channel(self) -> socket.socket:
         if self._forking is None:
             ours, theirs = socket.socketpair()
             with theirs:
@@ -92,7 +92,7 @@ class QueryProcesses:
                 self._forking = (subprocess.Popen(command, stdin=theirs.fileno()), ours)
         return self._forking[1]
 
-    def _end(self) -> None:
+    def _end_forking(self) -> None:
         forking, self._forking = self._forking, None
         if forking:
             process, channel = forking
@@ -119,7 +119,7 @@ class QueryProcess:
                 os.close(end)
 
     def send(self, task: Mapping[str, Any]) -> None:
-        with suppress(BrokenPipeError), self._writable() as file:  # one that has ended says why
+        with suppress(BrokenPipeError), self._open_writable() as file:  # one that has ended says why
             file.write(json.dumps(task).encode())
 
     def read_part(self) -> bytes:
@@ -146,12 +146,12 @@ class QueryProcess:
         ends.register(self._said, 0)  # that it was closed is always reported
         return bool(ends.poll(seconds * 1000))
 
-    def _writable(self) -> IO[bytes]:
+    def _open_writable(self) -> IO[bytes]:
         end, self._task = self._task, _CLOSED
         return os.fdopen(end, "wb")
 
 
-def _source(reader: Reader, folder: Path) -> Mapping[str, Any]:
+def _describe_source(reader: Reader, folder: Path) -> Mapping[str, Any]:
     """Where the process reads: a copy in its folder, the file itself if there is no room, or a team's lake."""
     if isinstance(reader, FileReader):
         try:
@@ -163,7 +163,7 @@ def _source(reader: Reader, folder: Path) -> Mapping[str, Any]:
     return {"lake": lake, "folder": str(folder)}
 
 
-def _error(said: bytes, query: Query, seconds: float) -> Exception:
+def _parse_error(said: bytes, query: Query, seconds: float) -> Exception:
     text = said.decode(errors="replace").strip()
     try:
         return error_of(json.loads(text.rpartition("\n")[2]))
@@ -183,11 +183,11 @@ def data_of(error: AisbenchError) -> dict[str, Any]:
 def error_of(data: Mapping[str, Any]) -> AisbenchError:
     """The error of such data. Raises KeyError, TypeError and ValueError if it is none."""
     message, hint = (
-        _sentence(text, each) for text, each in zip((data["message"], data["hint"]), data["data"], strict=True)
+        _parse_sentence(text, each) for text, each in zip((data["message"], data["hint"]), data["data"], strict=True)
     )
     return _KINDS[data["kind"]](message, hint)
 
 
-def _sentence(text: str, data: object) -> Message:
+def _parse_sentence(text: str, data: object) -> Message:
     sentence = from_data(text, data)
-    return sentence if isinstance(sentence, Message) else verbatim(sentence)
+    return sentence if isinstance(sentence, Message) else make_verbatim(sentence)

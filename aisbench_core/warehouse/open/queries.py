@@ -61,14 +61,14 @@ EXAMPLE = Query(
 
 
 @contextlib.contextmanager
-def executed(reader: Reader | CopyReader, query: Query) -> Iterator[duckdb.DuckDBPyConnection]:
+def execute_query(reader: Reader | CopyReader, query: Query) -> Iterator[duckdb.DuckDBPyConnection]:
     """A cursor with the answer, to be fetched within the context and the time limit.
 
     Raises QueryError if the query is not a single SELECT over the warehouse, fails, or exceeds its time or memory, and
     WarehouseError if the warehouse cannot be read. KeyboardInterrupt ends it."""
     end = time.monotonic() + query.seconds
     try:
-        with reader.cursor() as cur, _translated(query.sql), _limited(cur, query.seconds, end):
+        with reader.cursor() as cur, _translate_errors(query.sql), _limit_time(cur, query.seconds, end):
             check(cur, query.sql)
             cur.execute(query.sql, dict(query.values) if isinstance(query.values, Mapping) else list(query.values))
             yield cur
@@ -85,7 +85,7 @@ def has_both(reader: Reader) -> bool:
 
 
 @contextlib.contextmanager
-def _limited(cur: duckdb.DuckDBPyConnection, seconds: float, end: float) -> Iterator[None]:
+def _limit_time(cur: duckdb.DuckDBPyConnection, seconds: float, end: float) -> Iterator[None]:
     """Interrupts the cursor from `end` on, repeatedly: rows are computed while they are fetched."""
     done, is_over = threading.Event(), threading.Event()
 
@@ -125,24 +125,24 @@ def read_within(cur: duckdb.DuckDBPyConnection, seconds: float | None) -> Iterat
     """A context for queries of ours whose rows are read in batches; None: without a time limit.
 
     Raises QueryError when it takes longer, and WarehouseError when rows cannot be read."""
-    limit = _limited(cur, seconds, time.monotonic() + seconds) if seconds else contextlib.nullcontext()
-    with _translated(""), limit:
+    limit = _limit_time(cur, seconds, time.monotonic() + seconds) if seconds else contextlib.nullcontext()
+    with _translate_errors(""), limit:
         yield
 
 
 @contextlib.contextmanager
-def _translated(sql: str) -> Iterator[None]:
+def _translate_errors(sql: str) -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        raise _translation(error, sql) from error
+        raise _translate_error(error, sql) from error
     except OSError as error:  # so Arrow says what DuckDB said while rows are fetched in batches
         if not str(error).startswith('{"exception_type"'):
             raise
-        raise _translation(error, sql) from error
+        raise _translate_error(error, sql) from error
 
 
-def _translation(error: duckdb.Error | OSError, sql: str) -> QueryError | WarehouseError:
+def _translate_error(error: duckdb.Error | OSError, sql: str) -> QueryError | WarehouseError:
     """Our error for one of DuckDB's, whose text is JSON behind a prefix (`errors_as_json`)."""
     try:
         fields = json.loads(str(error)[str(error).index("{") :])
@@ -171,7 +171,7 @@ Row = tuple[Any, ...]
 Cursor = duckdb.DuckDBPyConnection
 
 
-def names(cur: Cursor) -> list[str]:
+def list_names(cur: Cursor) -> list[str]:
     """The answer's columns; duplicates get a number."""
     unique: list[str] = []
     for name, *_ in cur.description or ():
@@ -206,11 +206,11 @@ def read_arrow(cur: Cursor, batch_rows: int) -> "RecordBatchReader":
 def _zoned_rows(cur: Cursor) -> Iterator[Row]:
     kinds = [kind for _, kind, *_ in cur.description or ()]
     for batch in read_arrow(cur, BATCH):
-        for row in zip(*map(_values, batch.columns), strict=True):
+        for row in zip(*map(_list_values, batch.columns), strict=True):
             yield tuple(map(_as_fetched, row, kinds))
 
 
-def _values(column: "Array[Any]") -> Sequence[object]:
+def _list_values(column: "Array[Any]") -> Sequence[object]:
     try:
         return [*column.to_pylist()]
     except (OverflowError, ValueError):  # Python has no other times, and Arrow no infinite ones
@@ -231,7 +231,7 @@ def _as_fetched(value: Any, kind: Any) -> Any:
             return {name: _as_fetched(value[name], item) for name, item in kind.children}
         case "map":
             (_, keys), (_, items) = kind.children
-            return _mapped([(_as_fetched(key, keys), _as_fetched(item, items)) for key, item in value])
+            return _map_pairs([(_as_fetched(key, keys), _as_fetched(item, items)) for key, item in value])
         case "interval":
             return timedelta(days=30 * value.months + value.days, microseconds=value.nanoseconds // 1000)
         case "bit":  # the first byte counts the bits that fill the second one
@@ -243,7 +243,7 @@ def _as_fetched(value: Any, kind: Any) -> Any:
     return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) and value.tzinfo else value
 
 
-def _mapped(pairs: Sequence[tuple[Any, Any]]) -> dict[Any, Any]:
+def _map_pairs(pairs: Sequence[tuple[Any, Any]]) -> dict[Any, Any]:
     if any(isinstance(key, list | dict) for key, _ in pairs):
         return {"key": [key for key, _ in pairs], "value": [item for _, item in pairs]}
     return dict(pairs)
@@ -255,7 +255,7 @@ def write_csv(columns: Sequence[str], values: Iterator[Row], target: IO[bytes]) 
     try:
         writer = csv.writer(text)
         writer.writerow(columns)
-        return sum(1 for row in values if writer.writerow([csv_cell(_flat(value)) for value in row]))
+        return sum(1 for row in values if writer.writerow([csv_cell(_flatten_value(value)) for value in row]))
     finally:
         text.detach()
 
@@ -264,7 +264,7 @@ def write_json(columns: Sequence[str], values: Iterator[Row], target: IO[bytes])
     """A list of objects, one a line; times in ISO 8601 UTC, what was not measured null. Returns the number of rows."""
     count = 0
     for count, row in enumerate(values, start=1):
-        text = json.dumps(dict(zip(columns, map(_json, row), strict=True)), ensure_ascii=False, allow_nan=False)
+        text = json.dumps(dict(zip(columns, map(_to_json, row), strict=True)), ensure_ascii=False, allow_nan=False)
         target.write(f"{'[' if count == 1 else ','}\n{text}".encode())
     target.write(b"\n]\n" if count else b"[]\n")
     return count
@@ -285,19 +285,19 @@ def write_parquet(cur: Cursor, limit: int | None, target: IO[bytes]) -> int:
     return count
 
 
-def _flat(value: object) -> object:
+def _flatten_value(value: object) -> object:
     if isinstance(value, (list, tuple, dict)):
-        return json.dumps(_json(value), ensure_ascii=False)
+        return json.dumps(_to_json(value), ensure_ascii=False)
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def _json(value: object) -> Any:
+def _to_json(value: object) -> Any:
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, (float, Decimal)):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {str(key): _json(item) for key, item in value.items()}
+        return {str(key): _to_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_json(item) for item in value]
+        return [_to_json(item) for item in value]
     return f"{value.isoformat()}Z" if isinstance(value, datetime) else str(value)

@@ -20,13 +20,21 @@ from aisbench_core.base.errors import DiskError, WarehouseError, full_disks_name
 from aisbench_core.base.messages import Message
 from aisbench_core.warehouse.answers import views
 from aisbench_core.warehouse.store import lake_refusals
-from aisbench_core.warehouse.store.engine import NAME, OFFLINE, PATIENCE_S, Config, attached, copy_file, spill_folder
+from aisbench_core.warehouse.store.engine import (
+    NAME,
+    OFFLINE,
+    PATIENCE_S,
+    Config,
+    attach_in_turn,
+    copy_file,
+    spill_folder,
+)
 from aisbench_core.warehouse.store.foreign.copying import copy_rows
 from aisbench_core.warehouse.store.lake import attach_lake, set_secrets, start_lake_engine
 from aisbench_core.warehouse.store.migrations import is_outdated, migrate
 from aisbench_core.warehouse.store.shared_engine import SharedEngine, close_engine
 from aisbench_core.warehouse.store.team import TeamLocation
-from aisbench_core.warehouse.store.warehouse_file import refusal, revision_of
+from aisbench_core.warehouse.store.warehouse_file import revision_of, translate_error
 
 # Memory of one query, which may spill SPILL more to disk.
 MEMORY = "1GiB"
@@ -76,7 +84,7 @@ class FileReader:
         Without space for a copy, queries read the file itself, one after the other."""
         with self._guard:
             try:
-                engine = self._newest()
+                engine = self._get_newest()
             except DiskError:
                 if self._foreign:
                     raise
@@ -92,7 +100,7 @@ class FileReader:
 
         Raises OSError, DiskError, WarehouseBusy or WarehouseError."""
         with self._guard:
-            self._newest()
+            self._get_newest()
             link = folder / f"{NAME}.duckdb"
             link.hardlink_to(self._copy)
         return link
@@ -100,24 +108,24 @@ class FileReader:
     def close(self) -> None:
         """Remove the copy; the next query makes another one."""
         with self._guard:
-            self._drop()
+            self._drop_copy()
 
     def remove_copy(self) -> None:
         """Remove the copy although it may be in use: at exit, without waiting for the engine."""
         if folder := self._folder:
             folder.cleanup()
 
-    def _newest(self) -> duckdb.DuckDBPyConnection:
+    def _get_newest(self) -> duckdb.DuckDBPyConnection:
         if self._engine is None or self._revision != revision_of(self.location):
-            self._drop()
+            self._drop_copy()
             try:
-                self._engine = self._opened()
+                self._engine = self._open_engine()
             finally:
                 if self._engine is None:
-                    self._drop()
+                    self._drop_copy()
         return self._engine
 
-    def _opened(self) -> duckdb.DuckDBPyConnection:
+    def _open_engine(self) -> duckdb.DuckDBPyConnection:
         with full_disks_named():
             self._folder = tempfile.TemporaryDirectory(prefix="aisbench-reading-")
         copy = self._copy
@@ -128,13 +136,13 @@ class FileReader:
                 views.create(con)
             return _open_copy(copy)
         except (OSError, duckdb.Error) as error:
-            raise refusal(self.location, error) from error
+            raise translate_error(self.location, error) from error
 
     @property
     def _copy(self) -> Path:
         return Path(self._folder.name if self._folder else "") / f"{NAME}.duckdb"
 
-    def _drop(self) -> None:
+    def _drop_copy(self) -> None:
         engine, folder = self._engine, self._folder
         self._engine = self._folder = None
         if engine:
@@ -155,7 +163,7 @@ class CopyReader:
         try:
             engine = _open_copy(self.location)
         except (OSError, duckdb.Error) as error:
-            raise refusal(self.location, error) from error
+            raise translate_error(self.location, error) from error
         with engine:
             yield engine
 
@@ -174,9 +182,9 @@ def _file_itself(path: Path, patience_s: float) -> Iterator[duckdb.DuckDBPyConne
     """A cursor on the file itself, read-only: writers wait meanwhile, but without free space they cannot write."""
     engine = duckdb.connect(":memory:", config=_GUARDED | {"errors_as_json": False})
     try:
-        with attached(engine, path, time.monotonic() + patience_s, ", read_only"), engine.cursor() as cur:
+        with attach_in_turn(engine, path, time.monotonic() + patience_s, ", read_only"), engine.cursor() as cur:
             _create_views(engine, path)
-            _lock(engine)
+            _restrict_engine(engine)
             yield cur
     finally:
         engine.close()
@@ -220,16 +228,16 @@ def _lake_engine(location: TeamLocation) -> duckdb.DuckDBPyConnection:
         attach_lake(engine, location, access, read_only=True)
         _create_views(engine, location)
         engine.execute("set allowed_directories = [?]", [location.data_path])
-        _lock(engine)
+        _restrict_engine(engine)
     except BaseException as error:
         close_engine(engine, [NAME])
         if isinstance(error, duckdb.Error):
-            raise lake_refusals.refusal(location, error, access.secrets) from error
+            raise lake_refusals.translate_error(location, error, access.secrets) from error
         raise
     return engine
 
 
-def _lock(engine: duckdb.DuckDBPyConnection) -> None:
+def _restrict_engine(engine: duckdb.DuckDBPyConnection) -> None:
     engine.execute("set enable_external_access = false")
     engine.execute("set global errors_as_json = true")  # last, because errors of ours so far are read as text
     engine.execute("set lock_configuration = true")
@@ -254,7 +262,7 @@ def _create_views(engine: duckdb.DuckDBPyConnection, location: Path | TeamLocati
 Reader = FileReader | LakeReader
 
 
-def reader(location: Path | TeamLocation, patience_s: float = PATIENCE_S, *, foreign: bool = False) -> Reader:
+def make_reader(location: Path | TeamLocation, patience_s: float = PATIENCE_S, *, foreign: bool = False) -> Reader:
     """A reader, which opens the warehouse when it is first used. `foreign`: somebody else made the file."""
     if isinstance(location, TeamLocation):
         return LakeReader(location)

@@ -20,7 +20,7 @@ from aisbench_core.warehouse.answers import board, facets, history, scaling
 from aisbench_core.warehouse.answers.views import GROUPS, VIEWS
 from aisbench_core.warehouse.measures.regression import TRACKED
 from aisbench_core.warehouse.open.filters import ALL, Filters, query_of
-from aisbench_core.warehouse.open.queries import Cursor, Query, executed, read_arrow, read_within
+from aisbench_core.warehouse.open.queries import Cursor, Query, execute_query, read_arrow, read_within
 from aisbench_core.warehouse.open.reading import Reader
 from aisbench_core.warehouse.queries.filters import CHOSEN, OF_VALIDITY, parameters, validity_parameters
 from aisbench_core.warehouse.queries.search import sorted_by
@@ -90,7 +90,7 @@ class LocalTables:
     @contextmanager
     def sql(self, query: Query) -> Iterator[pa.RecordBatchReader]:
         """As the protocol says. Raises QueryError when it cannot be answered."""
-        with executed(self._reader, query) as cur:
+        with execute_query(self._reader, query) as cur:
             yield read_arrow(cur, BATCH_ROWS)
 
     @contextmanager
@@ -101,14 +101,14 @@ class LocalTables:
             for view in VIEWS
             for column in view.columns
         ]
-        yield _reader(rows, _VIEWS)
+        yield _make_reader(rows, _VIEWS)
 
     @contextmanager
     def regions(self) -> Iterator[pa.RecordBatchReader]:
         """As the protocol says."""
         with self._reader.cursor() as cur:
-            found = [*map(asdict, facets.regions(cur))]
-        yield _reader(found, _REGIONS)
+            found = [*map(asdict, facets.list_regions(cur))]
+        yield _make_reader(found, _REGIONS)
 
     @contextmanager
     def runs(self, filters: Filters) -> Iterator[pa.RecordBatchReader]:
@@ -124,7 +124,7 @@ class LocalTables:
                 chosen | {"limit": query.limit, "offset": query.offset},
             )
             found = read_arrow(cur, BATCH_ROWS)
-            schema = _about(found.schema, query.region, rehearsal=bool(chosen["rehearsal"]))
+            schema = _add_about(found.schema, query.region, rehearsal=bool(chosen["rehearsal"]))
             yield pa.RecordBatchReader.from_batches(schema, found)
 
     @contextmanager
@@ -132,36 +132,36 @@ class LocalTables:
         """As the protocol says. Raises SpecError on a sort that does not exist."""
         with self._reader.cursor() as cur:
             query = query_of(cur, filters)
-            page = board.leaderboard(cur, query)
+            page = board.fetch_leaderboard(cur, query)
             shape = cur.execute("from v_groups limit 0").to_arrow_table().schema
-        rows = [_group(row, query.region) for row in page.rows]
-        yield _reader(rows, _about(shape, query.region, rehearsal=page.rehearsal))
+        rows = [_build_group(row, query.region) for row in page.rows]
+        yield _make_reader(rows, _add_about(shape, query.region, rehearsal=page.rehearsal))
 
     @contextmanager
     def scaling(self, run_id: str) -> Iterator[pa.RecordBatchReader]:
         """As the protocol says. Raises RunNotFound."""
         with self._reader.cursor() as cur:
-            run = _run(cur, run_id)
+            run = _fetch_run(cur, run_id)
             curve = scaling.curve(cur, run)
         points = [{name: getattr(point, name) for name in _POINTS.names} for point in curve.points]
-        schema = _about(_POINTS, run.region, rehearsal=run.rehearsal, more={"base_nodes": curve.base_nodes})
-        yield _reader(points, schema)
+        schema = _add_about(_POINTS, run.region, rehearsal=run.rehearsal, more={"base_nodes": curve.base_nodes})
+        yield _make_reader(points, schema)
 
     @contextmanager
     def history(self, run_id: str, *, include_invalid: bool) -> Iterator[pa.RecordBatchReader]:
         """As the protocol says. Raises RunNotFound."""
         with self._reader.cursor() as cur:
-            run = _run(cur, run_id)
+            run = _fetch_run(cur, run_id)
             query = BoardQuery(run.region, rehearsal=run.rehearsal, fingerprint=run.fingerprint, limit=ALL)
-            row = next(row for row in history.trends(cur, query).rows if row.group == Trend.of(run))
-            trend = history.history(cur, row, None, (), include_invalid=include_invalid)
+            row = next(row for row in history.fetch_trends(cur, query).rows if row.group == Trend.of(run))
+            trend = history.fetch_history(cur, row, None, (), include_invalid=include_invalid)
         rows = [
-            {name: _plain(getattr(run, name.removesuffix("_utc"))) for name in _TEXT}
+            {name: _to_plain(getattr(run, name.removesuffix("_utc"))) for name in _TEXT}
             | {metric.name: run.values.get(metric.name) for metric in TRACKED}
             for run in trend.runs
         ]
         more = {"verdict": str(trend.verdict.outcome)}
-        yield _reader(rows, _about(_HISTORY, run.region, rehearsal=run.rehearsal, more=more))
+        yield _make_reader(rows, _add_about(_HISTORY, run.region, rehearsal=run.rehearsal, more=more))
 
 
 def iter_stream(batches: pa.RecordBatchReader) -> Generator[bytes]:
@@ -170,43 +170,45 @@ def iter_stream(batches: pa.RecordBatchReader) -> Generator[bytes]:
     with ipc.new_stream(target, batches.schema, options=ipc.IpcWriteOptions(compression="lz4")) as writer:
         for batch in batches:
             writer.write_batch(batch)
-            yield _drained(target)
-    yield _drained(target)
+            yield _drain_buffer(target)
+    yield _drain_buffer(target)
 
 
-def _drained(target: BytesIO) -> bytes:
+def _drain_buffer(target: BytesIO) -> bytes:
     content = target.getvalue()
     target.seek(0)
     target.truncate()
     return content
 
 
-def about(schema: pa.Schema) -> Mapping[str, Any]:
+def read_about(schema: pa.Schema) -> Mapping[str, Any]:
     """What an answer is about: region, rehearsal, and what else its method says; nothing for SQL."""
     return dict(json.loads((schema.metadata or {}).get(ABOUT, b"{}")))
 
 
-def _about(schema: pa.Schema, region: str, *, rehearsal: bool, more: Mapping[str, object] | None = None) -> pa.Schema:
+def _add_about(
+    schema: pa.Schema, region: str, *, rehearsal: bool, more: Mapping[str, object] | None = None
+) -> pa.Schema:
     facts = {"region": region, "rehearsal": rehearsal, **(more or {})}
     return schema.with_metadata({ABOUT: json.dumps(facts)})
 
 
-def _reader(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.RecordBatchReader:
+def _make_reader(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.RecordBatchReader:
     return pa.Table.from_pylist(rows, schema).to_reader(BATCH_ROWS)
 
 
-def _run(cur: Cursor, run_id: str) -> RunRow:
+def _fetch_run(cur: Cursor, run_id: str) -> RunRow:
     rows = runs.by_ids(cur, [run_id])
     if not rows:
         raise RunNotFound(Message("no run {run_id} in the warehouse", run_id=run_id))
     return rows[0]
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     return str(value) if isinstance(value, Validity) else value
 
 
-def _group(row: object, region: str) -> dict[str, Any]:
+def _build_group(row: object, region: str) -> dict[str, Any]:
     cells: dict[str, Any] = {"region": region}
     for column in GROUPS[1:]:
         value = getattr(row, column.name.removesuffix("_utc"))

@@ -7,7 +7,7 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.base.errors import Problem, SpecError
 from aisbench_core.base.messages import Message
 from aisbench_core.model.columns import COUNTED
-from aisbench_core.warehouse.queries.group_statistics import current, statistics
+from aisbench_core.warehouse.queries.group_statistics import build_current_sql, build_statistics_sql
 from aisbench_core.warehouse.values.runs import BoardQuery
 
 # One region, and either measurements or rehearsals: never both in one answer.
@@ -49,7 +49,9 @@ Parameters = dict[str, object]
 def kind_parameters(cur: DuckDBPyConnection, region: str, rehearsal: bool | None) -> Parameters:
     """The values for KIND: by default the region's measurements, or its rehearsals if it has nothing else."""
     if rehearsal is None:
-        row = cur.execute(f"select bool_and(rehearsal) from {current(cur)} where region = ?", [region]).fetchone()
+        row = cur.execute(
+            f"select bool_and(rehearsal) from {build_current_sql(cur)} where region = ?", [region]
+        ).fetchone()
         rehearsal = bool(row and row[0])
     return {"region": region, "rehearsal": rehearsal}
 
@@ -86,12 +88,14 @@ def validity_parameters(query: BoardQuery) -> Parameters:
 def statistics_of(cur: DuckDBPyConnection, query: BoardQuery) -> str:
     """The statistics of the query's groups; with a text or tags, over the runs that pass these only."""
     if query.text or query.tags:
-        return f"({statistics(CHOSEN)})"
+        return f"({build_statistics_sql(CHOSEN)})"
     # The values for text and tags are passed in any case, and DuckDB refuses those that a statement does not name.
-    return f"(select * from {current(cur)} where {CHOSEN_GROUPS} and $text = '' and len($tags::VARCHAR[]) = 0)"
+    return (
+        f"(select * from {build_current_sql(cur)} where {CHOSEN_GROUPS} and $text = '' and len($tags::VARCHAR[]) = 0)"
+    )
 
 
-def order(query: BoardQuery, sorts: Sequence[str], columns: Mapping[str, str] | None = None) -> str:
+def build_order_sql(query: BoardQuery, sorts: Sequence[str], columns: Mapping[str, str] | None = None) -> str:
     """`<column> asc|desc nulls last`. Raises SpecError unless the sort is one of `sorts` and the page is possible.
 
     `columns`: SQL for sorts that are not columns themselves."""

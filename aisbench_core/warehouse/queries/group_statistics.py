@@ -21,11 +21,11 @@ from aisbench_core.model.columns import (
     GROUP_KEYS,
     MISSED,
     Column,
-    medians,
+    list_medians,
 )
 from aisbench_core.model.columns.statistics import CLUSTER, STORED
 from aisbench_core.warehouse.queries import stored_spending as spending
-from aisbench_core.warehouse.tables.schema import RUNS, among
+from aisbench_core.warehouse.tables.schema import RUNS, build_in_condition
 
 # Settling a group takes longer than recording a run, so that it is done for several at once ...
 # Groups that may be due before whoever records a run settles them.
@@ -51,7 +51,7 @@ _ONE_CURRENCY = """min(nullif(currency, '')) filter (where counted is not null)
     = max(nullif(currency, '')) filter (where counted is not null)"""
 
 
-def _median(column: Column) -> str:
+def _build_median(column: Column) -> str:
     """SQL; amounts of several currencies have no median."""
     median = f"median({column.value}) filter (where counted is not null)"
     return f"case when {_ONE_CURRENCY} then {median} end" if column.unit == CURRENCY else median
@@ -73,7 +73,7 @@ _NUMBERS = {
     "accuracy_target": "max(accuracy_target) filter (where counted is not null)",
     "reached": f"count(*) filter (where counted is not null and accuracy_measured >= accuracy_target and not {MISSED})",
     "missed": f"count(*) filter (where counted is not null and {MISSED})",
-    **{median.name: _median(median) for median in medians()},
+    **{median.name: _build_median(median) for median in list_medians()},
     "currency": f"case when {_ONE_CURRENCY} then min(nullif(currency, '')) filter (where counted is not null) end",
 }
 
@@ -115,7 +115,7 @@ OF_GROUPS = "group_id in (select group_id from group_statistics where list_conta
 COLUMNS = ("group_id", *_NUMBERS, *_SINGLE_RUNS)
 
 
-def statistics(condition: str, within: str = "", more: str = "") -> str:
+def build_statistics_sql(condition: str, within: str = "", more: str = "") -> str:
     """SQL for the statistics over the runs that fulfil a condition, a row for each group.
 
     `within`: a column that splits groups into several rows. `more`: further aggregates, each with a comma behind it."""
@@ -133,7 +133,7 @@ def statistics(condition: str, within: str = "", more: str = "") -> str:
 
 
 _DUE = f"""select {", ".join(COLUMNS)}
-    from ({statistics("runs.group_id in (select group_id from group_statistics_due)")})"""
+    from ({build_statistics_sql("runs.group_id in (select group_id from group_statistics_due)")})"""
 
 _SETTLED = "group_id not in (select group_id from group_statistics_due)"
 
@@ -143,7 +143,7 @@ CURRENT = f"""(
     union all {_DUE})"""
 
 
-def current(cur: DuckDBPyConnection) -> str:
+def build_current_sql(cur: DuckDBPyConnection) -> str:
     """CURRENT as SQL; while nothing is due the bare table, which is planned in 0.2 ms instead of 4."""
     due = cur.execute("select 1 from group_statistics_due limit 1").fetchall()
     return CURRENT if due else "group_statistics"
@@ -151,7 +151,7 @@ def current(cur: DuckDBPyConnection) -> str:
 
 _FLOATS = (
     *(statistic.name for statistic in STORED),
-    *("accuracy", "accuracy_target", *(median.name for median in medians())),
+    *("accuracy", "accuracy_target", *(median.name for median in list_medians())),
 )
 _EXACT = (
     "recorded", "valid", "runs", "invalid", "incomplete", "ruleset_ids", "best_run_id", "latest_run_id",
@@ -170,12 +170,12 @@ _DIFFERENCES = f"""
             nullif(coalesce(now.flavor, stored.flavor), '')) as title,
         concat_ws(', ', {", ".join(_DIFFERS)}) as differing
     from (select * from group_statistics where {_SETTLED}) stored full join (
-        select * from ({statistics(f"runs.{_SETTLED}")})) now using (group_id)
+        select * from ({build_statistics_sql(f"runs.{_SETTLED}")})) now using (group_id)
     where differing <> '' order by title
 """
 
 
-def differences(cur: DuckDBPyConnection) -> list[tuple[str, str]]:
+def find_differences(cur: DuckDBPyConnection) -> list[tuple[str, str]]:
     """The groups whose stored statistics are not those of their runs: title, and the columns that differ."""
     return [(str(title), str(differing)) for title, differing in cur.execute(_DIFFERENCES).fetchall()]
 
@@ -183,9 +183,8 @@ def differences(cur: DuckDBPyConnection) -> list[tuple[str, str]]:
 def recount(cur: DuckDBPyConnection) -> None:
     """Compute the statistics of every group from its runs."""
     cur.execute("delete from group_statistics")
-    cur.execute(
-        f"insert into group_statistics ({', '.join(COLUMNS)}) select {', '.join(COLUMNS)} from ({statistics('true')})"
-    )
+    names = ", ".join(COLUMNS)
+    cur.execute(f"insert into group_statistics ({names}) select {names} from ({build_statistics_sql('true')})")
     spending.recount(cur)
     cur.execute("delete from group_statistics_due")
 
@@ -204,11 +203,11 @@ GROUP_ID = f"""(md5_number_lower(concat_ws(chr(31), {
 
 def group_id(cells: Mapping[str, object]) -> int:
     """The group of a run, from its cells: 63 bits of an MD5 over GROUP_KEYS, the same as GROUP_ID in SQL."""
-    text = "\x1f".join(_text(cells[name]) for name in GROUP_KEYS)
+    text = "\x1f".join(_to_text(cells[name]) for name in GROUP_KEYS)
     return int.from_bytes(hashlib.md5(text.encode(), usedforsecurity=False).digest()[8:], "little") >> 1
 
 
-def _text(value: object) -> str:
+def _to_text(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return "" if value is None else str(value)
@@ -216,7 +215,7 @@ def _text(value: object) -> str:
 
 def mark_due_by_id(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> None:
     """Note that the groups of these stored runs are due."""
-    condition, parameters = among("run_id", run_ids)
+    condition, parameters = build_in_condition("run_id", run_ids)
     cur.execute(f"insert into group_statistics_due select distinct group_id from runs where {condition}", parameters)
 
 
@@ -226,7 +225,7 @@ def mark_due(cur: DuckDBPyConnection, runs: Sequence[Mapping[str, object]]) -> N
     if not groups:  # all that were to be copied have been forgotten meanwhile
         return
     cur.execute("insert into group_statistics_due select unnest(?::BIGINT[])", [list(groups)])
-    condition, parameters = among("group_id", [*groups])
+    condition, parameters = build_in_condition("group_id", [*groups])
     for (group,) in cur.execute(f"select group_id from group_statistics where {condition}", parameters).fetchall():
         del groups[group]
     if groups:
@@ -312,7 +311,7 @@ def groups_of_row(cur: DuckDBPyConnection, group: int) -> Sequence[int]:
     cur.execute(
         f"""
         with alike as (
-            from {current(cur)} where (region, rehearsal, fingerprint) in (
+            from {build_current_sql(cur)} where (region, rehearsal, fingerprint) in (
                 select (region, rehearsal, fingerprint) from group_statistics where group_id = $group)),
         homes as ({homes_of("alike")})
         select group_id, home_id from homes

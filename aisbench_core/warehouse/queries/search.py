@@ -18,11 +18,11 @@ from aisbench_core.warehouse.queries.filters import (
     TEXT_AND_TAGS,
     Parameters,
     active_filters,
-    order,
+    build_order_sql,
     parameters,
     statistics_of,
 )
-from aisbench_core.warehouse.queries.group_statistics import current
+from aisbench_core.warehouse.queries.group_statistics import build_current_sql
 from aisbench_core.warehouse.values.runs import BoardQuery, Validity
 
 _SORT_COLUMNS = {column.field: column.value for column in COLUMNS if column.sortable}
@@ -51,19 +51,19 @@ class PageOfIds:
 def search(cur: DuckDBPyConnection, query: BoardQuery) -> PageOfIds:
     """The runs of the query's page. The cursor must see one moment, so that the row ids hold when they are read."""
     chosen = parameters(cur, query)
-    groups, total = _groups(cur, query, chosen)
-    runs = [RowIds(*row) for row in _sorted(cur, query, chosen, groups)]
+    groups, total = _fetch_groups(cur, query, chosen)
+    runs = [RowIds(*row) for row in _fetch_sorted(cur, query, chosen, groups)]
     return PageOfIds(runs, total, rehearsal=bool(chosen["rehearsal"]))
 
 
 def count(cur: DuckDBPyConnection, query: BoardQuery) -> int:
     """How many runs the query chooses, whichever page it asks for."""
-    return _groups(cur, query, parameters(cur, query))[1]
+    return _fetch_groups(cur, query, parameters(cur, query))[1]
 
 
 def sorted_by(query: BoardQuery) -> str:
     """The query's order over `runs join results`. Raises SpecError as `order` does."""
-    return f"{order(query, RUN_SORTS, _SORT_COLUMNS)}, created_at desc, run_id"
+    return f"{build_order_sql(query, RUN_SORTS, _SORT_COLUMNS)}, created_at desc, run_id"
 
 
 def rows_at(table: str, row_ids: str) -> str:
@@ -72,14 +72,14 @@ def rows_at(table: str, row_ids: str) -> str:
     return f"(from {table} where rowid in (select unnest({row_ids}::BIGINT[]))) as {table}"
 
 
-def _groups(cur: DuckDBPyConnection, query: BoardQuery, chosen: Parameters) -> tuple[list[int], int]:
+def _fetch_groups(cur: DuckDBPyConnection, query: BoardQuery, chosen: Parameters) -> tuple[list[int], int]:
     """The groups that the query chooses, and how many of their runs it chooses."""
     # The statistics of groups know the counts: a total needs no scan of the runs.
     if query.text or query.tags:
         source, values = statistics_of(cur, query), chosen
     else:
         condition, values = active_filters(chosen)
-        source = f"{current(cur)} where {condition}"
+        source = f"{build_current_sql(cur)} where {condition}"
     number = _COUNTS[query.validity] if query.validity else "recorded" if query.include_invalid else "valid"
     rows = cur.execute(f"select group_id, {number} from {source}", values).fetchall()
     return [group_id for group_id, _ in rows], sum(runs or 0 for _, runs in rows)
@@ -101,14 +101,14 @@ _OF_VALIDITY = {
 }
 
 
-def _sorted(
+def _fetch_sorted(
     cur: DuckDBPyConnection, query: BoardQuery, chosen: Parameters, groups: Sequence[int]
 ) -> list[tuple[Any, ...]]:
-    condition, values = _condition(query, chosen, groups)
+    condition, values = _build_condition(query, chosen, groups)
     values |= {"limit": query.limit, "offset": query.offset}
     statement = f"""select run_id, runs.rowid, results.rowid {condition} {{since}}
         order by {sorted_by(query)} limit $limit offset $offset"""
-    for since in _since(cur, query):
+    for since in _iter_starts(cur, query):
         recent = statement.format(since="and created_at >= $since::TIMESTAMP")
         rows = cur.execute(recent, values | {"since": since}).fetchall()
         if len(rows) == query.limit:
@@ -116,7 +116,7 @@ def _sorted(
     return cur.execute(statement.format(since=""), values).fetchall()
 
 
-def _condition(query: BoardQuery, chosen: Parameters, groups: Sequence[int]) -> tuple[str, Parameters]:
+def _build_condition(query: BoardQuery, chosen: Parameters, groups: Sequence[int]) -> tuple[str, Parameters]:
     # A condition that filters nothing still costs time to plan, so only those that filter are written.
     demands, values = ["group_id in (select unnest($groups::BIGINT[]))"], Parameters(groups=list(groups))
     if query.text or query.tags:
@@ -127,7 +127,7 @@ def _condition(query: BoardQuery, chosen: Parameters, groups: Sequence[int]) -> 
     return f"from runs join results using (run_id) where {' and '.join(demands)}", values
 
 
-def _since(cur: DuckDBPyConnection, query: BoardQuery) -> Iterator[datetime]:
+def _iter_starts(cur: DuckDBPyConnection, query: BoardQuery) -> Iterator[datetime]:
     """Where to begin for the newest runs: the engine skips blocks of older rows, and a page is rarely that old."""
     if query.sort == "created_at" and query.descending:
         [(newest,)] = cur.execute("select max(created_at) from runs").fetchall()

@@ -12,9 +12,9 @@ from aisbench_core.base.messages import Message
 from aisbench_core.model import AnnotationChange, AnnotationKind, Annotations, RunRecord, canonical_json, whole_note
 from aisbench_core.model.annotation import NO_ANNOTATIONS
 from aisbench_core.warehouse.records.rows import annotation_rows
-from aisbench_core.warehouse.tables.schema import among, insert
+from aisbench_core.warehouse.tables.schema import build_in_condition, insert
 from aisbench_core.warehouse.tables.store import Store
-from aisbench_core.warehouse.tables.times import aware
+from aisbench_core.warehouse.tables.times import to_aware
 
 
 class StoredAnnotations:
@@ -38,7 +38,7 @@ class StoredAnnotations:
             before = select(cur, [run_id]).get(run_id, NO_ANNOTATIONS)
             check_not_stale(before, new, since)
             merged = Annotations.of([*before.changes, *new])
-            _replace(cur, run_id, merged)
+            _replace_annotations(cur, run_id, merged)
             return merged
 
         return self._store.write(work)
@@ -46,11 +46,11 @@ class StoredAnnotations:
 
 def select(cur: DuckDBPyConnection, run_ids: Sequence[str] | None = None) -> dict[str, Annotations]:
     """Annotations by run (None: of all runs); runs without any are left out."""
-    condition, parameters = ("true", []) if run_ids is None else among("run_id", run_ids)
+    condition, parameters = ("true", []) if run_ids is None else build_in_condition("run_id", run_ids)
     cur.execute(f"select run_id, at_utc, who, kind, text from annotations where {condition}", parameters)
     changes: defaultdict[str, list[AnnotationChange]] = defaultdict(list)
     for run_id, at, who, kind, text in cur.fetchall():
-        changes[run_id].append(AnnotationChange(aware(at), who, AnnotationKind(kind), text))
+        changes[run_id].append(AnnotationChange(to_aware(at), who, AnnotationKind(kind), text))
     return {run_id: Annotations.of(listed) for run_id, listed in changes.items()}
 
 
@@ -71,14 +71,14 @@ def exchange(source: Store, target: Store) -> None:
         theirs = select(cur)
     with target.cursor() as cur:
         ours = select(cur)
-        condition, parameters = among("run_id", [*theirs.keys() | ours.keys()])
+        condition, parameters = build_in_condition("run_id", [*theirs.keys() | ours.keys()])
         common = cur.execute(f"select run_id from runs where {condition} order by run_id", parameters).fetchall()
     for (run_id,) in common:
         own = [(store, stored.get(run_id, NO_ANNOTATIONS)) for store, stored in ((source, theirs), (target, ours))]
         merged = Annotations.of([change for _, annotations in own for change in annotations.changes])
         for store, annotations in own:
             if annotations != merged:
-                store.write(lambda cur, run_id=run_id, merged=merged: _replace(cur, run_id, merged))  # type: ignore[misc]
+                store.write(lambda cur, run_id=run_id, merged=merged: _replace_annotations(cur, run_id, merged))  # type: ignore[misc]
 
 
 def check_not_stale(before: Annotations, new: Iterable[AnnotationChange], since: datetime | None) -> None:
@@ -92,7 +92,7 @@ def check_not_stale(before: Annotations, new: Iterable[AnnotationChange], since:
         )
 
 
-def _replace(cur: DuckDBPyConnection, run_id: str, annotations: Annotations) -> None:
+def _replace_annotations(cur: DuckDBPyConnection, run_id: str, annotations: Annotations) -> None:
     before = select(cur, [run_id]).get(run_id, NO_ANNOTATIONS)
     cur.execute("delete from annotations where run_id = ?", [run_id])
     insert(cur, "annotations", annotation_rows(run_id, annotations))

@@ -12,7 +12,7 @@ from aisbench_core.base.messages import Message
 from aisbench_core.model import Origin, canonical_json
 from aisbench_core.warehouse.records.runs import by_ids
 from aisbench_core.warehouse.tables.store import Store
-from aisbench_core.warehouse.tables.times import aware
+from aisbench_core.warehouse.tables.times import to_aware
 from aisbench_core.warehouse.values.histories import Baseline, Trend, VersionField
 from aisbench_core.warehouse.values.runs import RunRow
 
@@ -27,8 +27,8 @@ def mark(store: Store, run_ids: Sequence[str], field: VersionField | None, who: 
     ids = tuple(dict.fromkeys(run_ids))
     with store.cursor() as cur:
         runs = by_ids(cur, ids)
-    baseline = _baseline(runs, ids, field, who, at)
-    store.write(lambda cur: _put(cur, baseline))
+    baseline = _build_baseline(runs, ids, field, who, at)
+    store.write(lambda cur: _put_baseline(cur, baseline))
     return baseline
 
 
@@ -46,17 +46,17 @@ def by_trend(cur: DuckDBPyConnection) -> dict[str, Baseline]:
     cur.execute(
         "select group_id, grouped, version_field, names, marked_by, marked_at from baselines order by marked_at"
     )
-    return {trend_id: _read(*values) for trend_id, *values in cur.fetchall()}
+    return {trend_id: _read_baseline(*values) for trend_id, *values in cur.fetchall()}
 
 
-def without(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> None:
+def remove_runs(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> None:
     """Take runs out of the baselines that name them, and drop baselines that name no other."""
     removed = {*run_ids}
     for trend_id, baseline in by_trend(cur).items():
         if baseline.field is None and removed & {*baseline.names}:
             cur.execute(_DELETE, [trend_id])
             if names := tuple(name for name in baseline.names if name not in removed):
-                _put(cur, replace(baseline, names=names))
+                _put_baseline(cur, replace(baseline, names=names))
 
 
 def copy(source: Store, target: Store) -> None:
@@ -72,10 +72,10 @@ def _put_newer(cur: DuckDBPyConnection, baselines: Sequence[Baseline]) -> None:
     for baseline in baselines:
         present = stored.get(baseline.group.id)
         if present is None or present.marked_at < baseline.marked_at:
-            _put(cur, baseline)
+            _put_baseline(cur, baseline)
 
 
-def _baseline(
+def _build_baseline(
     runs: Sequence[RunRow], ids: Sequence[str], field: VersionField | None, who: str, at: datetime
 ) -> Baseline:
     missing = ", ".join(sorted(set(ids) - {run.run_id for run in runs}))
@@ -101,7 +101,7 @@ def _baseline(
     return Baseline(trends.pop(), field, names, who, at)
 
 
-def _put(cur: DuckDBPyConnection, baseline: Baseline) -> None:
+def _put_baseline(cur: DuckDBPyConnection, baseline: Baseline) -> None:
     cur.execute(_DELETE, [baseline.group.id])
     cur.execute(
         "insert into baselines values (?, ?, ?, ?, ?, ?)",
@@ -116,7 +116,7 @@ def _put(cur: DuckDBPyConnection, baseline: Baseline) -> None:
     )
 
 
-def _read(grouped: str, field: str, names: str, who: str, at: datetime) -> Baseline:
+def _read_baseline(grouped: str, field: str, names: str, who: str, at: datetime) -> Baseline:
     cells = json.loads(grouped)
     trend = Trend(**{**cells, "origin": Origin(cells["origin"])})
-    return Baseline(trend, VersionField(field) if field else None, tuple(json.loads(names)), who, aware(at))
+    return Baseline(trend, VersionField(field) if field else None, tuple(json.loads(names)), who, to_aware(at))

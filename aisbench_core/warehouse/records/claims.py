@@ -12,7 +12,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.queries.group_statistics import GROUP_ID
-from aisbench_core.warehouse.tables.times import utc
+from aisbench_core.warehouse.tables.times import to_naive_utc
 
 # The end of such a run's source.
 LAUNCHED_REMOTELY = " (launched there)"
@@ -22,7 +22,7 @@ def claim(cur: DuckDBPyConnection, file: str, at: datetime) -> None:
     """Turn the launched runs of this warehouse file into imported ones. The caller checks their validity again."""
     cur.execute(
         "update runs set origin = 'imported', source = ? || ?, imported_at = ? where origin = 'launched'",
-        [file, LAUNCHED_REMOTELY, utc(at)],
+        [file, LAUNCHED_REMOTELY, to_naive_utc(at)],
     )
     cur.execute(f"update runs set group_id = {GROUP_ID} where group_id is distinct from {GROUP_ID}")
 

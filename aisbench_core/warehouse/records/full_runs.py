@@ -49,12 +49,12 @@ def iter_full_runs(cur: Cursor, query: BoardQuery) -> Iterator[FullRun]:
 
 
 def _full_runs(cur: Cursor, run_ids: Sequence[str]) -> Iterator[FullRun]:
-    values = {row["run_id"]: row for row in _rows(cur, f"* from v_runs where {_OF_VIEW}", run_ids)}
+    values = {row["run_id"]: row for row in _iter_rows(cur, f"* from v_runs where {_OF_VIEW}", run_ids)}
     raw = f"run_id, raw, {', '.join(TIMES_OF_KEYS)} from results where {_OF_TABLE}"
-    results = {row["run_id"]: row for row in _rows(cur, raw, run_ids)}
-    ranks = _grouped(cur, "server, rank, throughput", "rank_results", run_ids, "throughput is not null")
-    servers = _grouped(cur, "server, throughput, accuracy", "server_results", run_ids)
-    samples = _grouped(cur, "at_utc, node, name, value", "metric_samples", run_ids)
+    results = {row["run_id"]: row for row in _iter_rows(cur, raw, run_ids)}
+    ranks = _group_rows(cur, "server, rank, throughput", "rank_results", run_ids, "throughput is not null")
+    servers = _group_rows(cur, "server, throughput, accuracy", "server_results", run_ids)
+    samples = _group_rows(cur, "at_utc, node, name, value", "metric_samples", run_ids)
     for run_id in run_ids:
         times = {name: at for name in TIMES_OF_KEYS if (at := results[run_id][name])}
         yield FullRun(
@@ -62,13 +62,13 @@ def _full_runs(cur: Cursor, run_ids: Sequence[str]) -> Iterator[FullRun]:
         )
 
 
-def _rows(cur: Cursor, selection: str, run_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _iter_rows(cur: Cursor, selection: str, run_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
     cur.execute(f"select {selection}", [list(run_ids)])
     names = [column[0] for column in cur.description or ()]
     return (dict(zip(names, row, strict=True)) for row in cur.fetchall())
 
 
-def _grouped(
+def _group_rows(
     cur: Cursor, columns: str, table: str, run_ids: Sequence[str], condition: str = "true"
 ) -> defaultdict[str, list[tuple[Any, ...]]]:
     query = f"select run_id, {columns} from {table} where {_OF_TABLE} and {condition} order by all"

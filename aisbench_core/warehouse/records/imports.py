@@ -16,7 +16,7 @@ from aisbench_core.warehouse.records.record import delete, record_new
 from aisbench_core.warehouse.records.rows import rows_of
 from aisbench_core.warehouse.tables.schema import RESULTS
 from aisbench_core.warehouse.tables.store import Store
-from aisbench_core.warehouse.tables.times import aware, utc
+from aisbench_core.warehouse.tables.times import to_aware, to_naive_utc
 from aisbench_core.warehouse.validity.evaluation import Evaluation, Evaluator
 from aisbench_core.warehouse.values.imported import ID, Import
 
@@ -52,14 +52,14 @@ class Imports:
         with self._store.cursor() as cur:
             rows = cur.execute(_LISTED, ["", limit, offset]).fetchall()
         total = rows[0][-1] if rows else self.page(1)[1] if offset else 0
-        return [_import(row) for row in rows], total
+        return [_to_import(row) for row in rows], total
 
     def get(self, import_id: str) -> Import:
         """One import, by its id or a prefix that no other id shares. Raises RunNotFound."""
         with self._store.cursor() as cur:
             rows = cur.execute(_LISTED, [import_id, 2, 0]).fetchall() if import_id else []
         if len(rows) == 1:
-            return _import(rows[0])
+            return _to_import(rows[0])
         if rows:
             raise RunNotFound(
                 Message("several imports start with {import_id!r}", import_id=import_id),
@@ -73,7 +73,7 @@ class Imports:
     def run_ids(self, at: datetime) -> list[str]:
         """The runs of an import."""
         with self._store.cursor() as cur:
-            return _ids(cur, at)
+            return _list_ids(cur, at)
 
     def read_from(self, sources: Sequence[str]) -> Mapping[tuple[str, str], str]:
         """The imported runs with these sources, by source and the text that was read there."""
@@ -92,21 +92,23 @@ class Imports:
         Can be repeated."""
 
         def work(cur: DuckDBPyConnection) -> int:
-            run_ids = _ids(cur, at)
+            run_ids = _list_ids(cur, at)
             if run_ids:
                 delete(cur, run_ids, keep=("annotations",) if keep_remarks else ())
-                baselines.without(cur, run_ids)
+                baselines.remove_runs(cur, run_ids)
                 settle(cur)
             return len(run_ids)
 
         return self._store.write(work)
 
 
-def _ids(cur: DuckDBPyConnection, at: datetime) -> list[str]:
-    cur.execute("select run_id from runs where origin = 'imported' and imported_at = ? order by run_id", [utc(at)])
+def _list_ids(cur: DuckDBPyConnection, at: datetime) -> list[str]:
+    cur.execute(
+        "select run_id from runs where origin = 'imported' and imported_at = ? order by run_id", [to_naive_utc(at)]
+    )
     return [run_id for (run_id,) in cur.fetchall()]
 
 
-def _import(row: Sequence[Any]) -> Import:
+def _to_import(row: Sequence[Any]) -> Import:
     at, runs, first, last, regions, annotated, _ = row
-    return Import(aware(at), runs, _POSITION.sub("", first), _POSITION.sub("", last), tuple(regions), annotated)
+    return Import(to_aware(at), runs, _POSITION.sub("", first), _POSITION.sub("", last), tuple(regions), annotated)

@@ -10,8 +10,8 @@ from aisbench_core.model import RunRecord, columns
 from aisbench_core.warehouse.queries.group_statistics import mark_due, mark_due_by_id, settle
 from aisbench_core.warehouse.records.annotations import with_stored
 from aisbench_core.warehouse.records.rows import Rows, rows_of
-from aisbench_core.warehouse.records.runs import recorded
-from aisbench_core.warehouse.tables.schema import RUNS, TABLES, among, insert
+from aisbench_core.warehouse.records.runs import filter_recorded
+from aisbench_core.warehouse.tables.schema import RUNS, TABLES, build_in_condition, insert
 from aisbench_core.warehouse.tables.store import Store
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 
@@ -30,13 +30,13 @@ def record_new(store: Store, records: Sequence[RunRecord], evaluator: Evaluator)
     """Store those of the runs that are not stored yet, in one transaction, and return their ids.
 
     If several machines store the same run at once, only one of them gets its id back."""
-    rows = _rows(records, evaluator)
+    rows = _build_rows(records, evaluator)
 
     def work(cur: DuckDBPyConnection) -> list[RunRecord]:
-        existing = recorded(cur, [record.run.run_id for record in records])
+        existing = filter_recorded(cur, [record.run.run_id for record in records])
         new = [record for record in records if record.run.run_id not in existing]
         if new:
-            replace(cur, new, _rows(new, evaluator) if existing else rows, evaluator)
+            replace(cur, new, _build_rows(new, evaluator) if existing else rows, evaluator)
         return new
 
     new = store.write(work) if records else []
@@ -110,15 +110,15 @@ def _write_chunks(store: Store, records: Iterable[RunRecord], evaluator: Evaluat
         remaining = iter(records)
         while some := list(islice(remaining, CHUNK)):
             chunk = list({record.run.run_id: record for record in some}.values())
-            rows = _rows(chunk, evaluator)
+            rows = _build_rows(chunk, evaluator)
             if last:
                 yield last.result()
-            last = writer.submit(_write, store, chunk, rows, evaluator)
+            last = writer.submit(_write_chunk, store, chunk, rows, evaluator)
         if last:
             yield last.result()
 
 
-def _write(store: Store, records: Sequence[RunRecord], rows: Rows, evaluator: Evaluator) -> list[str]:
+def _write_chunk(store: Store, records: Sequence[RunRecord], rows: Rows, evaluator: Evaluator) -> list[str]:
     store.write(lambda cur: replace(cur, records, rows, evaluator))
     return [record.run.run_id for record in records]
 
@@ -128,21 +128,21 @@ def replace(cur: DuckDBPyConnection, records: Sequence[RunRecord], rows: Rows, e
     only in the warehouse."""
     merged = with_stored(cur, records)
     if any(new is not old for new, old in zip(merged, records, strict=True)):
-        rows = _rows(merged, evaluator)
+        rows = _build_rows(merged, evaluator)
     clear(cur, [record.run.run_id for record in records])
     for table in TABLES:
         insert(cur, table, rows[table])
     mark_due(cur, [dict(zip(RUNS, row, strict=True)) for row in rows["runs"]])
 
 
-def _rows(records: Sequence[RunRecord], evaluator: Evaluator) -> Rows:
+def _build_rows(records: Sequence[RunRecord], evaluator: Evaluator) -> Rows:
     by_record = [rows_of(record, evaluator) for record in records]
     return {table: [row for rows in by_record for row in rows[table]] for table in TABLES}
 
 
 def clear(cur: DuckDBPyConnection, run_ids: list[str]) -> None:
     """Remove what is stored of these runs."""
-    condition, parameters = among("run_id", run_ids)
+    condition, parameters = build_in_condition("run_id", run_ids)
     query = f"select 1 from runs where {condition} union all select 1 from annotations where {condition} limit 1"
     if cur.execute(query, parameters * 2).fetchall():  # usually nothing: deleting from seven tables would take longer
         delete(cur, run_ids)
@@ -150,7 +150,7 @@ def clear(cur: DuckDBPyConnection, run_ids: list[str]) -> None:
 
 def delete(cur: DuckDBPyConnection, run_ids: list[str], keep: Collection[str] = ()) -> None:
     """Delete all rows of these runs, except in the tables to `keep`."""
-    condition, parameters = among("run_id", run_ids)
+    condition, parameters = build_in_condition("run_id", run_ids)
     mark_due_by_id(cur, run_ids)
     for table in TABLES:
         if table not in keep:

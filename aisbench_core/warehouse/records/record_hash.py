@@ -16,7 +16,7 @@ from aisbench_core.model.system import known_from_job
 from aisbench_core.warehouse.measures.fingerprint import first_fingerprint_of
 from aisbench_core.warehouse.records.annotations import imported_note
 from aisbench_core.warehouse.records.claims import as_recorded
-from aisbench_core.warehouse.records.rows import hashed, sha256_of
+from aisbench_core.warehouse.records.rows import select_hashed, sha256_of
 from aisbench_core.warehouse.validity.evaluation import Evaluation
 
 _NOT_HASHED = {
@@ -29,15 +29,15 @@ _NOT_MEASURED = frozenset({*Evaluation._fields, "problems_data"})
 Cells = Mapping[str, Any]
 
 
-def hashes(run: Cells, result: Cells, cards: Sequence[Sequence[Any]], annotations: Annotations) -> Iterator[str]:
+def iter_hashes(run: Cells, result: Cells, cards: Sequence[Sequence[Any]], annotations: Annotations) -> Iterator[str]:
     """The hashes that a record with these cells can have: several where order or statements are lost."""
     run = as_recorded(run)
     note = imported_note(run["note"] or "", annotations.note)
-    of_run = {name: value for name, value in hashed(run).items() if name not in _NOT_HASHED} | {
+    of_run = {name: value for name, value in select_hashed(run).items() if name not in _NOT_HASHED} | {
         "tags": "[]",
         "note": note,
     }
-    measured = {name: value for name, value in hashed(result).items() if name not in _NOT_MEASURED}
+    measured = {name: value for name, value in select_hashed(result).items() if name not in _NOT_MEASURED}
     launch = [run["launch"]] if run["launch"] else []
     stored = [list(card) for card in cards]
     in_order = sorted(stored, key=lambda card: (card[1], card[2]))
@@ -46,11 +46,11 @@ def hashes(run: Cells, result: Cells, cards: Sequence[Sequence[Any]], annotation
     # That of an imported run may be the one that its own console computed.
     runs = [first, of_run] if run["origin"] == Origin.IMPORTED else [first]
     orders = [stored, in_order] if in_order != stored else [stored]
-    for stated, cells, ordered in product(_statements(run), runs, orders):
+    for stated, cells, ordered in product(_iter_statements(run), runs, orders):
         yield sha256_of([cells, measured, ordered, *stated, *launch])
 
 
-def _statements(run: Cells) -> Iterator[list[dict[str, Any]]]:
+def _iter_statements(run: Cells) -> Iterator[list[dict[str, Any]]]:
     """What people may have stated of system and tester; what the job says as well may have been stated or not."""
     if run["system"] is None:
         yield []

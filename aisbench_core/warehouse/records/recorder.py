@@ -15,7 +15,7 @@ from aisbench_core.warehouse.queries.group_statistics import (
 )
 from aisbench_core.warehouse.records.record import replace
 from aisbench_core.warehouse.records.rows import Rows, rows_of
-from aisbench_core.warehouse.tables.schema import RUNS, TABLES, insert, parsed
+from aisbench_core.warehouse.tables.schema import RUNS, TABLES, insert, parse_once
 from aisbench_core.warehouse.tables.store import Store
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 
@@ -51,16 +51,16 @@ class Recorder:
     def record(self, run_record: RunRecord) -> None:
         """Store a run, in place of what was stored of it before."""
         rows = rows_of(run_record, self._evaluator)
-        self._store.write(lambda cur: self._replace(cur, run_record, rows))
+        self._store.write(lambda cur: self._replace_record(cur, run_record, rows))
 
-    def _replace(self, cur: DuckDBPyConnection, run_record: RunRecord, rows: Rows) -> None:
+    def _replace_record(self, cur: DuckDBPyConnection, run_record: RunRecord, rows: Rows) -> None:
         run = dict(zip(RUNS, rows["runs"][0], strict=True))
         run_id, group_id = run_record.run.run_id, cast("int", run["group_id"])
         state = self._read_state(cur, group_id)
         query, parameters = _RECORDED, [run_id]
         if state.annotated:
             query, parameters = f"{_RECORDED} union all {_ANNOTATED}", [run_id, run_id]
-        if cur.execute(parsed(cur, query), parameters).fetchall():
+        if cur.execute(parse_once(cur, query), parameters).fetchall():
             replace(cur, [run_record], rows, self._evaluator)
             settle_if_too_many(cur)
             return
@@ -68,11 +68,11 @@ class Recorder:
         state.due.add(group_id)
         settles = is_too_many(state.due) or is_turn(run_id)
         if not settles:
-            cur.execute(parsed(cur, "pragma disable_optimizer"))  # rows of constants take a quarter longer with it
+            cur.execute(parse_once(cur, "pragma disable_optimizer"))  # rows of constants take a quarter longer with it
         for table in TABLES:
             insert(cur, table, rows[table])
         if not is_due:
-            cur.execute(parsed(cur, "insert into group_statistics_due values (?)"), [group_id])
+            cur.execute(parse_once(cur, "insert into group_statistics_due values (?)"), [group_id])
         if group_id not in state.begun:
             add_groups(cur, [run])
             state.begun.add(group_id)
@@ -86,7 +86,7 @@ class Recorder:
         edition, last = self._store.edition, self._state
         if last.edition == edition - 1 and group_id in last.begun:
             return _State(edition, last.begun, last.due, last.annotated)
-        rows = cur.execute(parsed(cur, _STATE), [group_id]).fetchall()
+        rows = cur.execute(parse_once(cur, _STATE), [group_id]).fetchall()
         begun, due, annotated = (
             {group for kind, group in rows if kind == name} for name in ("begun", "due", "annotated")
         )

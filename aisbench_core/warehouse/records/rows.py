@@ -44,7 +44,7 @@ from aisbench_core.warehouse.measures.fingerprint import (
 from aisbench_core.warehouse.measures.throughput import STRAGGLER_SHARE, Throughput, count_cards, throughput
 from aisbench_core.warehouse.queries.group_statistics import group_id
 from aisbench_core.warehouse.tables.schema import RESULTS, RUNS
-from aisbench_core.warehouse.tables.times import utc
+from aisbench_core.warehouse.tables.times import to_naive_utc
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 
 # The cloud's name for the utilisation of a card, in percent.
@@ -69,8 +69,8 @@ def rows_of(record: RunRecord, evaluator: Evaluator) -> Rows:
     The hash covers what was recorded, and not what follows from that (such as the image, from the spec), what another
     ruleset decides differently, or what people annotate afterwards, maybe where the folder is not."""
     run_id, cards, servers = record.run.run_id, _card_rows(record), _server_rows(record)
-    of_run, result = _with_carried(_run(record), record), _with_carried(_result(record), record)
-    run = {**of_run, **_system(record), **_compared_by(of_run, record)}
+    of_run, result = _with_carried(_build_run(record), record), _with_carried(_build_result(record), record)
+    run = {**of_run, **_build_system(record), **_compared_by(of_run, record)}
     stated = [record.described.values] if record.described and record.described.values else []
     launch = [canonical_json(asdict(record.launched))] if record.launched else []
     sealed = {
@@ -79,10 +79,10 @@ def rows_of(record: RunRecord, evaluator: Evaluator) -> Rows:
         "note": whole_note(record.remarks.note, str(of_run["note"])),
         "group_id": group_id(run),
         "launch": launch[0] if launch else None,
-        "record_sha256": sha256_of([hashed(of_run), hashed(result), cards, *stated, *launch]),
+        "record_sha256": sha256_of([select_hashed(of_run), select_hashed(result), cards, *stated, *launch]),
         "detail_data": to_json(record.run.detail),
     }
-    measured = {**result, "problems_data": list_to_json(_problems(record))}
+    measured = {**result, "problems_data": list_to_json(_list_problems(record))}
     checked = {**measured, **evaluator.evaluate_cells(sealed, measured, cards, servers)._asdict()}
     return {
         "runs": [[sealed[column] for column in RUNS]],
@@ -90,18 +90,18 @@ def rows_of(record: RunRecord, evaluator: Evaluator) -> Rows:
         "rank_results": cards,
         "server_results": servers,
         "metric_samples": [
-            [run_id, utc(sample.at), sample.node, sample.name, sample.value]
+            [run_id, to_naive_utc(sample.at), sample.node, sample.name, sample.value]
             for sample in record.samples
             if math.isfinite(sample.value)
         ],
         "events": [
-            [run_id, utc(event.at), event.source, event.level.value, str(event.message), str(event.actor)]
+            [run_id, to_naive_utc(event.at), event.source, event.level.value, str(event.message), str(event.actor)]
             for event in record.events
         ],
         "annotations": annotation_rows(run_id, record.remarks),
         "attempts": [_attempt_row(run_id, attempt) for attempt in record.attempts],
         "card_samples": [
-            [run_id, utc(sample.at), sample.node, sample.card, sample.name, sample.value]
+            [run_id, to_naive_utc(sample.at), sample.node, sample.card, sample.name, sample.value]
             for sample in record.card_samples
         ],
         "node_results": _node_rows(record),
@@ -124,14 +124,16 @@ def _compared_by(of_run: Cells, record: RunRecord) -> Cells:
 
 
 def _attempt_row(run_id: str, attempt: RunAttempt) -> list[object]:
-    started, ended = utc(attempt.started_at), utc(attempt.ended_at) if attempt.ended_at else None
+    started, ended = to_naive_utc(attempt.started_at), to_naive_utc(attempt.ended_at) if attempt.ended_at else None
     why = (attempt.fault, attempt.reason, attempt.task, attempt.host, attempt.exit_code, attempt.recovery)
     return [run_id, attempt.number, started, ended, *why, attempt.last_event, "\n".join(attempt.last_words)]
 
 
 def annotation_rows(run_id: str, annotations: Annotations) -> list[list[object]]:
     """The changes as rows."""
-    return [[run_id, utc(change.at), change.who, change.kind.value, change.text] for change in annotations.changes]
+    return [
+        [run_id, to_naive_utc(change.at), change.who, change.kind.value, change.text] for change in annotations.changes
+    ]
 
 
 def _with_carried(cells: Cells, record: RunRecord) -> Cells:
@@ -140,21 +142,21 @@ def _with_carried(cells: Cells, record: RunRecord) -> Cells:
     return {**cells, **{name: carried[name] for name in cells.keys() & carried.keys()}}
 
 
-def finite(value: float | None) -> float | None:
+def to_finite(value: float | None) -> float | None:
     """The number, or None if it cannot be stored."""
     return float(value) if value is not None and math.isfinite(value) else None
 
 
-def _run(record: RunRecord) -> Cells:
+def _build_run(record: RunRecord) -> Cells:
     run, facts = record.run, record.workload
     speed = None if facts.speed_parameters is None else dict(facts.speed_parameters)
     cells = {
-        **_copied(_OF_RUN, run),
-        **_copied(_OF_SPEC, run.spec),
-        **_copied(_OF_FACTS, facts),
-        **_copied(_OF_RECORD, record),
-        **_spec(run.spec.model_dump_json()),
-        **_origin(record),
+        **_copy_cells(_OF_RUN, run),
+        **_copy_cells(_OF_SPEC, run.spec),
+        **_copy_cells(_OF_FACTS, facts),
+        **_copy_cells(_OF_RECORD, record),
+        **_build_spec(run.spec.model_dump_json()),
+        **_build_origin(record),
         # A region that turns out to be a sandbox costs nothing, whatever the profile says.
         **({"price_per_node_hour": None, "currency": ""} if record.rehearsal else {}),
         # While results are being collected, the outcome of the job is already known.
@@ -169,11 +171,11 @@ def _run(record: RunRecord) -> Cells:
     return {**cells, "fingerprint": first_fingerprint_of(cells, speed)}
 
 
-def _copied(names: Sequence[str], source: object) -> Cells:
+def _copy_cells(names: Sequence[str], source: object) -> Cells:
     return {name: _CELLS[_KINDS[name]](getattr(source, name)) for name in names}
 
 
-def _origin(record: RunRecord) -> Cells:
+def _build_origin(record: RunRecord) -> Cells:
     """Where the run comes from; of an imported one only the known fields of its spec."""
     if record.imported is None:
         return {"origin": record.origin.value, "source": "", "imported_at": None, "note": ""}
@@ -181,7 +183,7 @@ def _origin(record: RunRecord) -> Cells:
     return {
         "origin": record.origin.value,
         "source": record.imported.source,
-        "imported_at": utc(record.imported.imported_at),
+        "imported_at": to_naive_utc(record.imported.imported_at),
         "note": record.imported.note,
         "spec": canonical_json(spec.model_dump(mode="json", include=stated)),
         "spec_sha256": "",
@@ -190,7 +192,7 @@ def _origin(record: RunRecord) -> Cells:
     }
 
 
-def _system(record: RunRecord) -> Cells:
+def _build_system(record: RunRecord) -> Cells:
     """Descriptions of system and tester, completed from the job. The hash covers only the statements."""
     return _system_of(record.system_from_job, record.described)
 
@@ -210,14 +212,14 @@ def _system_of(from_job: Stated, described: Stated | None) -> Cells:
 
 
 @lru_cache(maxsize=4096)
-def _spec(text: str) -> Cells:
+def _build_spec(text: str) -> Cells:
     spec = RunSpec.model_validate_json(text)
     return {"spec": canonical_json(spec.stored), "spec_sha256": spec.sha256}
 
 
-def _result(record: RunRecord) -> Cells:
+def _build_result(record: RunRecord) -> Cells:
     result = record.result
-    info = _typed(result.info if result else TrainResultInfo())
+    info = _convert_info(result.info if result else TrainResultInfo())
     accuracy = None if result and result.synthetic_data else info["accuracy"]
     return {
         **info,
@@ -227,11 +229,11 @@ def _result(record: RunRecord) -> Cells:
         "accuracy_measured": accuracy,
         "ranks_expected": result.ranks_expected if result else None,
         "ranks_found": count_cards(result) if result else None,
-        "npu_util_avg_pct": _utilisation(record.samples),
+        "npu_util_avg_pct": _average_utilisation(record.samples),
         "not_measured": canonical_json(
             [name for name, value in {**info, "accuracy": accuracy}.items() if value is None and name not in LATER_KEYS]
         ),
-        "problems": canonical_json(list(map(str, _problems(record)))),
+        "problems": canonical_json(list(map(str, _list_problems(record)))),
     }
 
 
@@ -247,7 +249,7 @@ def throughput_cells(computed: Throughput, mode: Mode) -> dict[str, object]:
     }
 
 
-def _problems(record: RunRecord) -> list[str]:
+def _list_problems(record: RunRecord) -> list[str]:
     return [*record.result.problems, *_not_finite(record.result.info)] if record.result else []
 
 
@@ -259,26 +261,26 @@ def _not_finite(info: TrainResultInfo) -> Iterator[Message]:
             yield Message("{key} is {found}", key=name, found=str(value))
 
 
-def _typed(info: TrainResultInfo) -> dict[str, object]:
+def _convert_info(info: TrainResultInfo) -> dict[str, object]:
     values = ((name, getattr(info, name)) for name in _INFO)
-    return {name: utc(value) if isinstance(value, datetime) else finite(value) for name, value in values}
+    return {name: to_naive_utc(value) if isinstance(value, datetime) else to_finite(value) for name, value in values}
 
 
-def _utilisation(samples: Sequence[MetricSample]) -> float | None:
+def _average_utilisation(samples: Sequence[MetricSample]) -> float | None:
     values = [sample.value for sample in samples if sample.name == UTILISATION and 0 <= sample.value <= 100]
     return fmean(values) if values else None
 
 
-def _text(value: object) -> object:
+def _to_plain_text(value: object) -> object:
     return str(value) if isinstance(value, str) else value  # neither an enum nor a Message
 
 
 _CELLS: Mapping[Kind, Callable[[Any], object]] = {
-    Kind.TEXT: _text,
+    Kind.TEXT: _to_plain_text,
     Kind.INTEGER: lambda value: value,
-    Kind.NUMBER: finite,
+    Kind.NUMBER: to_finite,
     Kind.FLAG: lambda value: value,
-    Kind.TIME: lambda at: utc(at) if at else None,
+    Kind.TIME: lambda at: to_naive_utc(at) if at else None,
 }
 _KINDS = {column.stored_name: column.kind for column in stored_in(columns.RUNS)}
 
@@ -302,7 +304,7 @@ def queue_seconds(submitted_at: datetime | None, started_at: datetime | None) ->
 
 def _card_rows(record: RunRecord) -> list[list[object]]:
     cards = record.result.rank_results if record.result else ()
-    return [[record.run.run_id, card.server, card.rank, finite(card.throughput)] for card in cards]
+    return [[record.run.run_id, card.server, card.rank, to_finite(card.throughput)] for card in cards]
 
 
 def _node_rows(record: RunRecord) -> list[list[object]]:
@@ -314,11 +316,11 @@ def _node_rows(record: RunRecord) -> list[list[object]]:
     by_node: dict[int, list[float]] = defaultdict(list)
     for card in cards:
         node = card.rank // run.spec.cards_per_node if run.spec.mode is Mode.CLUSTER else card.server
-        if finite(card.throughput) is not None:
+        if to_finite(card.throughput) is not None:
             by_node[node].append(card.throughput)
     middle = median(chain.from_iterable(by_node.values())) if by_node else 0.0
     names = {task.task: task.host or task.ip for task in tasks}
-    about = [run.run_id, utc(run.ended_at), record.region, record.rehearsal]
+    about = [run.run_id, to_naive_utc(run.ended_at), record.region, record.rehearsal]
     return [
         [
             *about,
@@ -337,15 +339,20 @@ def _server_rows(record: RunRecord) -> list[list[object]]:
     result = record.result
     if result is None or record.run.spec.mode is Mode.CLUSTER:
         return []
-    servers = result.server_results or _sums(result.rank_results, record.run.spec)
+    servers = result.server_results or _sum_servers(result.rank_results, record.run.spec)
     measured = not result.synthetic_data
     return [
-        [record.run.run_id, server.server, finite(server.throughput), finite(server.accuracy) if measured else None]
+        [
+            record.run.run_id,
+            server.server,
+            to_finite(server.throughput),
+            to_finite(server.accuracy) if measured else None,
+        ]
         for server in servers
     ]
 
 
-def _sums(cards: Sequence[RankResult], spec: RunSpec) -> Iterator[ServerResult]:
+def _sum_servers(cards: Sequence[RankResult], spec: RunSpec) -> Iterator[ServerResult]:
     for server in sorted({card.server for card in cards}):
         values = [card.throughput for card in cards if card.server == server]
         yield ServerResult(server, sum(values) if len(values) == spec.cards_per_node else None, None)
@@ -362,7 +369,7 @@ def card_name(card: RankResult, mode: Mode) -> str:
 _LATER = LATER_KEYS | LATER_OF_RUN
 
 
-def hashed(cells: Cells) -> Cells:
+def select_hashed(cells: Cells) -> Cells:
     """What the hash covers of a run or a result: later cells only with a value, so that older hashes stay valid."""
     return {name: value for name, value in cells.items() if name not in _LATER or value not in (None, "")}
 

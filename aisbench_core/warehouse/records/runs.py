@@ -12,7 +12,7 @@ from aisbench_core.base.messages import from_json
 from aisbench_core.model import Mode, Origin, RankResult, RunState
 from aisbench_core.model.columns import Kind, by_field
 from aisbench_core.warehouse.queries.search import rows_at, search
-from aisbench_core.warehouse.tables.times import aware
+from aisbench_core.warehouse.tables.times import to_aware
 from aisbench_core.warehouse.validity.evaluation import stored_checks
 from aisbench_core.warehouse.values.runs import BoardQuery, RunPage, RunRow, Validity
 
@@ -34,12 +34,12 @@ class StoredSpec:
     speed_parameters: dict[str, object] | None
 
 
-def page(cur: DuckDBPyConnection, query: BoardQuery) -> RunPage:
+def fetch_page(cur: DuckDBPyConnection, query: BoardQuery) -> RunPage:
     """One page of runs, sorted, with how many there are in all. The cursor must be one of `moment`."""
     ids = search(cur, query)
     statement = f"select {_SELECT} from {rows_at('runs', '$runs')} join {rows_at('results', '$results')} using (run_id)"
     cur.execute(statement, {"runs": [run.run for run in ids.runs], "results": [run.result for run in ids.runs]})
-    rows = {row.run_id: row for row in map(_row, cur.fetchall())}
+    rows = {row.run_id: row for row in map(_to_row, cur.fetchall())}
     return RunPage(tuple(rows[run.run_id] for run in ids.runs), ids.total, ids.rehearsal)
 
 
@@ -47,7 +47,7 @@ def by_ids(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> list[RunRow]:
     """Those of the runs that are stored, in no order."""
     sql = f"select {_SELECT} from {_by_rowid('runs')} join {_by_rowid('results')} using (run_id)"
     cur.execute(sql, {"ids": list(run_ids)})
-    return list(map(_row, cur.fetchall()))
+    return list(map(_to_row, cur.fetchall()))
 
 
 def _by_rowid(table: str) -> str:
@@ -56,7 +56,7 @@ def _by_rowid(table: str) -> str:
     return f"(from {table} where rowid in ({rowids})) as {table}"
 
 
-def recorded(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> frozenset[str]:
+def filter_recorded(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> frozenset[str]:
     """Those of the runs that are stored."""
     cur.execute("select run_id from runs where run_id in (select unnest(?::VARCHAR[]))", [list(run_ids)])
     return frozenset(run_id for (run_id,) in cur.fetchall())
@@ -102,13 +102,13 @@ def rank_results(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, t
     return {run_id: tuple(cards) for run_id, cards in results.items()}
 
 
-def _row(values: tuple[Any, ...]) -> RunRow:
+def _to_row(values: tuple[Any, ...]) -> RunRow:
     row = dict(zip((*_FIELDS, _DETAIL_DATA), values, strict=True))
     row["detail"] = from_json(row["detail"], row.pop(_DETAIL_DATA))
     return RunRow(
         **{
             **row,
-            **{name: aware(row[name]) for name in _TIMES if row[name]},
+            **{name: to_aware(row[name]) for name in _TIMES if row[name]},
             "mode": Mode(row["mode"]),
             "state": RunState(row["state"]),
             "origin": Origin(row["origin"]),

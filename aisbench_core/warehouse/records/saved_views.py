@@ -11,7 +11,7 @@ from aisbench_core.domain.access import permitted_for
 from aisbench_core.domain.access.changes import log_change, note_values
 from aisbench_core.model import Actor, canonical_json
 from aisbench_core.warehouse.tables.store import Store
-from aisbench_core.warehouse.tables.times import aware, utc
+from aisbench_core.warehouse.tables.times import to_aware, to_naive_utc
 from aisbench_core.warehouse.values.saved import Address, SavedView, view_error
 
 
@@ -34,23 +34,23 @@ class SavedViews:
     def save(self, view: SavedView, actor: Actor, *, overwrite: bool = False) -> None:
         """Save a view. Raises SpecError if its name is invalid, or taken and `overwrite` is not set."""
         log_change(actor, f"save view {view.name!r} of {view.page}")
-        _check(view.name, view.address)
-        self._store.write(lambda cur: _save(cur, view, overwrite=overwrite))
+        _check_view(view.name, view.address)
+        self._store.write(lambda cur: _save_view(cur, view, overwrite=overwrite))
 
     @permitted_for(_saved_by)
     def rename(self, page: str, name: str, new: str, actor: Actor) -> None:
         """Rename a view. Raises SpecError if there is none of that name, or the new one is invalid or taken."""
         log_change(actor, f"rename view {name!r} of {page} to {new!r}")
         note_values(name, new)
-        _check(new, {})
+        _check_view(new, {})
 
         def work(cur: DuckDBPyConnection) -> None:
-            view = _find(cur, page, name)
+            view = _find_view(cur, page, name)
             if view is None:
                 raise SpecError(Message("the view"), [Problem("name", Message("is not there any more"), repr(name))])
             if new != name:
-                _save(cur, replace(view, name=new), overwrite=False)
-                _delete(cur, page, name)
+                _save_view(cur, replace(view, name=new), overwrite=False)
+                _delete_view(cur, page, name)
 
         self._store.write(work)
 
@@ -58,14 +58,14 @@ class SavedViews:
     def delete(self, page: str, name: str, actor: Actor) -> bool:
         """Delete a view; says whether there was one."""
         log_change(actor, f"delete view {name!r} of {page}")
-        return self._store.write(lambda cur: _delete(cur, page, name))
+        return self._store.write(lambda cur: _delete_view(cur, page, name))
 
 
 def select(cur: DuckDBPyConnection, page: str = "") -> list[SavedView]:
     """The views of a page (empty: of all), by page and name."""
     cur.execute("select * from saved_views where ? in ('', page) order by page, name", [page])
     return [
-        SavedView(page, name, {key: tuple(values) for key, values in json.loads(address).items()}, who, aware(at))
+        SavedView(page, name, {key: tuple(values) for key, values in json.loads(address).items()}, who, to_aware(at))
         for page, name, address, who, at in cur.fetchall()
     ]
 
@@ -77,35 +77,35 @@ def copy(source: Store, target: Store) -> None:
 
     def work(cur: DuckDBPyConnection) -> None:
         for view in views:
-            existing = _find(cur, view.page, view.name)
+            existing = _find_view(cur, view.page, view.name)
             if existing is None or existing.saved_at < view.saved_at:
-                _save(cur, view, overwrite=True)
+                _save_view(cur, view, overwrite=True)
 
     if views:
         target.write(work)
 
 
-def _check(name: str, address: Address) -> None:
+def _check_view(name: str, address: Address) -> None:
     if problem := view_error(name, address):
         raise SpecError(Message("the view"), [Problem("name", problem, repr(name)[:80])])
 
 
-def _save(cur: DuckDBPyConnection, view: SavedView, *, overwrite: bool) -> None:
-    existing = _find(cur, view.page, view.name)
+def _save_view(cur: DuckDBPyConnection, view: SavedView, *, overwrite: bool) -> None:
+    existing = _find_view(cur, view.page, view.name)
     if existing and not overwrite:
         problem = Message("is taken: saved by {saved_by}", saved_by=existing.saved_by)
         hint = Message("choose another name, or replace it")
         raise SpecError(Message("the view"), [Problem("name", problem, repr(view.name))], hint)
-    _delete(cur, view.page, view.name)
-    values = [view.page, view.name, canonical_json(view.address), view.saved_by, utc(view.saved_at)]
+    _delete_view(cur, view.page, view.name)
+    values = [view.page, view.name, canonical_json(view.address), view.saved_by, to_naive_utc(view.saved_at)]
     cur.execute("insert into saved_views values (?, ?, ?, ?, ?)", values)
 
 
-def _delete(cur: DuckDBPyConnection, page: str, name: str) -> bool:
-    existed = _find(cur, page, name) is not None
+def _delete_view(cur: DuckDBPyConnection, page: str, name: str) -> bool:
+    existed = _find_view(cur, page, name) is not None
     cur.execute("delete from saved_views where page = ? and name = ?", [page, name])
     return existed
 
 
-def _find(cur: DuckDBPyConnection, page: str, name: str) -> SavedView | None:
+def _find_view(cur: DuckDBPyConnection, page: str, name: str) -> SavedView | None:
     return next((view for view in select(cur, page) if view.name == name), None)

@@ -8,7 +8,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import Series
 from aisbench_core.warehouse.records import series_plans
-from aisbench_core.warehouse.tables.schema import among
+from aisbench_core.warehouse.tables.schema import build_in_condition
 from aisbench_core.warehouse.tables.store import Store
 from aisbench_core.warehouse.validity import series_checks
 from aisbench_core.warehouse.validity.evaluation import Evaluator
@@ -37,12 +37,12 @@ class StoredSeries:
     def listed(self) -> list[tuple[datetime, str]]:
         """When each series was launched, and its id."""
         with self._store.cursor() as cur:
-            return series_plans.listed(cur)
+            return series_plans.list_plans(cur)
 
     def of(self, series_ids: Sequence[str]) -> list[Series]:
         """The plans of those of the series that are stored."""
         with self._store.cursor() as cur:
-            return series_plans.of(cur, series_ids)
+            return series_plans.get_plans(cur, series_ids)
 
     def starting_with(self, start: str) -> list[Series]:
         """At most two series whose ids have this prefix; one whose id it is comes first."""
@@ -51,7 +51,7 @@ class StoredSeries:
 
     def run_cells(self, series_ids: Sequence[str]) -> Mapping[str, list[tuple[str, int]]]:
         """The recorded runs of these series with their cells in the plan, in the order of their launch."""
-        condition, parameters = among("series_id", series_ids)
+        condition, parameters = build_in_condition("series_id", series_ids)
         query = f"""select series_id, run_id, series_index from runs
             where series_index is not null and {condition} order by created_at, run_id"""
         cells: dict[str, list[tuple[str, int]]] = {series_id: [] for series_id in series_ids}

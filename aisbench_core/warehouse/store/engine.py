@@ -15,7 +15,7 @@ import duckdb
 from aisbench_core.base.errors import disk_error
 from aisbench_core.base.private_files import is_read_only
 from aisbench_core.warehouse.store.file_queue import try_in_turn
-from aisbench_core.warehouse.store.warehouse_file import check_log, refusal, revision_of
+from aisbench_core.warehouse.store.warehouse_file import check_log, revision_of, translate_error
 from aisbench_core.warehouse.tables.schema import sql_text
 
 # How long to wait for other processes before WarehouseBusy.
@@ -70,14 +70,14 @@ def attach(engine: duckdb.DuckDBPyConnection, path: Path, options: str = "") -> 
         try:
             engine.execute(f"attach {sql_text(path)} as {NAME} (type duckdb{options})")
         except duckdb.Error as error:
-            raise refusal(path, error) from error
+            raise translate_error(path, error) from error
         if path.stat().st_ino == before:
             return
         engine.execute(f"detach {NAME}")
 
 
 @contextlib.contextmanager
-def attached(engine: duckdb.DuckDBPyConnection, path: Path, deadline: float, options: str = "") -> Iterator[None]:
+def attach_in_turn(engine: duckdb.DuckDBPyConnection, path: Path, deadline: float, options: str = "") -> Iterator[None]:
     """The file attached, when it is our turn. Raises WarehouseBusy if others keep it until the deadline."""
     try_in_turn(path, deadline, lambda: attach(engine, path, options))
     try:
@@ -94,21 +94,21 @@ def copy_file(path: Path, copy: Path, patience_s: float) -> str:
         return revision_of(path)
     engine = start(path)
     try:
-        with attached(engine, path, time.monotonic() + patience_s, ", read_only"):
+        with attach_in_turn(engine, path, time.monotonic() + patience_s, ", read_only"):
             check_log(path)
             revision = revision_of(path)
             for ending in ("", ".wal"):
                 if Path(f"{path}{ending}").exists():
-                    _copy(f"{path}{ending}", f"{copy}{ending}")
+                    _copy_in_process(f"{path}{ending}", f"{copy}{ending}")
     except (OSError, duckdb.Error) as error:
         full = disk_error(error, copy) if isinstance(error, OSError) else None
-        raise full or refusal(path, error) from error
+        raise full or translate_error(path, error) from error
     finally:
         engine.close()
     return revision
 
 
-def _copy(source: str, target: str) -> None:
+def _copy_in_process(source: str, target: str) -> None:
     """In a process of its own: closing the file in this one would drop the POSIX lock that DuckDB holds on it."""
     process = subprocess.run(
         [sys.executable, "-I", "-S", "-c", _COPY, source, target], capture_output=True, text=True, check=False

@@ -39,7 +39,7 @@ def try_in_turn(path: Path, deadline: float, attempt: Callable[[], None]) -> Non
 
     Raises WarehouseBusy after the deadline, and any other error of the attempt."""
     patient_until = time.monotonic() + IN_QUEUE * (deadline - time.monotonic())
-    with _ticket(path, patient_until) as is_first:
+    with _draw_ticket(path, patient_until) as is_first:
         while not is_first() and time.monotonic() < patient_until:
             time.sleep(RETRY_S)
         while True:
@@ -54,10 +54,10 @@ def try_in_turn(path: Path, deadline: float, attempt: Callable[[], None]) -> Non
 
 
 @contextlib.contextmanager
-def _ticket(path: Path, deadline: float) -> Iterator[Callable[[], bool]]:
+def _draw_ticket(path: Path, deadline: float) -> Iterator[Callable[[], bool]]:
     """A ticket of the queue, as a function that says whether it is the first one. Without a queue file every ticket is
     first, and so is one that could not be had before the deadline."""
-    handle = _open(path)
+    handle = _open_queue(path)
     if handle is None:
         yield lambda: True
         return
@@ -68,11 +68,11 @@ def _ticket(path: Path, deadline: float) -> Iterator[Callable[[], bool]]:
         yield lambda: not number or _is_free(handle, 1, number - 1)
     finally:
         with contextlib.suppress(OSError):
-            _lock(handle, fcntl.F_UNLCK, 0, 0)  # closing alone does not unlock it if a fork has the handle
+            _lock_range(handle, fcntl.F_UNLCK, 0, 0)  # closing alone does not unlock it if a fork has the handle
         os.close(handle)
 
 
-def _open(path: Path) -> int | None:
+def _open_queue(path: Path) -> int | None:
     if not hasattr(fcntl, "F_OFD_SETLK"):  # only on Linux locks can belong to a handle instead of a process
         return None
     if is_read_only(path.parent):  # its queue file might be writable nevertheless
@@ -99,18 +99,18 @@ def _next_number(handle: int, deadline: float) -> int:
         os.pwrite(handle, _COUNTER.pack(number), 0)
         return number
     finally:
-        _lock(handle, fcntl.F_UNLCK, 0, 1)
+        _lock_range(handle, fcntl.F_UNLCK, 0, 1)
 
 
 def _try_lock(handle: int, byte: int) -> bool:
     try:
-        _lock(handle, fcntl.F_WRLCK, byte, 1)
+        _lock_range(handle, fcntl.F_WRLCK, byte, 1)
     except BlockingIOError:
         return False
     return True
 
 
-def _lock(handle: int, kind: int, start: int, length: int) -> None:
+def _lock_range(handle: int, kind: int, start: int, length: int) -> None:
     fcntl.fcntl(handle, fcntl.F_OFD_SETLK, _LOCK.pack(kind, os.SEEK_SET, start, length, 0))
 
 

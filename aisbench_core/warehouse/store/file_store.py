@@ -19,13 +19,13 @@ import duckdb
 
 from aisbench_core.base.errors import WarehouseBusy, WarehouseError
 from aisbench_core.base.messages import Message
-from aisbench_core.base.private_files import abandoned, draft_of, is_read_only, require_writable, sync
+from aisbench_core.base.private_files import draft_of, find_abandoned, is_read_only, require_writable, sync
 from aisbench_core.warehouse.store import warehouse_file
-from aisbench_core.warehouse.store.engine import CONFIG, NAME, PATIENCE_S, attach, attached, copy_file, start
+from aisbench_core.warehouse.store.engine import CONFIG, NAME, PATIENCE_S, attach, attach_in_turn, copy_file, start
 from aisbench_core.warehouse.store.file_queue import RETRY_S, try_in_turn
 from aisbench_core.warehouse.store.migrations import is_outdated, migrate
-from aisbench_core.warehouse.store.warehouse_file import BROKEN, busy, log_of, other_writers, refusal
-from aisbench_core.warehouse.tables.schema import parsed
+from aisbench_core.warehouse.store.warehouse_file import BROKEN, log_of, make_busy_error, other_writers, translate_error
+from aisbench_core.warehouse.tables.schema import parse_once
 from aisbench_core.warehouse.tables.store import Compacted, Size
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class FileStore:
         try:
             yield cur
         except BROKEN as error:
-            raise refusal(self.path, error) from error
+            raise translate_error(self.path, error) from error
         finally:
             self._close_cursor(cur)
 
@@ -96,12 +96,14 @@ class FileStore:
                 try:
                     with self.cursor() as cur:
                         self.edition += 1
-                        return _transaction(cur, change)
+                        return _run_transaction(cur, change)
                 except BaseException as error:
                     self.edition += 1  # the write is not in the file
                     if not isinstance(error, duckdb.TransactionException):
                         raise
-                    refused = refusal(self.path, error)  # no space, or a process that closes still holds the log
+                    refused = translate_error(
+                        self.path, error
+                    )  # no space, or a process that closes still holds the log
                     if not isinstance(refused, WarehouseBusy) or time.monotonic() > deadline:
                         raise refused from error
                 time.sleep(RETRY_S)
@@ -114,7 +116,7 @@ class FileStore:
 
     def copy_to(self, draft: Path) -> None:
         """Write all tables into a new file: those of a copy, so that writers wait for the copying alone."""
-        self._create()
+        self._create_file()
         with tempfile.TemporaryDirectory(prefix="aisbench-snapshot-") as folder:
             copy = Path(folder) / f"{NAME}.duckdb"
             copy_file(self.path, copy, self.patience_s)
@@ -124,7 +126,7 @@ class FileStore:
 
     def compact(self) -> Compacted:
         """Write the file anew; others wait meanwhile."""
-        self._create()
+        self._create_file()
         return compact_file(self.path, self.patience_s)
 
     def loose_files(self) -> list[str]:
@@ -135,24 +137,24 @@ class FileStore:
         """Once: drafts of dead processes can be as large as the file."""
         if not self._has_cleared:
             self._has_cleared = True
-            for file in abandoned(self.path.parent):
+            for file in find_abandoned(self.path.parent):
                 file.unlink(missing_ok=True)
 
-    def _create(self) -> None:
+    def _create_file(self) -> None:
         with self.cursor():
             pass
 
     def _open_cursor(self, deadline: float) -> duckdb.DuckDBPyConnection:
         if not self._turn.acquire(timeout=self.patience_s):
-            raise busy(self.path)
+            raise make_busy_error(self.path)
         try:
             self._waiting += 1
             try:
                 if not self._turn.wait_for(self._may_join, deadline - time.monotonic()):
-                    raise busy(self.path)
+                    raise make_busy_error(self.path)
             finally:
                 self._waiting -= 1
-            cur = _cursor(self._open(deadline))
+            cur = _make_cursor(self._open_engine(deadline))
             self._cursors += 1
             return cur
         finally:
@@ -161,20 +163,20 @@ class FileStore:
     def _may_join(self) -> bool:
         return not self._is_open or time.monotonic() - self._opened_at < HOLD_S
 
-    def _open(self, deadline: float) -> duckdb.DuckDBPyConnection:
+    def _open_engine(self, deadline: float) -> duckdb.DuckDBPyConnection:
         """The engine with the file attached, which waits for other processes until the deadline."""
         engine = self._engine = self._engine or start(self.path)
         if self._is_open:
             return engine
         time.sleep(max(0.0, self._closed_until - time.monotonic()))
         self._is_read_only = is_read_only(self.path.parent)
-        attach_migrated = _attach_read_only if self._is_read_only else _attach
+        attach_migrated = _attach_read_only if self._is_read_only else _attach_file
         try:
             try_in_turn(self.path, deadline, lambda: attach_migrated(engine, self.path))
         except WarehouseBusy:
             raise
         except BaseException:
-            self._drop(engine)
+            self._drop_engine(engine)
             raise
         self._is_open = True
         self.edition += 1
@@ -186,39 +188,39 @@ class FileStore:
         with self._turn:
             self._cursors -= 1
             if self._cursors == 0 and self._engine is not None:
-                self._close(self._engine)
+                self._close_file(self._engine)
 
-    def _close(self, engine: duckdb.DuckDBPyConnection) -> None:
+    def _close_file(self, engine: duckdb.DuckDBPyConnection) -> None:
         self._is_open = False
         self._closed_until = time.monotonic() + AWAY_S if self._waiting else 0.0
         try:
-            merged = self._is_read_only or _merged(engine, log_of(self.path))
+            merged = self._is_read_only or _try_merging(engine, log_of(self.path))
             if not self._is_read_only:
                 warehouse_file.note_log(self.path)
             if merged:
                 engine.execute(f"detach {NAME}")
             else:
-                self._drop(engine)
+                self._drop_engine(engine)
         except duckdb.Error as error:
-            self._drop(engine)
-            raise refusal(self.path, error) from error
+            self._drop_engine(engine)
+            raise translate_error(self.path, error) from error
         finally:
             self._turn.notify_all()
 
-    def _drop(self, engine: duckdb.DuckDBPyConnection) -> None:
+    def _drop_engine(self, engine: duckdb.DuckDBPyConnection) -> None:
         # A broken engine stays broken, so the next cursor starts another one.
         self._engine = None
         with contextlib.suppress(duckdb.Error):
             engine.close()
 
 
-def _cursor(engine: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+def _make_cursor(engine: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     cur = engine.cursor()
-    cur.execute(parsed(cur, f"use {NAME}"))
+    cur.execute(parse_once(cur, f"use {NAME}"))
     return cur
 
 
-def _attach(engine: duckdb.DuckDBPyConnection, path: Path) -> None:
+def _attach_file(engine: duckdb.DuckDBPyConnection, path: Path) -> None:
     try:
         if not path.exists():
             with duckdb.connect(":memory:", config=CONFIG) as con:
@@ -229,10 +231,10 @@ def _attach(engine: duckdb.DuckDBPyConnection, path: Path) -> None:
         except WarehouseError:
             engine.execute(f"detach {NAME}")
             raise
-        with _cursor(engine) as cur:
+        with _make_cursor(engine) as cur:
             migrate(cur, path)
     except (OSError, duckdb.Error) as error:
-        raise refusal(path, error) from error
+        raise translate_error(path, error) from error
 
 
 def _attach_read_only(engine: duckdb.DuckDBPyConnection, path: Path) -> None:
@@ -240,15 +242,15 @@ def _attach_read_only(engine: duckdb.DuckDBPyConnection, path: Path) -> None:
     try:
         if not path.exists():
             engine.execute(f"attach ':memory:' as {NAME}")
-            with _cursor(engine) as cur:
+            with _make_cursor(engine) as cur:
                 migrate(cur, path)
             return
         attach(engine, path, ", read_only")
         warehouse_file.check_log(path)
-        with _cursor(engine) as cur:
+        with _make_cursor(engine) as cur:
             outdated = is_outdated(cur, path)
     except (OSError, duckdb.Error) as error:
-        raise refusal(path, error) from error
+        raise translate_error(path, error) from error
     if outdated:
         raise WarehouseError(
             Message("the warehouse {path} is of an older version, and its folder is read-only", path=path),
@@ -256,7 +258,7 @@ def _attach_read_only(engine: duckdb.DuckDBPyConnection, path: Path) -> None:
         )
 
 
-def _transaction(cur: duckdb.DuckDBPyConnection, change: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+def _run_transaction(cur: duckdb.DuckDBPyConnection, change: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
     cur.begin()
     try:
         answer = change(cur)
@@ -268,7 +270,7 @@ def _transaction(cur: duckdb.DuckDBPyConnection, change: Callable[[duckdb.DuckDB
     return answer
 
 
-def _merged(engine: duckdb.DuckDBPyConnection, log: Path) -> bool:
+def _try_merging(engine: duckdb.DuckDBPyConnection, log: Path) -> bool:
     """Merge a long log into the file; False if there is no space for that, in which case the log stays."""
     try:
         if log.stat().st_size >= MERGED_FROM:
@@ -292,40 +294,40 @@ def compact_file(path: Path, patience_s: float) -> Compacted:
     draft = draft_of(path)
     engine = start(path)
     try:
-        with attached(engine, path, deadline):
+        with attach_in_turn(engine, path, deadline):
             before = _file_size(path)
             engine.execute(f"checkpoint {NAME}")
-        with _held(engine, path, deadline):
+        with _hold_file(engine, path, deadline):
             warehouse_file.write_anew(engine, NAME, draft)
             draft.chmod(stat.S_IMODE(path.stat().st_mode))  # outside the data folder it may be shared on purpose
             draft.replace(path)
             sync(path.parent)
     except (OSError, duckdb.Error) as error:
-        raise refusal(path, error) from error
+        raise translate_error(path, error) from error
     finally:
         engine.close()
-        for file in (draft, log_of(draft), *abandoned(path.parent)):
+        for file in (draft, log_of(draft), *find_abandoned(path.parent)):
             file.unlink(missing_ok=True)
     return Compacted(before, _file_size(path))
 
 
 @contextlib.contextmanager
-def _held(engine: duckdb.DuckDBPyConnection, path: Path, deadline: float) -> Iterator[None]:
+def _hold_file(engine: duckdb.DuckDBPyConnection, path: Path, deadline: float) -> Iterator[None]:
     """The file read-only, and without a log."""
     while True:  # another process may write between the checkpoint and this
-        with attached(engine, path, deadline, ", read_only"):
-            if not _bytes(log_of(path)):
+        with attach_in_turn(engine, path, deadline, ", read_only"):
+            if not _get_size(log_of(path)):
                 yield
                 return
-        with attached(engine, path, deadline):
+        with attach_in_turn(engine, path, deadline):
             engine.execute(f"checkpoint {NAME}")
 
 
 def _file_size(path: Path) -> Size:
-    return Size(_bytes(path) + _bytes(log_of(path)), 1)
+    return Size(_get_size(path) + _get_size(log_of(path)), 1)
 
 
-def _bytes(file: Path) -> int:
+def _get_size(file: Path) -> int:
     try:
         return file.stat().st_size
     except FileNotFoundError:  # a writer may merge the log, and remove it, at any time

@@ -48,7 +48,7 @@ def start_lake_engine(config: Config) -> duckdb.DuckDBPyConnection:
     engine = duckdb.connect(":memory:", config={**config, "allow_unsigned_extensions": True})
     for name in EXTENSIONS:
         try:
-            engine.load_extension(str(_file(name)))
+            engine.load_extension(str(_find_extension_file(name)))
         except duckdb.Error as error:
             reason = str(error).splitlines()[0]
             raise ConfigError(
@@ -58,7 +58,7 @@ def start_lake_engine(config: Config) -> duckdb.DuckDBPyConnection:
     return engine
 
 
-def _file(name: str) -> Path:
+def _find_extension_file(name: str) -> Path:
     package = f"duckdb_extension_{name}"
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
@@ -157,12 +157,12 @@ class Lake:
     def __init__(self, location: TeamLocation, patience_s: float) -> None:
         self.location = location
         self._patience_s = patience_s
-        self._shared = SharedEngine(self._start, DATABASES)
+        self._shared = SharedEngine(self._start_shared, DATABASES)
 
     @contextlib.contextmanager
     def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """A cursor in a transaction: all its answers are of one moment. Raises WarehouseError."""
-        with self._engine() as engine, _transaction(engine) as cur:
+        with self._use_engine() as engine, _run_transaction(engine) as cur:
             yield cur
 
     moment = cursor
@@ -171,9 +171,9 @@ class Lake:
         """Carry out `change` in one transaction when it is our turn. Raises WarehouseBusy and WarehouseError."""
         deadline = time.monotonic() + self._patience_s
         while True:
-            with self._engine() as engine:
+            with self._use_engine() as engine:
                 try:
-                    with _turn(engine, deadline), _transaction(engine) as cur:
+                    with _take_turn(engine, deadline), _run_transaction(engine) as cur:
                         return change(cur)
                 except duckdb.TransactionException as error:  # somebody wrote without waiting for their turn
                     if not lake_refusals.is_conflict(error):
@@ -185,7 +185,7 @@ class Lake:
     def revision(self) -> str:
         """The number of the newest snapshot, which changes with every change of the content."""
         query = f"from postgres_query('{_CATALOG}', 'select max(snapshot_id) from ducklake_snapshot')"
-        with self._engine() as engine, _cursor(engine) as cur:
+        with self._use_engine() as engine, _open_cursor(engine) as cur:
             return str(cur.execute(query).fetchall()[0][0])
 
     def copy_to(self, draft: Path) -> None:
@@ -197,23 +197,23 @@ class Lake:
 
     def compact(self, grace: timedelta = GRACE) -> Compacted:
         """Merge small files and remove those that nobody has needed for `grace`; others go on meanwhile."""
-        return compact_lake(self._maintain, grace)
+        return compact_lake(self._run_maintenance, grace)
 
     def loose_files(self, grace: timedelta = GRACE) -> list[str]:
         """Files on OBS that the catalogue does not know."""
-        return orphaned_files(self._maintain, grace)
+        return orphaned_files(self._run_maintenance, grace)
 
-    def _maintain(self, statement: str) -> list[tuple[Any, ...]]:
+    def _run_maintenance(self, statement: str) -> list[tuple[Any, ...]]:
         """Carry out what cannot be part of a transaction, when it is our turn."""
         patience = time.monotonic() + self._patience_s
-        with self._engine() as engine, _turn(engine, patience), _cursor(engine) as cur:
+        with self._use_engine() as engine, _take_turn(engine, patience), _open_cursor(engine) as cur:
             return cur.execute(statement).fetchall()
 
-    def _start(self) -> duckdb.DuckDBPyConnection:
-        return _start(self.location, time.monotonic() + self._patience_s)
+    def _start_shared(self) -> duckdb.DuckDBPyConnection:
+        return _start_engine(self.location, time.monotonic() + self._patience_s)
 
     @contextlib.contextmanager
-    def _engine(self) -> Iterator[duckdb.DuckDBPyConnection]:
+    def _use_engine(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """The engine. Raises WarehouseError. A broken one is not used again: password and keys may have changed."""
         with self._shared.use() as engine:
             try:
@@ -221,14 +221,14 @@ class Lake:
             except duckdb.Error as error:
                 if lake_refusals.is_ours(error):
                     raise
-                refused = lake_refusals.refusal(self.location, error)
+                refused = lake_refusals.translate_error(self.location, error)
                 self._shared.fail(refused)
                 raise refused from error
 
 
 @contextlib.contextmanager
-def _transaction(engine: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
-    with _cursor(engine) as cur:
+def _run_transaction(engine: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+    with _open_cursor(engine) as cur:
         cur.begin()
         try:
             cur.execute(f"use {NAME}")  # within: outside it would be a transaction of its own
@@ -243,10 +243,10 @@ def _transaction(engine: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyC
 
 
 @contextlib.contextmanager
-def _turn(engine: duckdb.DuckDBPyConnection, deadline: float) -> Iterator[None]:
+def _take_turn(engine: duckdb.DuckDBPyConnection, deadline: float) -> Iterator[None]:
     """Keeps other writers away. Raises DuckDB's error of a lock timeout at the deadline."""
     patience_ms = max(1, int((deadline - time.monotonic()) * 1000))
-    with _cursor(engine) as cur:
+    with _open_cursor(engine) as cur:
         cur.begin()  # PostgreSQL releases the lock with this transaction, however this process ends
         try:
             cur.execute(
@@ -259,18 +259,18 @@ def _turn(engine: duckdb.DuckDBPyConnection, deadline: float) -> Iterator[None]:
         except UNUSABLE:
             raise
         except BaseException:
-            _release(cur)
+            _roll_back(cur)
             raise
-        _release(cur)
+        _roll_back(cur)
 
 
-def _release(cur: duckdb.DuckDBPyConnection) -> None:
+def _roll_back(cur: duckdb.DuckDBPyConnection) -> None:
     with contextlib.suppress(duckdb.Error):  # without PostgreSQL there is no lock either
         cur.rollback()
 
 
 @contextlib.contextmanager
-def _cursor(engine: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+def _open_cursor(engine: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
     cur = engine.cursor()
     try:
         cur.execute("set enable_progress_bar = false")  # it would appear on standard output, which is for answers
@@ -289,27 +289,27 @@ Change = Callable[[duckdb.DuckDBPyConnection, TeamLocation], object]
 
 def upgrade_lake(location: TeamLocation, patience_s: float, change: Change) -> None:
     """Carry out `change` when it is our turn, where the tables may be those of a development version."""
-    close_engine(_start(location, time.monotonic() + patience_s, change), DATABASES)
+    close_engine(_start_engine(location, time.monotonic() + patience_s, change), DATABASES)
 
 
-def _start(location: TeamLocation, deadline: float, change: Change = migrate) -> duckdb.DuckDBPyConnection:
+def _start_engine(location: TeamLocation, deadline: float, change: Change = migrate) -> duckdb.DuckDBPyConnection:
     access = location.access()
     engine = start_lake_engine(CONFIG | {"temp_directory": spill_folder()})
     try:
         set_secrets(engine, access)
-        _attach(engine, location, access, deadline, change)
+        _attach_lake(engine, location, access, deadline, change)
     except UNUSABLE as error:
         abandon(engine)
-        raise lake_refusals.refusal(location, error, access.secrets) from error
+        raise lake_refusals.translate_error(location, error, access.secrets) from error
     except BaseException as error:
         close_engine(engine, DATABASES)
         if isinstance(error, duckdb.Error):
-            raise lake_refusals.refusal(location, error, access.secrets) from error
+            raise lake_refusals.translate_error(location, error, access.secrets) from error
         raise
     return engine
 
 
-def _attach(
+def _attach_lake(
     engine: duckdb.DuckDBPyConnection, location: TeamLocation, access: Access, deadline: float, change: Change
 ) -> None:
     secret = ", secret catalog" if access.password else ""
@@ -322,18 +322,18 @@ def _attach(
         )
     if exists:
         attach_lake(engine, location, access)
-        with _cursor(engine) as cur:
+        with _open_cursor(engine) as cur:
             cur.execute(f"use {NAME}")
             outdated = change is not migrate or is_outdated(cur, location)
         # Old schemas are left where a process was killed between the migration and the flush below.
         [(old,)] = engine.execute(f"from postgres_query('{_CATALOG}', {sql_text(_OLD_SCHEMAS)})").fetchall()
         if not outdated and not old:
             return
-    with _turn(engine, deadline):
+    with _take_turn(engine, deadline):
         if exists:
             engine.execute(f"detach {NAME}")  # it remembers the tables as they were before our turn
         attach_lake(engine, location, access)
-        with _cursor(engine) as cur:
+        with _open_cursor(engine) as cur:
             cur.execute(f"use {NAME}")
             change(cur, location)
             if exists:
@@ -366,18 +366,18 @@ def compact_lake(upkeep: Upkeep, grace: timedelta) -> Compacted:
     before = _lake_size(upkeep)
     flushed = sum(rows for *_, rows in upkeep("from ducklake_flush_inlined_data('warehouse')"))
     for step in _STEPS:
-        upkeep(f"select count(*) from {step.format(before=_moment(grace))}")
-    removed = sum(len(upkeep(f"select path from {step.format(before=_moment(grace))}")) for step in _REMOVAL)
+        upkeep(f"select count(*) from {step.format(before=_format_moment(grace))}")
+    removed = sum(len(upkeep(f"select path from {step.format(before=_format_moment(grace))}")) for step in _REMOVAL)
     return Compacted(before, _lake_size(upkeep), flushed, removed)
 
 
 def orphaned_files(upkeep: Upkeep, grace: timedelta) -> list[str]:
     """Files on OBS that the catalogue does not know: of writers that died."""
-    orphans = f"ducklake_delete_orphaned_files('warehouse', dry_run => true, older_than => {_moment(grace)})"
+    orphans = f"ducklake_delete_orphaned_files('warehouse', dry_run => true, older_than => {_format_moment(grace)})"
     return sorted(str(file) for (file,) in upkeep(f"select path from {orphans}"))
 
 
-def _moment(grace: timedelta) -> str:
+def _format_moment(grace: timedelta) -> str:
     return f"'{(datetime.now(UTC) - grace).isoformat(sep=' ')}'::timestamptz"
 
 

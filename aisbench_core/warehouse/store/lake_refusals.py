@@ -85,7 +85,7 @@ def is_conflict(error: duckdb.TransactionException) -> bool:
     return re.search(r"conflict|maximum retry count|duplicate key", str(error), re.I) is not None
 
 
-def refusal(location: TeamLocation, error: duckdb.Error, secrets: Iterable[str] = ()) -> WarehouseError:
+def translate_error(location: TeamLocation, error: duckdb.Error, secrets: Iterable[str] = ()) -> WarehouseError:
     """Our error for one of DuckDB's."""
     text = str(error)
     if "lock timeout" in text:

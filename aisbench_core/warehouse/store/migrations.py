@@ -13,7 +13,7 @@ import duckdb
 
 from aisbench_core.base.errors import WarehouseError
 from aisbench_core.base.messages import Message
-from aisbench_core.model.columns import COLUMNS, medians
+from aisbench_core.model.columns import COLUMNS, list_medians
 from aisbench_core.warehouse.queries.group_statistics import regroup
 from aisbench_core.warehouse.tables.schema import ALL_TABLES
 
@@ -33,7 +33,7 @@ STEPS: Mapping[int, Step] = {
 LATEST = max(
     *STEPS,
     *(column.stored.since for column in COLUMNS if column.stored),
-    *(median.median_since for median in medians()),
+    *(median.median_since for median in list_medians()),
 )
 
 
@@ -80,7 +80,7 @@ def is_outdated(con: duckdb.DuckDBPyConnection, location: object) -> bool:
     return _supported_version(con, location, NEWEST) < LATEST
 
 
-def _columns(con: duckdb.DuckDBPyConnection) -> Tables:
+def _list_columns(con: duckdb.DuckDBPyConnection) -> Tables:
     con.execute("""
         select table_name, map(list(column_name), list(data_type)) from duckdb_columns()
         where database_name = current_database() group by table_name""")
@@ -89,11 +89,11 @@ def _columns(con: duckdb.DuckDBPyConnection) -> Tables:
 
 def add_missing(con: duckdb.DuckDBPyConnection, declared: Tables, *, with_columns: bool) -> None:
     """Make the tables that are not there; of the others the columns, too, if there may be older tables."""
-    for statement in _additions(declared, _columns(con) if with_columns else {}):
+    for statement in _iter_additions(declared, _list_columns(con) if with_columns else {}):
         con.execute(statement)
 
 
-def _additions(declared: Tables, there: Tables) -> Iterator[str]:
+def _iter_additions(declared: Tables, there: Tables) -> Iterator[str]:
     for table, columns in declared.items():
         if table in there:
             missing = [f"{name} {kind}" for name, kind in columns.items() if name not in there[table]]
@@ -139,7 +139,7 @@ def stored_version(con: duckdb.DuckDBPyConnection, location: object) -> int:
     except duckdb.CatalogException:
         return _version_of_new(con, location)
     except duckdb.BinderException as error:
-        raise _foreign(location) from error
+        raise _make_foreign_error(location) from error
 
 
 def _version_of_new(con: duckdb.DuckDBPyConnection, location: object) -> int:
@@ -148,7 +148,7 @@ def _version_of_new(con: duckdb.DuckDBPyConnection, location: object) -> int:
     try:
         return _stored_version(con)  # somebody else may have made the tables since we looked first
     except (duckdb.CatalogException, duckdb.BinderException) as error:
-        raise _foreign(location) from error
+        raise _make_foreign_error(location) from error
 
 
 def _stored_version(con: duckdb.DuckDBPyConnection) -> int:
@@ -156,7 +156,7 @@ def _stored_version(con: duckdb.DuckDBPyConnection) -> int:
     return int(con.execute("select max(version) from schema_version").fetchall()[0][0] or 0)
 
 
-def _foreign(location: object) -> WarehouseError:
+def _make_foreign_error(location: object) -> WarehouseError:
     return WarehouseError(
         Message("{path} is a database of another program", path=location),
         Message("move it away, or name another warehouse file"),

@@ -52,8 +52,8 @@ class SharedEngine:
     @contextlib.contextmanager
     def use(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """The engine, which is not closed meanwhile. Raises what `start` does, and WarehouseBusy."""
-        with self._slot():
-            engine = self._enter()
+        with self._hold_slot():
+            engine = self._enter_engine()
             try:
                 yield engine.con
                 self._failures = 0
@@ -61,7 +61,7 @@ class SharedEngine:
                 engine.is_unusable |= isinstance(error, UNUSABLE) or isinstance(error.__cause__, UNUSABLE)
                 raise
             finally:
-                self._leave(engine)
+                self._leave_engine(engine)
 
     def replace(self) -> None:
         """Start another one at the next use; this one is closed when nobody uses it any more."""
@@ -72,7 +72,7 @@ class SharedEngine:
             engine.is_dropped = True
             closes = not engine.users
         if closes:
-            self._close(engine)
+            self._close_connection(engine)
 
     def fail(self, error: AisbenchError) -> None:
         """Replace it because of an error that is not the caller's; the next start waits a moment."""
@@ -81,7 +81,7 @@ class SharedEngine:
         self.replace()
 
     @contextlib.contextmanager
-    def _slot(self) -> Iterator[None]:
+    def _hold_slot(self) -> Iterator[None]:
         """One of MOST_AT_ONCE; a thread that has one already needs no other."""
         held: _Slot | None = getattr(self._of_thread, "slot", None)
         if held and not held.is_free:
@@ -99,14 +99,14 @@ class SharedEngine:
             slot.is_free = True  # perhaps in another thread than it was taken in
             self._slots.release()
 
-    def _enter(self) -> _Engine:
+    def _enter_engine(self) -> _Engine:
         began = time.monotonic()
         with self._starting:
             with self._guard:
                 if self._engine:
                     self._engine.users += 1
                     return self._engine
-            self._wait(began)
+            self._wait_pause(began)
             try:
                 engine = _Engine(self._start(), users=1)
             except AisbenchError as error:
@@ -116,21 +116,21 @@ class SharedEngine:
                 self._engine = engine
             return engine
 
-    def _wait(self, began: float) -> None:
+    def _wait_pause(self, began: float) -> None:
         """Until another attempt is due. Who waited for an attempt of somebody else gets its error."""
         if self._error and self._failed_at > began:
             raise type(self._error)(self._error.message, self._error.hint)
         pause = min(FIRST_PAUSE_S * 2.0 ** min(self._failures - 1, 10), LONGEST_PAUSE_S) if self._failures else 0.0
         time.sleep(max(0.0, self._failed_at + pause - time.monotonic()))
 
-    def _leave(self, engine: _Engine) -> None:
+    def _leave_engine(self, engine: _Engine) -> None:
         with self._guard:
             engine.users -= 1
             closes = engine.is_dropped and not engine.users
         if closes:
-            self._close(engine)
+            self._close_connection(engine)
 
-    def _close(self, engine: _Engine) -> None:
+    def _close_connection(self, engine: _Engine) -> None:
         if not engine.is_unusable:
             close_engine(engine.con, self._databases)
 

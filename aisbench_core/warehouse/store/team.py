@@ -81,7 +81,7 @@ def team_location(name: str, data_path: str, access: Callable[[], Access]) -> Te
     """The location in the settings. Raises ConfigError, which never repeats what may be a password."""
     if not name.startswith(SCHEME):
         raise ConfigError(Message("this kind of team warehouse is not known"), _HINT)
-    catalog = _catalog(name.removeprefix(SCHEME).strip())
+    catalog = _parse_catalog(name.removeprefix(SCHEME).strip())
     if not _DATA_PATH.fullmatch(data_path):
         raise ConfigError(
             Message("the files of a team warehouse cannot be kept in {data_path!r}", data_path=data_path),
@@ -90,7 +90,7 @@ def team_location(name: str, data_path: str, access: Callable[[], Access]) -> Te
     return TeamLocation(catalog, data_path.rstrip("/") + "/", access)
 
 
-def _catalog(text: str) -> str:
+def _parse_catalog(text: str) -> str:
     """A connection string of `key=value` pairs, without a password."""
     pairs = _of_url(text) if "://" in text else _of_pairs(text)
     if pairs is None:
@@ -105,7 +105,7 @@ def _catalog(text: str) -> str:
         )
     if not pairs.get("dbname"):
         raise ConfigError(Message("the connection string of the warehouse names no database (dbname)"), _HINT)
-    return " ".join(f"{key}={_quoted(value)}" for key, value in pairs.items())
+    return " ".join(f"{key}={_quote_value(value)}" for key, value in pairs.items())
 
 
 def _of_pairs(text: str) -> dict[str, str] | None:
@@ -134,7 +134,7 @@ def _of_url(text: str) -> dict[str, str] | None:
     return {key: unquote(value) for key, value in named.items() if value} | dict(parse_qsl(parts.query))
 
 
-def _quoted(value: str) -> str:
+def _quote_value(value: str) -> str:
     if re.fullmatch(r"[\w./:@%+,-]+", value):
         return value
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -67,7 +67,7 @@ def create(path: Path, con: DuckDBPyConnection) -> None:
         migrate(con, path)
         write_anew(con, "memory", draft)
         draft.chmod(file_mode(draft.parent))
-        with _alone(path.parent) if log_of(path).exists() else contextlib.nullcontext():
+        with _lock_folder(path.parent) if log_of(path).exists() else contextlib.nullcontext():
             if log_of(path).exists() and not path.exists():
                 _set_aside(log_of(path))
             with contextlib.suppress(FileExistsError):  # another process was faster
@@ -84,10 +84,10 @@ def log_of(path: Path) -> Path:
 
 def revision_of(path: Path) -> str:
     """A text that changes whenever the file or its log does."""
-    return "|".join(_state(file) for file in (path, log_of(path)))
+    return "|".join(_stat_file(file) for file in (path, log_of(path)))
 
 
-def _state(file: Path) -> str:
+def _stat_file(file: Path) -> str:
     try:
         state = file.stat()
     except OSError:
@@ -105,7 +105,7 @@ def _set_aside(orphan: Path) -> None:
 
 
 @contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def _lock_folder(folder: Path) -> Iterator[None]:
     """One process and thread at a time: the log of a file that another one has just created must not be renamed."""
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -167,7 +167,7 @@ BROKEN = (
 )
 
 
-def busy(path: Path, holder: str = "") -> WarehouseBusy:
+def make_busy_error(path: Path, holder: str = "") -> WarehouseBusy:
     """Our error for a file that another process holds. `holder`: its number, if known."""
     process = Message("process {number}", number=holder) if holder else Message("somebody else")
     return WarehouseBusy(
@@ -180,24 +180,24 @@ def other_writers(location: object) -> WarehouseBusy:
     return WarehouseBusy(Message("other writers keep the warehouse {path} busy", path=location), Message("try again"))
 
 
-def refusal(path: Path, error: Exception) -> WarehouseError:
+def translate_error(path: Path, error: Exception) -> WarehouseError:
     """Our error for one of DuckDB's or the system's."""
     text = str(error)
     if "Could not set lock" in text:
         holder = re.search(r"PID (\d+)", text)
-        return busy(path, holder.group(1) if holder else "")
+        return make_busy_error(path, holder.group(1) if holder else "")
     if "Unique file handle conflict" in text:  # another engine of this process
-        return busy(path, str(os.getpid()))
+        return make_busy_error(path, str(os.getpid()))
     reason = text.strip().splitlines()[0] if text.strip() else type(error).__name__
     return WarehouseError(
-        Message("the warehouse {path} cannot be used: {reason}", path=path, reason=reason), _advice(text)
+        Message("the warehouse {path} cannot be used: {reason}", path=path, reason=reason), _choose_hint(text)
     )
 
 
 _NO_SPACE = ("No space left", "File too large", "quota exceeded", "Out of Memory", "could not allocate")
 
 
-def _advice(text: str) -> Message:
+def _choose_hint(text: str) -> Message:
     if any(sign in text for sign in ("Permission denied", "Read-only", "read-only", "Cannot open file")):
         return Message("make the file and its directory writable for this user")
     if any(sign in text for sign in _NO_SPACE):

@@ -17,7 +17,7 @@ RUNS = {column.stored_name: column.sql_type for column in columns.stored_in(colu
 RESULTS = {"run_id": "VARCHAR"} | {column.stored_name: column.sql_type for column in columns.stored_in(columns.RESULTS)}
 
 
-def _columns(sql: str) -> dict[str, str]:
+def _split_columns(sql: str) -> dict[str, str]:
     return dict(column.split() for column in sql.split(","))
 
 
@@ -25,59 +25,61 @@ def _columns(sql: str) -> dict[str, str]:
 TABLES = {
     "runs": RUNS,
     "results": RESULTS,
-    "rank_results": _columns("run_id VARCHAR, server BIGINT, rank BIGINT, throughput DOUBLE"),
-    "server_results": _columns("run_id VARCHAR, server BIGINT, throughput DOUBLE, accuracy DOUBLE"),
-    "metric_samples": _columns("run_id VARCHAR, at_utc TIMESTAMP, node INTEGER, name VARCHAR, value DOUBLE"),
-    "events": _columns(
+    "rank_results": _split_columns("run_id VARCHAR, server BIGINT, rank BIGINT, throughput DOUBLE"),
+    "server_results": _split_columns("run_id VARCHAR, server BIGINT, throughput DOUBLE, accuracy DOUBLE"),
+    "metric_samples": _split_columns("run_id VARCHAR, at_utc TIMESTAMP, node INTEGER, name VARCHAR, value DOUBLE"),
+    "events": _split_columns(
         "run_id VARCHAR, at_utc TIMESTAMP, source VARCHAR, level VARCHAR, message VARCHAR, actor VARCHAR"
     ),
-    "annotations": _columns("run_id VARCHAR, at_utc TIMESTAMP, who VARCHAR, kind VARCHAR, text VARCHAR"),
-    "attempts": _columns(
+    "annotations": _split_columns("run_id VARCHAR, at_utc TIMESTAMP, who VARCHAR, kind VARCHAR, text VARCHAR"),
+    "attempts": _split_columns(
         """run_id VARCHAR, number BIGINT, started_at TIMESTAMP, ended_at TIMESTAMP, fault VARCHAR, reason VARCHAR,
         task VARCHAR, host VARCHAR, exit_code BIGINT, recovery VARCHAR, last_event VARCHAR, last_words VARCHAR"""
     ),
-    "card_samples": _columns(
+    "card_samples": _split_columns(
         "run_id VARCHAR, at_utc TIMESTAMP, node INTEGER, card INTEGER, name VARCHAR, value DOUBLE"
     ),
     # What a node did in a run, and all that finds slow ones: joins with all runs would cost more each year.
-    "node_results": _columns(
+    "node_results": _split_columns(
         """run_id VARCHAR, ended_at TIMESTAMP, region VARCHAR, rehearsal BOOLEAN, host VARCHAR, node BIGINT,
         share DOUBLE, slow_cards BIGINT"""
     ),
 }
 
-BASELINES = _columns(
+BASELINES = _split_columns(
     "group_id VARCHAR, grouped JSON, version_field VARCHAR, names JSON, marked_by VARCHAR, marked_at TIMESTAMP"
 )
-SAVED_VIEWS = _columns("page VARCHAR, name VARCHAR, address JSON, saved_by VARCHAR, saved_at TIMESTAMP")
-SNAPSHOT = _columns("taken_at_utc TIMESTAMP, schema_version INTEGER, runs BIGINT")
-SERIES = _columns("series_id VARCHAR, plan JSON, cells JSON, profile VARCHAR, created_at TIMESTAMP, created_by VARCHAR")
+SAVED_VIEWS = _split_columns("page VARCHAR, name VARCHAR, address JSON, saved_by VARCHAR, saved_at TIMESTAMP")
+SNAPSHOT = _split_columns("taken_at_utc TIMESTAMP, schema_version INTEGER, runs BIGINT")
+SERIES = _split_columns(
+    "series_id VARCHAR, plan JSON, cells JSON, profile VARCHAR, created_at TIMESTAMP, created_by VARCHAR"
+)
 
 # Keys that came later stand further behind, where an upgrade adds them.
 _FIRST_KEYS, _LATER_KEYS = columns.GROUP_KEYS[:11], columns.GROUP_KEYS[12:]
 # The statistics of each group of runs, see queries/group_statistics.py.
 GROUP_STATISTICS = {
     **{name: RUNS[name] for name in ("group_id", *_FIRST_KEYS, *columns.FINGERPRINTED)},
-    **_columns(
+    **_split_columns(
         """recorded BIGINT, valid BIGINT, runs BIGINT, invalid BIGINT, incomplete BIGINT, ruleset_ids VARCHAR"""
     ),
     **{statistic.name: "DOUBLE" for statistic in STORED},
-    **_columns(
+    **_split_columns(
         """best_run_id VARCHAR, best_by VARCHAR, best_at TIMESTAMP,
         latest_run_id VARCHAR, latest_at TIMESTAMP, title VARCHAR, accelerator VARCHAR, framework VARCHAR, why VARCHAR,
         newest_run_id VARCHAR, newest_at TIMESTAMP, newest_title VARCHAR"""
     ),
     **{name: RUNS[name] for name in _LATER_KEYS},
-    **_columns("median_run_id VARCHAR, accuracy DOUBLE"),
-    **{column.name: "DOUBLE" for column in columns.medians()},
+    **_split_columns("median_run_id VARCHAR, accuracy DOUBLE"),
+    **{column.name: "DOUBLE" for column in columns.list_medians()},
     "currency": "VARCHAR",
-    **_columns("accuracy_target DOUBLE, reached BIGINT, missed BIGINT"),
+    **_split_columns("accuracy_target DOUBLE, reached BIGINT, missed BIGINT"),
     **{name: RUNS[name] for name in columns.FOLLOWING},
 }
 
 # What was spent, see queries/stored_spending.py. A row has one currency; empty: no price is known, and `amount` is
 # NULL.
-SPENDING = _columns(
+SPENDING = _split_columns(
     """group_id BIGINT, month DATE, person VARCHAR, workload VARCHAR, profile VARCHAR, series VARCHAR, currency VARCHAR,
     runs BIGINT, completed BIGINT, node_hours DOUBLE, amount DOUBLE"""
 )
@@ -102,7 +104,7 @@ def sql_text(value: object) -> str:
     return "'" + str(value).replace("'", "''") + "'"
 
 
-def among(column: str, values: Sequence[object]) -> tuple[str, list[object]]:
+def build_in_condition(column: str, values: Sequence[object]) -> tuple[str, list[object]]:
     """The condition that a column's value is one of these, and its parameters."""
     if len(values) == 1:  # DuckDB plans a comparison in a third of the time of a join
         return f"{column} = ?", [values[0]]
@@ -113,19 +115,19 @@ def among(column: str, values: Sequence[object]) -> tuple[str, list[object]]:
 def insert(cur: DuckDBPyConnection, table: str, rows: Sequence[Sequence[object]]) -> None:
     """Add rows, with values in the order of the table's columns, in one statement."""
     if len(rows) == 1:
-        cur.execute(parsed(cur, _insertion(table, "?", "?")), list(rows[0]))
+        cur.execute(parse_once(cur, _build_insertion(table, "?", "?")), list(rows[0]))
     elif 0 < len(rows) <= FEW:
         ids, *columns = (list(column) for column in zip(*rows, strict=True))
         if all(run_id == ids[0] for run_id in ids):
-            cur.execute(parsed(cur, _insertion(table, "unnest(?::{}[])", "?")), [ids[0], *columns])
+            cur.execute(parse_once(cur, _build_insertion(table, "unnest(?::{}[])", "?")), [ids[0], *columns])
         else:
-            cur.execute(parsed(cur, _insertion(table, "unnest(?::{}[])", "unnest(?::{}[])")), [ids, *columns])
+            cur.execute(parse_once(cur, _build_insertion(table, "unnest(?::{}[])", "unnest(?::{}[])")), [ids, *columns])
     elif rows:
         _insert_many(cur, table, rows)
 
 
 @cache
-def _insertion(table: str, value: str, run_id: str) -> str:
+def _build_insertion(table: str, value: str, run_id: str) -> str:
     """The statement; `value` is a template for the type of a column, `run_id` for that of the first one."""
     # Columns are not named: DuckDB takes a sixth longer if it has to resolve their names.
     first, *rest = TABLES[table].values()
@@ -133,7 +135,7 @@ def _insertion(table: str, value: str, run_id: str) -> str:
     return f"insert into {table} select {values}"
 
 
-def parsed(cur: DuckDBPyConnection, sql: str) -> Statement:
+def parse_once(cur: DuckDBPyConnection, sql: str) -> Statement:
     """A statement that is needed for each recording; parsing their long texts only once saves a tenth of its time."""
     if sql not in _parsed:
         [_parsed[sql]] = cur.extract_statements(sql)

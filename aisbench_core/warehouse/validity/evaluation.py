@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from aisbench_core.base.messages import Message, from_data, to_data, verbatim
+from aisbench_core.base.messages import Message, from_data, make_verbatim, to_data
 from aisbench_core.domain.rulesets.ruleset import Consequence, Ruleset, ValidityRule
 from aisbench_core.model import Division, RunState, canonical_json
 from aisbench_core.warehouse.validity.facts import Facts, facts_of
@@ -33,18 +33,18 @@ class Evaluator:
         self.ruleset = ruleset
         self.straggler_share = ruleset.run.V05.share if ruleset.run.V05 else 0.0
         self._plans: Mapping[Division, _Plan] = {
-            division: _plan(ruleset, division) for division in (Division.CLOSED, Division.OPEN)
+            division: _build_plan(ruleset, division) for division in (Division.CLOSED, Division.OPEN)
         }
 
     def evaluate(self, facts: Facts) -> Evaluation:
         """Check one run: it is valid if it completed and no check failed, incomplete without a result.
 
         An imported result is claimed where a launched one would be valid: nobody here saw what ran."""
-        checks = self._checks(facts)
+        checks = self._run_checks(facts)
         failed = ";".join([check.id for check in checks if check.level is CheckLevel.FAIL])
         warned = ";".join([check.id for check in checks if check.level is CheckLevel.WARN])
         stored = f"[{','.join(map(_as_json, checks))}]"
-        return Evaluation(stored, failed, warned, _validity(facts, failed), self.ruleset.id, self.ruleset.sha256)
+        return Evaluation(stored, failed, warned, _derive_validity(facts, failed), self.ruleset.id, self.ruleset.sha256)
 
     def evaluate_cells(
         self,
@@ -56,14 +56,14 @@ class Evaluator:
         """Check a run that is about to be stored."""
         return self.evaluate(facts_of(run, result, cards, servers, self.straggler_share))
 
-    def _checks(self, facts: Facts) -> list[Check]:
+    def _run_checks(self, facts: Facts) -> list[Check]:
         if facts.ranks_expected is None:
             return [no_result(facts)]
         checks = (check(facts, rule, level) for check, rule, level in self._plans[division_of(facts)])
         return [check for check in checks if check is not None]
 
 
-def _plan(ruleset: Ruleset, division: Division) -> _Plan:
+def _build_plan(ruleset: Ruleset, division: Division) -> _Plan:
     levels = {Consequence.FAIL: CheckLevel.FAIL, Consequence.WARN: CheckLevel.WARN}
     return [
         (CHECKS[rule_id], rule, levels[rule.of(division)])
@@ -72,7 +72,7 @@ def _plan(ruleset: Ruleset, division: Division) -> _Plan:
     ]
 
 
-def _validity(facts: Facts, failed: str) -> str:
+def _derive_validity(facts: Facts, failed: str) -> str:
     if facts.ranks_expected is None or facts.state != RunState.COMPLETED:
         return Validity.INCOMPLETE.value
     if failed:
@@ -84,7 +84,7 @@ _SENTENCES = ("evidence", "expected", "found")
 
 # Stored in place of their data: most sentences have no values, and some are quoted text.
 _IS_TEMPLATE, _IS_QUOTED = "true", "false"
-_QUOTED = verbatim("").template
+_QUOTED = make_verbatim("").template
 
 _string = json.encoder.encode_basestring
 """A JSON string, as an encoder without `ensure_ascii` writes it."""
@@ -102,15 +102,19 @@ def _as_json(check: Check) -> str:
         return known[1]
     if len(_written) >= _MOST_WRITTEN:
         _written.clear()
-    text = _encoded(check)
+    text = _encode_check(check)
     _written[id(check)] = check, text
     return text
 
 
-def _encoded(check: Check) -> str:
+def _encode_check(check: Check) -> str:
     evidence, expected, found = texts = check.evidence, check.expected, check.found
     data = ",".join(
-        [f'"{name}":{_data(text)}' for name, text in zip(_SENTENCES, texts, strict=True) if isinstance(text, Message)]
+        [
+            f'"{name}":{_encode_data(text)}'
+            for name, text in zip(_SENTENCES, texts, strict=True)
+            if isinstance(text, Message)
+        ]
     )
     return (
         f'{{"data":{{{data}}},"evidence":{_string(evidence)},"expected":{_string(expected)},"found":{_string(found)},'
@@ -118,7 +122,7 @@ def _encoded(check: Check) -> str:
     )
 
 
-def _data(sentence: Message) -> str:
+def _encode_data(sentence: Message) -> str:
     if not sentence.values:
         return _IS_TEMPLATE
     if sentence.template == _QUOTED:
@@ -143,15 +147,15 @@ def without_data(checks: str) -> str:
 
 def stored_check(cells: Mapping[str, Any]) -> Check:
     """A check from its stored cells; its sentences are Messages where their data are stored."""
-    evidence, expected, actual = (_sentence(cells, name) for name in _SENTENCES)
+    evidence, expected, actual = (_decode_sentence(cells, name) for name in _SENTENCES)
     return Check(cells["id"], CheckLevel(cells["level"]), expected, actual, evidence)
 
 
-def _sentence(cells: Mapping[str, Any], name: str) -> str:
+def _decode_sentence(cells: Mapping[str, Any], name: str) -> str:
     text, data = cells.get(name, ""), cells.get("data")
     stored = data.get(name) if isinstance(data, dict) else None
     if stored is False:
-        return verbatim(text)
+        return make_verbatim(text)
     return from_data(text, {"id": text, "values": {}} if stored is True else stored)
 
 

@@ -151,10 +151,10 @@ def stored_facts(cur: DuckDBPyConnection, run_ids: Sequence[str], share: float) 
     while rows := cur.fetchmany(BATCH):
         for row in rows:
             stored, unusable, slow, slowest = row[-_CARDS:]
-            yield Facts._make((*row[:-_CARDS], Cards(stored, _cards(unusable), slow, _cards(slowest))))
+            yield Facts._make((*row[:-_CARDS], Cards(stored, _to_cards(unusable), slow, _to_cards(slowest))))
 
 
-def _cards(rows: Sequence[Sequence[Any]] | None) -> Sequence[Card]:
+def _to_cards(rows: Sequence[Sequence[Any]] | None) -> Sequence[Card]:
     return [(int(server), int(rank), throughput) for server, rank, throughput in rows] if rows else ()
 
 
@@ -169,7 +169,7 @@ def facts_of(
     cells = {**run, **result}
     accuracies = [accuracy for *_, accuracy in servers if accuracy is not None]
     derived = {
-        **{name: _micros(cells[name]) for name in _SQL if name.endswith("_time") or name in _TIMES},
+        **{name: _to_micros(cells[name]) for name in _SQL if name.endswith("_time") or name in _TIMES},
         "imported": run["origin"] == "imported",
         "single_server": run["mode"] == "single_server",
         "division": json.loads(run["system"]).get("division"),
@@ -177,12 +177,12 @@ def facts_of(
         "throughput": result["throughput_cluster"],
         "lowest_accuracy": min(accuracies, default=None),
         "highest_accuracy": max(accuracies, default=None),
-        "cards": _summary([(server, rank, throughput) for _, server, rank, throughput in cards], share),
+        "cards": _summarize_cards([(server, rank, throughput) for _, server, rank, throughput in cards], share),
     }
     return Facts._make(derived[name] if name in derived else cells[name] for name in Facts._fields)
 
 
-def _summary(cards: Sequence[Card], share: float) -> Cards:
+def _summarize_cards(cards: Sequence[Card], share: float) -> Cards:
     ordered = sorted(cards, key=lambda card: (*card[:2], card[2] is None, card[2] or 0.0))
     unusable = [card for card in ordered if not is_card(*card)]
     values = sorted(throughput for *_, throughput in cards if throughput is not None)
@@ -197,5 +197,5 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
 _MICROSECOND = timedelta(microseconds=1)
 
 
-def _micros(at: datetime | None) -> int | None:
+def _to_micros(at: datetime | None) -> int | None:
     return None if at is None else (at - _EPOCH) // _MICROSECOND

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-from aisbench_core.base.messages import Message, joined, verbatim
+from aisbench_core.base.messages import Message, join_parts, make_verbatim
 from aisbench_core.domain.rulesets.ruleset import (
     Accuracy,
     Clock,
@@ -44,7 +44,7 @@ _TIMED = Message("platform duration, total")
 _IN_ORDER, _ALL_ARE = Message("times in their order"), Message("all are")
 
 
-def checked(rule_id: str, passed: bool, level: CheckLevel, expected: str, actual: str, evidence: str = "") -> Check:
+def make_check(rule_id: str, passed: bool, level: CheckLevel, expected: str, actual: str, evidence: str = "") -> Check:
     """A check that is OK if it passed, and otherwise of this level."""
     return Check(rule_id, CheckLevel.OK if passed else level, expected, actual, evidence)
 
@@ -53,16 +53,16 @@ cached_message = lru_cache(maxsize=1024, typed=True)(Message)
 """A Message with few different values, none of them a Message, from a cache: most runs' are equal."""
 
 
-def listed(sentences: Sequence[str]) -> str:
+def join_sentences(sentences: Sequence[str]) -> str:
     """Sentences separated by semicolons; empty when there is none."""
-    return joined("; ", sentences) if sentences else ""
+    return join_parts("; ", sentences) if sentences else ""
 
 
-def times(facts: Facts, rule: Times, level: CheckLevel) -> Check:
+def check_times(facts: Facts, rule: Times, level: CheckLevel) -> Check:
     """V02: the phases of the result block, each by itself and inside the total.
 
     The seconds of one that ends before it starts, or that is too long, count as not measured (see `measured.py`)."""
-    periods = [(name, *period(facts, name)) for name in PERIODS]
+    periods = [(name, *get_period(facts, name)) for name in PERIODS]
     _, first, last = periods[-1]
     wrong = [name for name, start, end in periods if _is_after(start, end)]
     if wrong:
@@ -81,26 +81,26 @@ def _is_after(one: int | None, other: int | None) -> bool:
     return one is not None and other is not None and one > other
 
 
-def period(facts: Facts, name: str) -> tuple[int | None, int | None]:
+def get_period(facts: Facts, name: str) -> tuple[int | None, int | None]:
     """Start and end of a phase of the result block, in microseconds."""
     return getattr(facts, f"{name}_start_time"), getattr(facts, f"{name}_end_time")
 
 
-def durations(facts: Facts, rule: Tolerance, level: CheckLevel) -> Check | None:
+def check_durations(facts: Facts, rule: Tolerance, level: CheckLevel) -> Check | None:
     """V23: the duration that the platform counted, against that of the result block."""
-    start, end = period(facts, "total")
+    start, end = get_period(facts, "total")
     if facts.duration_s is None or start is None or end is None or end < start:
         return None
     total = (end - start) / SECOND
     fits = facts.duration_s <= total * (1 + rule.tolerance)
     expected = Message("at most {number} s", number=repr(total))
-    return checked("V23", fits, level, expected, f"{facts.duration_s!r} s", _TIMED)
+    return make_check("V23", fits, level, expected, f"{facts.duration_s!r} s", _TIMED)
 
 
 _TIMES = ("created_at", "submitted_at", "started_at", "ended_at")
 
 
-def clock(facts: Facts, rule: Clock, level: CheckLevel) -> Check:
+def check_clock(facts: Facts, rule: Clock, level: CheckLevel) -> Check:
     """V26: the stored times, in order. The present time is not used: every evaluation must give the same."""
     ahead = rule.ahead_s * SECOND
     names = _TIMES[1:] if facts.imported else _TIMES
@@ -108,14 +108,14 @@ def clock(facts: Facts, rule: Clock, level: CheckLevel) -> Check:
     wrong: list[_Wrong] = []
     for (earlier, before), (later, after) in pairwise(measured):
         if after < before - ahead:
-            wrong.append((_before, later, earlier))
+            wrong.append((_describe_before, later, earlier))
         if after > before + LONGEST_S * SECOND:
             wrong.append((_months_after, later, earlier))
     wrong += _after_the_end(facts, ahead)
     return _of_clocks(level, *wrong)
 
 
-def _before(later: str, earlier: str) -> Message:
+def _describe_before(later: str, earlier: str) -> Message:
     return Message("{later} lies before {earlier}", later=later, earlier=earlier)
 
 
@@ -123,7 +123,7 @@ def _months_after(later: str, earlier: str) -> Message:
     return Message("{later} lies months after {earlier}", later=later, earlier=earlier)
 
 
-def _after(later: str, earlier: str) -> Message:
+def _describe_after(later: str, earlier: str) -> Message:
     return Message("{later} lies after {earlier}", later=later, earlier=earlier)
 
 
@@ -134,7 +134,7 @@ _Wrong = tuple[Callable[[str, str], Message], str, str]
 @lru_cache(maxsize=1024)
 def _of_clocks(level: CheckLevel, *wrong: _Wrong) -> Check:
     sentences = [sentence(later, earlier) for sentence, later, earlier in wrong]
-    return checked("V26", not wrong, level, _IN_ORDER, listed(sentences) or _ALL_ARE)
+    return make_check("V26", not wrong, level, _IN_ORDER, join_sentences(sentences) or _ALL_ARE)
 
 
 def _after_the_end(facts: Facts, ahead: int) -> Iterator[_Wrong]:
@@ -146,7 +146,7 @@ def _after_the_end(facts: Facts, ahead: int) -> Iterator[_Wrong]:
     for name in ("ended_at", "proc_end_time", *(("total_end_time",) if facts.imported else ())):
         at = getattr(facts, name)
         if at is not None and at > end + ahead:
-            yield _after, name, last
+            yield _describe_after, name, last
 
 
 NOT_NEGATIVE = tuple(
@@ -179,14 +179,14 @@ def no_result(facts: Facts) -> Check:
     return Check("V01", CheckLevel.FAIL, Message("a result"), NONE, facts.how_it_ended)
 
 
-def _fields(facts: Facts, rule: Fields, level: CheckLevel) -> Check:
+def _check_fields(facts: Facts, rule: Fields, level: CheckLevel) -> Check:
     missing = [Message("{name} is missing", name=name) for name in rule.required if getattr(facts, name) in (None, "")]
     wrong = list(dict.fromkeys([*facts.objections, *missing, *_out_of_range(facts)]))
     if not wrong:
         return _FIELDS_OK
     # Problems of results that older versions collected are plain text, which has no Chinese.
     are_messages = all(isinstance(problem, Message) for problem in wrong)
-    actual = listed(wrong) if are_messages else "; ".join(wrong)
+    actual = join_sentences(wrong) if are_messages else "; ".join(wrong)
     return Check("V01", level, _ALL_FIELDS, actual, _BLOCK)
 
 
@@ -203,7 +203,7 @@ def _out_of_range(facts: Facts) -> Iterator[Message]:
         yield Message("resource_util_ratio is {found}, allowed: at most 1", found=str(share))
 
 
-def _ranks(facts: Facts, _: ValidityRule, level: CheckLevel) -> Check:
+def _check_ranks(facts: Facts, _: ValidityRule, level: CheckLevel) -> Check:
     if facts.imported and not facts.cards.stored:
         evidence = Message("the imported result holds only its sum")
         return Check("V03", CheckLevel.WARN, Message("a throughput of each card"), NONE, evidence)
@@ -212,13 +212,15 @@ def _ranks(facts: Facts, _: ValidityRule, level: CheckLevel) -> Check:
     complete = 0 < expected == facts.cards.stored == usable == cards
     if complete and not facts.cards.unusable:
         return _all_ranks(expected)
-    wrong = [*map(_card, facts.cards.unusable)]
+    wrong = [*map(_describe_card, facts.cards.unusable)]
     if facts.cards.stored < expected:
         wrong.append(Message("ranks that are missing: {count}", count=expected - facts.cards.stored))
     if not facts.cards.unusable and (usable or 0) < facts.cards.stored:
         wrong.append(Message("ranks that are there more than once: {count}", count=facts.cards.stored - (usable or 0)))
     actual = cached_message("{found} of {expected} ranks", found=usable, expected=expected)
-    return checked("V03", complete, level, cached_message("{count} ranks", count=cards), actual, listed(wrong))
+    return make_check(
+        "V03", complete, level, cached_message("{count} ranks", count=cards), actual, join_sentences(wrong)
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -227,42 +229,42 @@ def _all_ranks(count: int) -> Check:
     return Check("V03", CheckLevel.OK, Message("{count} ranks", count=count), actual)
 
 
-def _card(card: Card) -> Message:
+def _describe_card(card: Card) -> Message:
     server, rank, throughput = card
     number = Message("no number") if throughput is None else f"{throughput:.7g}"
     return Message("server {server} rank {rank}: {throughput}", server=server, rank=rank, throughput=number)
 
 
-def _agreement(facts: Facts, rule: Tolerance, level: CheckLevel) -> Check | None:
+def _check_agreement(facts: Facts, rule: Tolerance, level: CheckLevel) -> Check | None:
     reported, computed = facts.throughput_ratio, facts.throughput
     if reported is None or computed is None or not is_usable(reported) or facts.formula_id == AS_REPORTED:
         return None
     agrees = math.isclose(reported, computed, rel_tol=rule.tolerance)
-    return checked("V04", agrees, level, repr(computed), repr(reported), facts.formula_id)
+    return make_check("V04", agrees, level, repr(computed), repr(reported), facts.formula_id)
 
 
-def _stragglers(facts: Facts, rule: Stragglers, level: CheckLevel) -> Check | None:
+def _check_stragglers(facts: Facts, rule: Stragglers, level: CheckLevel) -> Check | None:
     if facts.throughput is None or facts.formula_id == AS_REPORTED:
         return None
     cards = facts.cards
     if not cards.slow and not cards.slowest:
         return _no_stragglers(rule.share)
-    return checked(
-        "V05", not cards.slow, level, _floor(rule.share), cached_message("{count} below", count=cards.slow),
-        listed(list(map(_card, cards.slowest))),
+    return make_check(
+        "V05", not cards.slow, level, _describe_floor(rule.share), cached_message("{count} below", count=cards.slow),
+        join_sentences(list(map(_describe_card, cards.slowest))),
     )  # fmt: skip
 
 
 @lru_cache(maxsize=64)
 def _no_stragglers(share: float) -> Check:
-    return Check("V05", CheckLevel.OK, _floor(share), Message("{count} below", count=0))
+    return Check("V05", CheckLevel.OK, _describe_floor(share), Message("{count} below", count=0))
 
 
-def _floor(share: float) -> Message:
+def _describe_floor(share: float) -> Message:
     return cached_message("every rank at {share} of the median or above", share=f"{share * 100:g}%")
 
 
-def _accuracy(facts: Facts, rule: Accuracy, level: CheckLevel) -> Check:
+def _check_accuracy(facts: Facts, rule: Accuracy, level: CheckLevel) -> Check:
     accuracy = facts.accuracy
     actual = _NOT_MEASURED if accuracy is None else repr(accuracy)
     if facts.synthetic_data:
@@ -275,7 +277,7 @@ def _accuracy(facts: Facts, rule: Accuracy, level: CheckLevel) -> Check:
         return Check("V06", CheckLevel.OK, _SHARE, actual, Message("the workload has no target"))
     below = _LEVELS[rule.below_target.of(division_of(facts))]
     expected = cached_message("at least {number}", number=repr(target))
-    return checked("V06", accuracy >= target, below, expected, actual, cached_message("{text}", text=source))
+    return make_check("V06", accuracy >= target, below, expected, actual, cached_message("{text}", text=source))
 
 
 def target_of(
@@ -292,50 +294,50 @@ def _server_accuracy(facts: Facts, rule: ServerAccuracy, level: CheckLevel) -> C
         return None
     expected = Message("servers within {number} of each other", number=repr(rule.most_apart))
     actual = Message("{lowest} to {highest}", lowest=repr(lowest), highest=repr(highest))
-    return checked("V07", highest - lowest <= rule.most_apart, level, expected, actual)
+    return make_check("V07", highest - lowest <= rule.most_apart, level, expected, actual)
 
 
-def _code(facts: Facts, _: ValidityRule, level: CheckLevel) -> Check:
-    return checked("V15", bool(facts.code_sha256), level, _HASH_OF_CODE, _quoted(facts.code_sha256))
+def _check_code(facts: Facts, _: ValidityRule, level: CheckLevel) -> Check:
+    return make_check("V15", bool(facts.code_sha256), level, _HASH_OF_CODE, _quote_text(facts.code_sha256))
 
 
-def _quoted(text: str) -> Message:
-    return verbatim(text) if text else NONE
+def _quote_text(text: str) -> Message:
+    return make_verbatim(text) if text else NONE
 
 
-def _definition(facts: Facts, rule: Definitions, level: CheckLevel) -> Check | None:
+def _check_definition(facts: Facts, rule: Definitions, level: CheckLevel) -> Check | None:
     if not rule.allowed:
         return None
     expected = Message("one of {allowed}", allowed=", ".join(rule.allowed))
     definition = facts.throughput_definition
-    return checked("V16", definition in rule.allowed, level, expected, _quoted(definition))
+    return make_check("V16", definition in rule.allowed, level, expected, _quote_text(definition))
 
 
-def _power(facts: Facts, rule: Tolerance, level: CheckLevel) -> Check | None:
+def _check_power(facts: Facts, rule: Tolerance, level: CheckLevel) -> Check | None:
     if facts.average_power is None:
         return None
     if facts.max_power is not None and facts.average_power > facts.max_power:
         average, most = repr(facts.average_power), repr(facts.max_power)
         actual = Message("{average} W on average, {most} W at most", average=average, most=most)
         return Check("V19", level, _BELOW_MAXIMUM, actual)
-    start, end = period(facts, "total")
+    start, end = get_period(facts, "total")
     if facts.energy_consumption is None or start is None or end is None or end <= start:
         actual = Message("{average} W on average", average=repr(facts.average_power))
         return Check("V19", CheckLevel.OK, _BELOW_MAXIMUM, actual)
     energy, reported = facts.average_power * (end - start) / SECOND, facts.energy_consumption
     agrees = math.isclose(energy, reported, rel_tol=rule.tolerance)
-    return checked("V19", agrees, level, f"{energy!r} J", f"{reported!r} J", Message("average_power x total time"))
+    return make_check("V19", agrees, level, f"{energy!r} J", f"{reported!r} J", Message("average_power x total time"))
 
 
-def _description(facts: Facts, rule: Description, level: CheckLevel) -> Check:
+def _check_description(facts: Facts, rule: Description, level: CheckLevel) -> Check:
     filled = facts.system_fields or 0
     expected = cached_message("{count} of {total} fields", count=rule.fields, total=SYSTEM_FIELDS)
-    return checked(
+    return make_check(
         "V21", filled >= rule.fields, level, expected, cached_message("{count} fields", count=filled), _SYSTEM
     )
 
 
-def _model(facts: Facts, _: ValidityRule, level: CheckLevel) -> Check | None:
+def _check_model(facts: Facts, _: ValidityRule, level: CheckLevel) -> Check | None:
     if not facts.test_model or not facts.model:
         return None
     return _of_models(level, facts.model, facts.test_model)
@@ -344,27 +346,27 @@ def _model(facts: Facts, _: ValidityRule, level: CheckLevel) -> Check | None:
 @lru_cache(maxsize=1024)
 def _of_models(level: CheckLevel, model: str, stated: str) -> Check:
     # The tester's configuration cuts off longer names.
-    is_same = _letters(stated) == _letters(model[:MOST_LETTERS])
-    return checked("V25", is_same, level, verbatim(model), verbatim(stated), "config.json")
+    is_same = _keep_letters(stated) == _keep_letters(model[:MOST_LETTERS])
+    return make_check("V25", is_same, level, make_verbatim(model), make_verbatim(stated), "config.json")
 
 
-def _letters(name: str) -> str:
+def _keep_letters(name: str) -> str:
     return re.sub(r"[\W_]", "", name.lower())
 
 
 CHECKS: Mapping[str, CheckFunction] = {
-    "V01": _fields,
-    "V02": times,
-    "V03": _ranks,
-    "V04": _agreement,
-    "V05": _stragglers,
-    "V06": _accuracy,
+    "V01": _check_fields,
+    "V02": check_times,
+    "V03": _check_ranks,
+    "V04": _check_agreement,
+    "V05": _check_stragglers,
+    "V06": _check_accuracy,
     "V07": _server_accuracy,
-    "V15": _code,
-    "V16": _definition,
-    "V19": _power,
-    "V21": _description,
-    "V23": durations,
-    "V25": _model,
-    "V26": clock,
+    "V15": _check_code,
+    "V16": _check_definition,
+    "V19": _check_power,
+    "V21": _check_description,
+    "V23": check_durations,
+    "V25": _check_model,
+    "V26": check_clock,
 }

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.base.messages import Message, joined
+from aisbench_core.base.messages import Message, join_parts
 from aisbench_core.domain.rulesets.ruleset import (
     Accuracy,
     Consequence,
@@ -26,11 +26,11 @@ from aisbench_core.domain.rulesets.ruleset import (
     ValidityRule,
 )
 from aisbench_core.model import Division
-from aisbench_core.warehouse.measures.throughput import variation
+from aisbench_core.warehouse.measures.throughput import compute_variation
 from aisbench_core.warehouse.queries.filters import CHOSEN, parameters
 from aisbench_core.warehouse.queries.group_statistics import AT
 from aisbench_core.warehouse.validity.evaluation import Evaluator
-from aisbench_core.warehouse.validity.run_checks import NONE, listed, target_of
+from aisbench_core.warehouse.validity.run_checks import NONE, join_sentences, target_of
 from aisbench_core.warehouse.values.runs import BoardQuery, Check, CheckLevel, SeriesEvaluation
 
 # What the rows of a series differ in, as in its plan.
@@ -113,26 +113,26 @@ CheckSeries = Callable[[Members, Any, Ruleset], Result | None]
 
 def of_query(cur: DuckDBPyConnection, query: BoardQuery, evaluator: Evaluator) -> tuple[SeriesEvaluation, ...]:
     """Every row of every series, over those of its runs that the query's filters choose."""
-    return _evaluations(cur, CHOSEN, parameters(cur, query), evaluator)
+    return _evaluate_members(cur, CHOSEN, parameters(cur, query), evaluator)
 
 
 def of_series(cur: DuckDBPyConnection, series_ids: Sequence[str], evaluator: Evaluator) -> tuple[SeriesEvaluation, ...]:
     """Every row of these series, over all of its runs."""
     condition = "series_id in (select unnest($series_ids::VARCHAR[]))"
-    return _evaluations(cur, condition, {"series_ids": list(series_ids)}, evaluator) if series_ids else ()
+    return _evaluate_members(cur, condition, {"series_ids": list(series_ids)}, evaluator) if series_ids else ()
 
 
-def _evaluations(
+def _evaluate_members(
     cur: DuckDBPyConnection, condition: str, parameters: Mapping[str, object], evaluator: Evaluator
 ) -> tuple[SeriesEvaluation, ...]:
     cur.execute(_RUNS.format(chosen=condition), dict(parameters))
     row, same = len(_ROW), len(_ROW) + len(_SAME)
     members = (Member(cells[:row], cells[row:same], *cells[same:]) for cells in cur.fetchall())
     ruleset = evaluator.ruleset
-    return tuple(_evaluation(list(runs), ruleset) for _, runs in groupby(members, key=lambda member: member.row))
+    return tuple(_evaluate_row(list(runs), ruleset) for _, runs in groupby(members, key=lambda member: member.row))
 
 
-def _evaluation(members: Members, ruleset: Ruleset) -> SeriesEvaluation:
+def _evaluate_row(members: Members, ruleset: Ruleset) -> SeriesEvaluation:
     division = Division.CLOSED if all(member.closed for member in members) else Division.OPEN
     series_id, node_count, version, image, *_ = members[0].row
     return SeriesEvaluation(
@@ -145,11 +145,11 @@ def _evaluation(members: Members, ruleset: Ruleset) -> SeriesEvaluation:
         ruleset_id=ruleset.id,
         ruleset_basis=ruleset.basis,
         fingerprints=tuple(sorted({member.same[_SAME.index("fingerprint")] for member in members})),
-        checks=tuple(_checks(members, ruleset, division)),
+        checks=tuple(_iter_checks(members, ruleset, division)),
     )
 
 
-def _checks(members: Members, ruleset: Ruleset, division: Division) -> Iterator[Check]:
+def _iter_checks(members: Members, ruleset: Ruleset, division: Division) -> Iterator[Check]:
     for rule_id, check in SERIES_CHECKS.items():
         rule: ValidityRule | None = ruleset.rules.get(rule_id)
         level = rule.of(division) if rule else Consequence.OFF
@@ -166,7 +166,7 @@ def _run_count(members: Members, rule: RunCount, _: Ruleset) -> Result:
     return valid >= needed, expected, Message("{count} of {total} runs", count=valid, total=len(members)), ""
 
 
-def _missed(members: Members, rule: Missed, ruleset: Ruleset) -> Result:
+def _check_missed(members: Members, rule: Missed, ruleset: Ruleset) -> Result:
     # Invalid runs too: a missed target may be what makes them invalid.
     measured = [member for member in members if member.accuracy is not None]
     missed = []
@@ -178,37 +178,37 @@ def _missed(members: Members, rule: Missed, ruleset: Ruleset) -> Result:
             missed.append(member.run_id)
     expected = Message("at most {count} below the target", count=rule.most)
     actual = Message("{count} of {total} runs with an accuracy", count=len(missed), total=len(measured))
-    return len(missed) <= rule.most, expected, actual, listed(missed)
+    return len(missed) <= rule.most, expected, actual, join_sentences(missed)
 
 
-def _same(members: Members, _: ValidityRule, __: Ruleset) -> Result | None:
-    counted = _counted(members)
+def _check_same(members: Members, _: ValidityRule, __: Ruleset) -> Result | None:
+    counted = _filter_valid(members)
     differing = [name for index, name in enumerate(_SAME) if len({member.same[index] for member in counted}) > 1]
     actual = "; ".join(differing) or Message("all are")
     return (not differing, Message("every run the same"), actual, "") if counted else None
 
 
-def _counted(members: Members) -> Members:
+def _filter_valid(members: Members) -> Members:
     # A run that failed early has no hash of code or data to compare.
     return [member for member in members if member.valid]
 
 
-def _seeds(members: Members, _: ValidityRule, __: Ruleset) -> Result:
+def _check_seeds(members: Members, _: ValidityRule, __: Ruleset) -> Result:
     seeds = [member.seed for member in members]
     unique = None not in seeds and len(set(seeds)) == len(seeds)
-    actual = joined(", ", [seed or NONE for seed in seeds])
+    actual = join_parts(", ", [seed or NONE for seed in seeds])
     return unique, Message("a seed of its own for each run"), actual, ""
 
 
-def _data(members: Members, _: ValidityRule, __: Ruleset) -> Result | None:
-    hashes = sorted({member.dataset_sha256 for member in _counted(members)})
+def _check_data(members: Members, _: ValidityRule, __: Ruleset) -> Result | None:
+    hashes = sorted({member.dataset_sha256 for member in _filter_valid(members)})
     if not hashes:
         return None
-    actual = joined(", ", [sha256[:12] or NONE for sha256 in hashes])
+    actual = join_parts(", ", [sha256[:12] or NONE for sha256 in hashes])
     return len(hashes) == 1 and hashes != [""], Message("one data set, known by its hash"), actual, ""
 
 
-def _outliers(members: Members, rule: Outliers, _: Ruleset) -> Result | None:
+def _check_outliers(members: Members, rule: Outliers, _: Ruleset) -> Result | None:
     measured = [(member.run_id, member.throughput) for member in members if member.valid and member.throughput]
     if len(measured) < 3:  # of two, either may be the outlier
         return None
@@ -216,14 +216,14 @@ def _outliers(members: Members, rule: Outliers, _: Ruleset) -> Result | None:
     deviation = median(abs(value - middle) for _, value in measured)
     far = [run_id for run_id, value in measured if abs(value - middle) > rule.deviations * deviation > 0]
     expected = Message("within {number} deviations of the median", number=f"{rule.deviations:g}")
-    return not far, expected, Message("{count} outside", count=len(far)), listed(far)
+    return not far, expected, Message("{count} outside", count=len(far)), join_sentences(far)
 
 
-def _spread(members: Members, rule: SpreadRule, _: Ruleset) -> Result | None:
+def _check_spread(members: Members, rule: SpreadRule, _: Ruleset) -> Result | None:
     # Of all runs too: to leave runs out would make the spread of the others small.
     measured = [member.throughput for member in members if member.throughput]
     valid = [member.throughput for member in members if member.throughput and member.valid]
-    of_valid, of_all = variation(valid), variation(measured)
+    of_valid, of_all = compute_variation(valid), compute_variation(measured)
     if of_all is None:
         return None
     most, cv = f"{rule.most:.2%}", f"{of_all:.2%}"
@@ -244,19 +244,19 @@ def _spread(members: Members, rule: SpreadRule, _: Ruleset) -> Result | None:
     return max(of_valid or 0, of_all) <= rule.most, expected, actual, ""
 
 
-def _order(members: Members, _: ValidityRule, __: Ruleset) -> Result:
+def _check_order(members: Members, _: ValidityRule, __: Ruleset) -> Result:
     overlapping = [after.run_id for before, after in pairwise(members) if after.began < before.ended]
     actual = Message("{count} began before the one before ended", count=len(overlapping))
-    return not overlapping, Message("one run after another"), actual, listed(overlapping)
+    return not overlapping, Message("one run after another"), actual, join_sentences(overlapping)
 
 
-def _days(members: Members, rule: SeriesSpan, _: Ruleset) -> Result:
+def _check_days(members: Members, rule: SeriesSpan, _: Ruleset) -> Result:
     period = members[-1].began - members[0].began
     actual = Message("{count} days", count=math.ceil(period / timedelta(days=1)))
     return period <= timedelta(days=rule.days), Message("within {count} days", count=rule.days), actual, ""
 
 
-def _copies(members: Members, _: ValidityRule, __: Ruleset) -> Result:
+def _check_copies(members: Members, _: ValidityRule, __: Ruleset) -> Result:
     """By the text of the result, and by the cards' throughputs, which stay when the times in a copied text are edited.
 
     The earlier run with the same cards may be in another row or series, or in none. A single card's throughput repeats
@@ -265,7 +265,7 @@ def _copies(members: Members, _: ValidityRule, __: Ruleset) -> Result:
         member.run_id: (member.content, member.throughput, member.accuracy) for member in members if member.content
     }
     cards = {member.run_id: member.cards for member in members if member.cards}
-    repeated = _repeated(texts) | _repeated(cards)
+    repeated = _find_repeated(texts) | _find_repeated(cards)
     own = {member.run_id for member in members}
     originals = {member.run_id: member.copy_of for member in members if member.copy_of and member.copy_of not in own}
     copies = [member.run_id for member in members if member.run_id in repeated or member.run_id in originals]
@@ -273,23 +273,23 @@ def _copies(members: Members, _: ValidityRule, __: Ruleset) -> Result:
         Message("{run} (as {other})", run=run_id, other=originals[run_id]) if run_id in originals else run_id
         for run_id in copies
     ]
-    return not copies, Message("no result twice"), Message("{count} alike", count=len(copies)), listed(evidence)
+    return not copies, Message("no result twice"), Message("{count} alike", count=len(copies)), join_sentences(evidence)
 
 
-def _repeated(keys: Mapping[str, object]) -> set[str]:
+def _find_repeated(keys: Mapping[str, object]) -> set[str]:
     counts = Counter(keys.values())
     return {run_id for run_id, key in keys.items() if counts[key] > 1}
 
 
 SERIES_CHECKS: Mapping[str, CheckSeries] = {
     "V08": _run_count,
-    "V09": _missed,
-    "V11": _same,
-    "V12": _seeds,
-    "V14": _data,
-    "V22": _outliers,
-    "V27": _spread,
-    "V28": _order,
-    "V29": _days,
-    "V30": _copies,
+    "V09": _check_missed,
+    "V11": _check_same,
+    "V12": _check_seeds,
+    "V14": _check_data,
+    "V22": _check_outliers,
+    "V27": _check_spread,
+    "V28": _check_order,
+    "V29": _check_days,
+    "V30": _check_copies,
 }

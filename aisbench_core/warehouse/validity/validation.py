@@ -73,8 +73,8 @@ def validate(cur: DuckDBPyConnection, query: BoardQuery, evaluator: Evaluator) -
     filters = parameters(cur, query)
     cur.execute(f"select run_id from runs where {CHOSEN} order by created_at, run_id", filters)
     run_ids = [run_id for (run_id,) in cur.fetchall()]
-    stored = _stored(cur, run_ids)
-    evaluations = dict(_evaluations(cur, run_ids, evaluator))
+    stored = _read_stored(cur, run_ids)
+    evaluations = dict(_iter_evaluations(cur, run_ids, evaluator))
     runs = tuple(
         RunEvaluation(
             *(run_id, Validity(new.validity), new.failed_checks, new.warned_checks),
@@ -91,7 +91,7 @@ def validate(cur: DuckDBPyConnection, query: BoardQuery, evaluator: Evaluator) -
 def store_evaluations(store: Store, run_ids: Sequence[str], evaluator: Evaluator) -> int:
     """Evaluate these runs and store what changed; returns how many runs changed. Can be repeated."""
     chunks = (run_ids[start : start + CHUNK] for start in range(0, len(run_ids), CHUNK))
-    changed = sum(store.write(lambda cur, chunk=chunk: _replace(cur, chunk, evaluator)) for chunk in chunks)  # type: ignore[misc]  # mypy cannot infer it
+    changed = sum(store.write(lambda cur, chunk=chunk: _replace_evaluations(cur, chunk, evaluator)) for chunk in chunks)  # type: ignore[misc]  # mypy cannot infer it
     store.write(settle)
     return changed
 
@@ -112,7 +112,7 @@ def evaluate_anew(cur: DuckDBPyConnection, evaluator: Evaluator, chunk_size: int
                 evaluated = [(each.run_id, evaluator.evaluate(each)) for each in facts]
                 written.result()
                 facts = facts_of(run_ids[end : end + chunk_size])
-                written = writer.submit(_insert, cur, fresh, evaluated)
+                written = writer.submit(_insert_evaluations, cur, fresh, evaluated)
             written.result()
 
     # Updated rows would be compressed once more for each chunk, in row groups that also hold other chunks' rows.
@@ -125,10 +125,10 @@ def overlay(cur: DuckDBPyConnection, query: BoardQuery, evaluator: Evaluator) ->
     if not _is_stored_by_others(cur, query, evaluator):
         return
     cur.execute(f"select run_id from runs where {CHOSEN}", parameters(cur, query))
-    evaluations = list(_evaluations(cur, [run_id for (run_id,) in cur.fetchall()], evaluator))
+    evaluations = list(_iter_evaluations(cur, [run_id for (run_id,) in cur.fetchall()], evaluator))
     [(database,)] = cur.execute("select current_database()").fetchall()
     # Temporary names hide those of the database, so that every query works as it is.
-    cur.execute(f"create temp table evaluated as {_UNNESTED}", _columns(evaluations))
+    cur.execute(f"create temp table evaluated as {_UNNESTED}", _build_columns(evaluations))
     cells = ", ".join(f"coalesce(evaluated.{name}, stored.{name}) as {name}" for name in _COLUMNS)
     cur.execute(
         f"""create temp view results as select * replace ({cells}), stored.rowid as rowid
@@ -152,14 +152,14 @@ def _is_stored_by_others(cur: DuckDBPyConnection, query: BoardQuery, evaluator: 
     return bool(cur.fetchall())
 
 
-def _evaluations(
+def _iter_evaluations(
     cur: DuckDBPyConnection, run_ids: Sequence[str], evaluator: Evaluator
 ) -> Iterator[tuple[str, Evaluation]]:
     for facts in stored_facts(cur, run_ids, evaluator.straggler_share):
         yield facts.run_id, evaluator.evaluate(facts)
 
 
-def _stored(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, Evaluation]:
+def _read_stored(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, Evaluation]:
     cur.execute(
         f"""select run_id, {", ".join(_COLUMNS)} from results
         join (select unnest(?::VARCHAR[]) as run_id) using (run_id)""",
@@ -173,32 +173,32 @@ _UNNESTED = "select unnest($run_id::VARCHAR[]) as run_id, " + ", ".join(
 )
 
 
-def _columns(evaluations: Sequence[tuple[str, Evaluation]]) -> dict[str, list[str]]:
+def _build_columns(evaluations: Sequence[tuple[str, Evaluation]]) -> dict[str, list[str]]:
     columns = {name: [getattr(evaluation, name) for _, evaluation in evaluations] for name in _COLUMNS}
     return {"run_id": [run_id for run_id, _ in evaluations], **columns}
 
 
-def _replace(cur: DuckDBPyConnection, run_ids: Sequence[str], evaluator: Evaluator) -> int:
-    stored = _stored(cur, run_ids)
-    changed = [(run_id, new) for run_id, new in _evaluations(cur, run_ids, evaluator) if stored[run_id] != new]
+def _replace_evaluations(cur: DuckDBPyConnection, run_ids: Sequence[str], evaluator: Evaluator) -> int:
+    stored = _read_stored(cur, run_ids)
+    changed = [(run_id, new) for run_id, new in _iter_evaluations(cur, run_ids, evaluator) if stored[run_id] != new]
     if changed:
         import pyarrow as pa  # takes 100 ms, which only those wait for who need it
 
         cells = ", ".join(f"{name} = evaluated.{name}" for name in _COLUMNS)
         # Lists as parameters become a value of DuckDB's for each cell, which takes longer than the update.
-        cur.register("evaluated", pa.table(_columns(changed)))
+        cur.register("evaluated", pa.table(_build_columns(changed)))
         cur.execute(f"update results set {cells} from evaluated where results.run_id = evaluated.run_id")
         cur.unregister("evaluated")
         mark_due_by_id(cur, [run_id for run_id, _ in changed])
     return sum(not _is_same(new, stored[run_id]) for run_id, new in changed)
 
 
-def _insert(cur: DuckDBPyConnection, table: str, evaluations: Sequence[tuple[str, Evaluation]]) -> None:
+def _insert_evaluations(cur: DuckDBPyConnection, table: str, evaluations: Sequence[tuple[str, Evaluation]]) -> None:
     """Add the results of these runs to another table of results, with these evaluations."""
     import pyarrow as pa
 
     cells = ", ".join(f"evaluated.{name} as {name}" for name in _COLUMNS)
-    cur.register("evaluated", pa.table(_columns(evaluations)))
+    cur.register("evaluated", pa.table(_build_columns(evaluations)))
     cur.execute(f"insert into {table} select results.* replace ({cells}) from results join evaluated using (run_id)")
     cur.unregister("evaluated")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from aisbench_core.base.messages import Hint, Message, joined, verbatim
+from aisbench_core.base.messages import Hint, Message, join_parts, make_verbatim
 from aisbench_core.domain.statistics.summary import SCATTERED_CV
 from aisbench_core.model import Mode, Origin
 from aisbench_core.warehouse.values.runs import TargetOutcome
@@ -174,7 +174,7 @@ class BenchmarkPage:
     rehearsal: bool
 
 
-def ties(rows: Sequence[BoardRow]) -> tuple[tuple[int, ...], ...]:
+def find_ties(rows: Sequence[BoardRow]) -> tuple[tuple[int, ...], ...]:
     """The largest sets of two rows or more, by index, in which the intervals of any two overlap.
 
     A row may be in several: where A ties with B and B with C, A may still be faster than C for certain."""
@@ -193,14 +193,14 @@ def _ties_of(rows: Sequence[BoardRow], indexes: Sequence[int]) -> list[tuple[int
 def mixed_or_unknown(*rows: str) -> Hint:
     """What is `not_known` of any of these rows, as a sentence; empty where all is known."""
     names = dict.fromkeys(name for row in rows for name in row.split(";") if name)
-    return Message("mixed or unknown: {names}", names=joined(", ", map(_not_known, names))) if names else ""
+    return Message("mixed or unknown: {names}", names=join_parts(", ", map(_not_known, names))) if names else ""
 
 
 def what_makes_known(*rows: str) -> Hint:
     """What to do so that later runs are compared; empty where all is known, and for names of other versions."""
     names = dict.fromkeys(name for row in rows for name in row.split(";") if name)
     ways = [way for name in names if (way := _way_to_know(name))]
-    return Message("To make later runs comparable: {ways}", ways=joined("; ", ways)) if ways else ""
+    return Message("To make later runs comparable: {ways}", ways=join_parts("; ", ways)) if ways else ""
 
 
 def _way_to_know(name: str) -> Message | None:
@@ -214,7 +214,7 @@ def _not_known(name: str) -> Message:
     group, _, parameter = name.partition(".")
     if group == "parameters" and parameter:
         return Message("file of parameter {name}", name=parameter)
-    return _NOT_KNOWN.get(name) or verbatim(name)  # imported rows bring what other versions name
+    return _NOT_KNOWN.get(name) or make_verbatim(name)  # imported rows bring what other versions name
 
 
 def named(value: str) -> str:
@@ -235,6 +235,6 @@ class Hardware(Protocol):
     def accelerator(self) -> str: ...
 
 
-def hardware(where: Hardware) -> str:
+def describe_hardware(where: Hardware) -> str:
     """The instance type; without one, the pool and the accelerator."""
     return where.flavor or " · ".join(part for part in (where.pool_id, where.accelerator) if part)

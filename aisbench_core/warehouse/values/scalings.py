@@ -58,14 +58,14 @@ class ScalingQuery(BenchmarkConfiguration):
     @property
     def id(self) -> str:
         """A short name that stays the same for ever: URLs hold it."""
-        return short_id(self._cells())
+        return short_id(self._list_cells())
 
     @property
     def id_of_any_system(self) -> str:
         """The same without accelerator, image, code and data: the id in URLs from before these told curves apart."""
-        return short_id({name: value for name, value in self._cells().items() if name not in ASPECTS.values()})
+        return short_id({name: value for name, value in self._list_cells().items() if name not in ASPECTS.values()})
 
-    def _cells(self) -> dict[str, Any]:
+    def _list_cells(self) -> dict[str, Any]:
         cells = without_launched(asdict(self))
         del cells["throughput_unit"]  # not covered by the ids that URLs hold
         return cells
@@ -100,15 +100,15 @@ class ExcludedRuns:
     runs: int
 
 
-def systems(curves: Iterable[ScalingQuery]) -> Mapping[str, str]:
+def describe_systems(curves: Iterable[ScalingQuery]) -> Mapping[str, str]:
     """What distinguishes each curve from others of the same version and hardware, by its id, as "code=1a2b3c4d"."""
     similar: dict[str, list[ScalingQuery]] = defaultdict(list)
     for curve in curves:
         similar[curve.id_of_any_system].append(curve)
-    return {curve.id: _system(curve, group) for group in similar.values() for curve in group}
+    return {curve.id: _describe_system(curve, group) for group in similar.values() for curve in group}
 
 
-def _system(curve: ScalingQuery, similar: Sequence[ScalingQuery]) -> str:
+def _describe_system(curve: ScalingQuery, similar: Sequence[ScalingQuery]) -> str:
     differing = [name for name, field in ASPECTS.items() if len({getattr(other, field) for other in similar}) > 1]
     return ", ".join(f"{name}={named(getattr(curve, ASPECTS[name]))}" for name in differing)
 

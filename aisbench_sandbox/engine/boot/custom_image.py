@@ -7,7 +7,7 @@ from aisbench_sandbox.engine.boot.launch import Launch, output_file
 from aisbench_sandbox.engine.node.layout import Node
 
 
-def launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
+def build_launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
     """One non-login shell that reads no profile; the job's arguments are appended to the command."""
     line = " ".join([node.job.algorithm["command"], *map(shlex.quote, node.arguments())])
     # Training guide 3.4: a job does not run in a shell environment, so conda is not activated, for example.

@@ -54,7 +54,7 @@ def output_file(node: Node, task: str = "worker") -> str:
     return f"{task}-{node.index}.txt"
 
 
-def refusal(node: Node, code: int, reason: str) -> Launch:
+def build_refusal(node: Node, code: int, reason: str) -> Launch:
     """A program that logs why the job cannot run, and exits with this code."""
     command = ["/bin/sh", "-c", _REFUSE, "sh", reason, str(code)]
     return Launch("the boot helper", command, node.home, output_file(node))
@@ -71,4 +71,4 @@ def refusal_without(node: Node, program: str, framework: str, least: tuple[int, 
     if has or engine.get("image_url"):
         return None
     wanted = f"{framework} {'.'.join(map(str, least))} or later"
-    return refusal(node, NOT_FOUND, f"{program}: command not found. The image {image} has no {wanted}")
+    return build_refusal(node, NOT_FOUND, f"{program}: command not found. The image {image} has no {wanted}")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from aisbench_sandbox.engine.boot.launch import Launch, boot_command, folder, output_file
 from aisbench_sandbox.engine.boot.remote_shell import HOSTS, SECRET
-from aisbench_sandbox.engine.boot.rendezvous import Rendezvous, rendezvous
+from aisbench_sandbox.engine.boot.rendezvous import Rendezvous, arrange_rendezvous
 from aisbench_sandbox.engine.node import safe_files
 from aisbench_sandbox.engine.node.layout import Node
-from aisbench_sandbox.engine.rank_tables import loopback
+from aisbench_sandbox.engine.rank_tables import get_loopback
 
 _ROLE = "shell"
 _SHELL = Path(__file__).with_name("remote_shell.py")
@@ -30,37 +30,37 @@ _OPTIONS = (
 
 def why_unavailable(path: str | None = None) -> tuple[str, str] | None:
     """What is missing and how to fix it, or None."""
-    if _mpirun(path):
+    if _find_mpirun(path):
         return None
     return "mpirun is not installed.", "Install the extra mpi beside the sandbox: openmpi and mpi4py."
 
 
-def launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
+def build_launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
     """mpirun on worker-0; on the other nodes the remote shell that it uses, which ends with it."""
-    agreed = rendezvous(node, [_ROLE])
+    agreed = arrange_rendezvous(node, [_ROLE])
     _write_script(node)
-    return [_first(node, agreed)] if node.index == 0 else [_other(node, agreed)]
+    return [_build_first(node, agreed)] if node.index == 0 else [_build_other(node, agreed)]
 
 
-def _first(node: Node, agreed: Rendezvous) -> Launch:
+def _build_first(node: Node, agreed: Rendezvous) -> Launch:
     slots = node.job.flavor.cards
     hosts = node.home / "hostfile"
-    lines = "".join(f"{_host(index)} slots={slots}\n" for index in range(node.job.node_count))
+    lines = "".join(f"{_name_host(index)} slots={slots}\n" for index in range(node.job.node_count))
     safe_files.write(node.root, hosts, lines)
     _write_agent(node)
     count = ["-np", str(node.job.card_count), "--hostfile", str(hosts)]
     # Each rank finds its own node's script through the node's own variable.
     boot = ["/bin/sh", "-c", f'. "$MA_HOME/{_SCRIPT}"']
     # mpirun starts its helper on worker-0 by itself, without a remote shell.
-    where = ((_host(index), index) for index in range(1, node.job.node_count))
-    listening = ",".join(f"{host}={loopback(index)}:{agreed.ports[_ROLE][index]}" for host, index in where)
+    where = ((_name_host(index), index) for index in range(1, node.job.node_count))
+    listening = ",".join(f"{host}={get_loopback(index)}:{agreed.ports[_ROLE][index]}" for host, index in where)
     environment = {SECRET: agreed.secret, HOSTS: listening}
-    command = [_mpirun(), *count, *_OPTIONS, *boot]
+    command = [_find_mpirun(), *count, *_OPTIONS, *boot]
     return Launch("mpirun", command, node.home, output_file(node), environment)
 
 
-def _other(node: Node, agreed: Rendezvous) -> Launch:
-    address, port = loopback(node.index), agreed.ports[_ROLE][node.index]
+def _build_other(node: Node, agreed: Rendezvous) -> Launch:
+    address, port = get_loopback(node.index), agreed.ports[_ROLE][node.index]
     command = [str(node.python), "-I", "-S", str(_SHELL), "serve", address, str(port)]
     return Launch("the remote shell", command, node.home, output_file(node), {SECRET: agreed.secret}, serves=True)
 
@@ -80,12 +80,12 @@ def _write_agent(node: Node) -> None:
     safe_files.write(node.root, file, f"#!/bin/sh\n{line}", 0o755)
 
 
-def _host(index: int) -> str:
+def _name_host(index: int) -> str:
     """Worker-0 needs no daemon; the other names resolve to nothing here, else mpirun would take all for one host."""
     return f"worker-{index}" if index else "localhost"
 
 
-def _mpirun(path: str | None = None) -> str:
+def _find_mpirun(path: str | None = None) -> str:
     """The path of mpirun: beside the sandbox's Python, or on PATH; empty if there is none."""
     # First the environment of the sandbox, into which the extra `mpi` installs it.
     usual = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])

@@ -17,20 +17,20 @@ _DEFAULT_SECONDS = "600"
 _STARTER = Path(__file__).with_name("msrun_node.py")
 
 
-def launches(node: Node, environment: Mapping[str, str]) -> list[Launch]:
+def build_launches(node: Node, environment: Mapping[str, str]) -> list[Launch]:
     """One msrun; an image without it fails as in the cloud."""
     if refusal := refusal_without(node, "msrun", "MindSpore", _MIN_VERSION):
         return [refusal]
     command = [
         *(str(node.python), str(_STARTER)),
-        *_options(node, environment),
+        *_build_options(node, environment),
         str(node.boot_file),
         *node.arguments(),
     ]
     return [Launch("msrun", command, folder(node), output_file(node))]
 
 
-def _options(node: Node, environment: Mapping[str, str]) -> list[str]:
+def _build_options(node: Node, environment: Mapping[str, str]) -> list[str]:
     # Any other value than this spelling means dynamic networking (Starting a Preset Image's Boot File).
     by_table = environment.get("MS_RANKTABLE_ENABLE") == "True"
     return [

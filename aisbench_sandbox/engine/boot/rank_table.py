@@ -6,7 +6,7 @@ from aisbench_sandbox.engine.boot.launch import Launch, boot_command
 from aisbench_sandbox.engine.node.layout import Node
 
 
-def launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
+def build_launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
     """One program per card."""
     return [_of_card(node, rank) for rank in node.ranks]
 

@@ -26,14 +26,14 @@ def serve(address: str, port: int) -> None:
     with socket.create_server((address, port)) as server:
         while True:
             peer, _ = server.accept()
-            threading.Thread(target=_answer, args=(peer,), daemon=True).start()
+            threading.Thread(target=_answer_request, args=(peer,), daemon=True).start()
 
 
 def run(host: str, command: str) -> int:
     """Run the command on the host and return its exit code, or 255 like ssh when the host cannot be reached."""
     hosts = dict(entry.split("=", 1) for entry in os.environ[HOSTS].split(",") if entry)
     address, _, port = hosts[host].rpartition(":")
-    peer = _reach(address, int(port))
+    peer = _connect_retrying(address, int(port))
     if peer is None:
         print(f"{host} does not answer", file=sys.stderr, flush=True)
         return _CANNOT_REACH
@@ -43,7 +43,7 @@ def run(host: str, command: str) -> int:
         return int(stream.readline() or _CANNOT_REACH)
 
 
-def _answer(peer: socket.socket) -> None:
+def _answer_request(peer: socket.socket) -> None:
     with peer, peer.makefile("rw") as stream:
         request = json.loads(stream.readline() or "{}")
         # Any program of this machine can connect to a port on loopback.
@@ -54,7 +54,7 @@ def _answer(peer: socket.socket) -> None:
             stream.flush()
 
 
-def _reach(address: str, port: int) -> socket.socket | None:
+def _connect_retrying(address: str, port: int) -> socket.socket | None:
     """Connect, and retry while the other side has not started yet."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while time.monotonic() < deadline:

@@ -17,7 +17,7 @@ class Rendezvous:
     secret: str
 
 
-def rendezvous(node: Node, roles: Sequence[str]) -> Rendezvous:
+def arrange_rendezvous(node: Node, roles: Sequence[str]) -> Rendezvous:
     """The job's rendezvous. The first node creates it; the others read its file."""
     # Beside the nodes' directories, which belong to the job's user.
     file = node.root.parent / "agreement.json"

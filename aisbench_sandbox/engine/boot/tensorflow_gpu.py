@@ -3,20 +3,20 @@
 from collections.abc import Mapping
 
 from aisbench_sandbox.engine.boot.launch import Launch, boot_command, folder, output_file
-from aisbench_sandbox.engine.boot.rendezvous import rendezvous
+from aisbench_sandbox.engine.boot.rendezvous import arrange_rendezvous
 from aisbench_sandbox.engine.node.layout import Node
 
 _TASKS = ("ps", "worker")
 
 
-def launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
+def build_launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
     """A parameter server never exits by itself, as in TensorFlow: it is ended when all workers have ended."""
     if node.job.node_count == 1:
         command = boot_command(node)
         return [Launch("the boot file", command, folder(node), output_file(node))]
     hosts = {
-        task: ",".join(f"{_host(node, task, index)}:{port}" for index, port in enumerate(ports))
-        for task, ports in rendezvous(node, _TASKS).ports.items()
+        task: ",".join(f"{_name_host(node, task, index)}:{port}" for index, port in enumerate(ports))
+        for task, ports in arrange_rendezvous(node, _TASKS).ports.items()
     }
     return [_of_task(node, task, hosts) for task in _TASKS]
 
@@ -46,6 +46,6 @@ def _of_task(node: Node, task: str, hosts: Mapping[str, str]) -> Launch:
     )
 
 
-def _host(node: Node, task: str, index: int) -> str:
+def _name_host(node: Node, task: str, index: int) -> str:
     """The name or address of another task; a parameter server's differs from a worker's in one word."""
     return node.host(index).replace("-worker-", f"-{task}-")

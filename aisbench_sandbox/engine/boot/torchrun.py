@@ -16,20 +16,20 @@ _MIN_VERSION = (1, 11)
 _HINT = "PyTorch is not installed in the sandbox's Python: install the extra torch."
 
 
-def launches(node: Node, environment: Mapping[str, str]) -> list[Launch]:
+def build_launches(node: Node, environment: Mapping[str, str]) -> list[Launch]:
     """One torchrun; an image without it fails as in the cloud."""
     if refusal := refusal_without(node, "torchrun", "PyTorch", _MIN_VERSION):
         return [refusal]
     command = [
         *module_command(node, "torchrun", "torch.distributed.run", _HINT),
-        *_options(node, environment),
+        *_build_options(node, environment),
         str(node.boot_file),
         *node.arguments(),
     ]
     return [Launch("torchrun", command, folder(node), output_file(node))]
 
 
-def _options(node: Node, environment: Mapping[str, str]) -> list[str]:
+def _build_options(node: Node, environment: Mapping[str, str]) -> list[str]:
     size = [f"--nnodes={node.job.node_count}", f"--nproc_per_node={node.job.flavor.cards}"]
     extra = environment.get("MA_EXTRA_TORCHRUN_PARAMS", "").split()  # split like an unquoted shell variable
     if node.job.node_count == 1:

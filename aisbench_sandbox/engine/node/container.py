@@ -13,9 +13,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from aisbench_sandbox.engine.node.interpreter import packages
+from aisbench_sandbox.engine.node.interpreter import list_package_folders
 from aisbench_sandbox.engine.node.job_user import JobUser, give, job_user
-from aisbench_sandbox.engine.node.probing import PYTHON, failure
+from aisbench_sandbox.engine.node.probing import PYTHON, find_failure
 
 HOME, CONFIG, CACHE, TEMPORARY = "/home/ma-user", "/user", "/cache", "/tmp"  # noqa: S108 - names inside
 USER, GROUP = 1000, 100  # ma-user of the preset images
@@ -81,18 +81,18 @@ class ContainerView:
         """Write the description of the container for the launcher."""
         for folder in (self._base, *(host_path(self.root, path) for path in (*_FOLDERS, *self.volumes))):
             folder.mkdir(parents=True, exist_ok=True)
-        own = self._own()
+        own = self._list_own_folders()
         user = job_user()
         # Where two have the same path, the later one is mounted over the earlier: what is hidden comes last.
         binds = [
-            *_binds({path: folder for path, folder in own.items() if path != CONFIG}, writable=True),
-            *_binds(
+            *_list_binds({path: folder for path, folder in own.items() if path != CONFIG}, writable=True),
+            *_list_binds(
                 {path: folder for path, folder in self.shared.items() if path not in self.read_only}, writable=True
             ),
-            *_binds({path: folder for path, folder in self.shared.items() if path in self.read_only}),
-            *_binds({CONFIG: own[CONFIG]}),
-            *_binds({str(path): path.resolve() for path in visibility.readable}),
-            *_binds({str(path): None for path in visibility.hidden}),
+            *_list_binds({path: folder for path, folder in self.shared.items() if path in self.read_only}),
+            *_list_binds({CONFIG: own[CONFIG]}),
+            *_list_binds({str(path): path.resolve() for path in visibility.readable}),
+            *_list_binds({str(path): None for path in visibility.hidden}),
         ]
         view = {
             "host": self.host,
@@ -114,7 +114,7 @@ class ContainerView:
         if user:
             hand_over(self.root, self.volumes, user)
 
-    def _own(self) -> dict[str, Path]:
+    def _list_own_folders(self) -> dict[str, Path]:
         """The outermost of nested directories: a job could replace an inner one by a link."""
         paths = (*_FOLDERS, *self.volumes)
         return {path: host_path(self.root, path) for path in paths if not any(is_below(path, other) for other in paths)}
@@ -164,7 +164,7 @@ def hand_over(root: Path, volumes: Sequence[str], user: JobUser) -> None:
             give(host_path(root, path), user)
 
 
-def volume(path: str) -> str:
+def normalise_volume(path: str) -> str:
     """The requested directory inside, normalised; empty if it cannot be one of the node's own."""
     tidy = posixpath.normpath(path)
     parts = tidy.strip("/").split("/")
@@ -192,7 +192,7 @@ def why_no_containers(wish: Containers, work: Path) -> str:
     # There are many ways to forbid namespaces (AppArmor, sysctl, seccomp, an outer container), so only trying tells.
     root = Path(tempfile.mkdtemp(prefix="probe-", dir=work))
     try:
-        return _try(root)
+        return _try_container(root)
     finally:
         shutil.rmtree(root, ignore_errors=True)
 
@@ -205,14 +205,14 @@ def visibility(*more: Path, hidden: Sequence[Path] = ()) -> Visibility:
         sys.prefix,
         sys.base_prefix,
         Path(os.path.realpath(sys.executable)).parent,
-        *packages(),
+        *list_package_folders(),
         _PACKAGE,
         *more,
     ]
-    return Visibility(_with_real_paths(names), _with_real_paths([*_homes(), *hidden]))
+    return Visibility(_with_real_paths(names), _with_real_paths([*_list_homes(), *hidden]))
 
 
-def _binds(paths: Mapping[str, Path | None], *, writable: bool = False) -> list[dict[str, Any]]:
+def _list_binds(paths: Mapping[str, Path | None], *, writable: bool = False) -> list[dict[str, Any]]:
     return [
         {"path": path, "source": str(source) if source else "", "writable": writable} for path, source in paths.items()
     ]
@@ -223,7 +223,7 @@ def _with_real_paths(names: Iterable[str | Path]) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(path for name in names for path in (Path(name).absolute(), Path(name).resolve())))
 
 
-def _homes() -> list[Path]:
+def _list_homes() -> list[Path]:
     """Home directories of this process' user, except system directories such as /bin and /usr/sbin."""
     own = (entry.pw_dir for entry in pwd.getpwall() if entry.pw_uid == os.geteuid())
     folders = [Path(name) for name in (os.environ.get("HOME", ""), *own)]
@@ -231,13 +231,13 @@ def _homes() -> list[Path]:
     return [folder for folder in folders if len(folder.parts) > (3 if folder.parts[:2] == ("/", "usr") else 2)]
 
 
-def _try(root: Path) -> str:
+def _try_container(root: Path) -> str:
     view = ContainerView(root, "probe", [("127.0.0.1", "probe.probe probe")])
     (root / "ma-user" / "probe").mkdir(parents=True)
     view.write(visibility())
     view.hand_over()
     try:
-        reason = failure(view.command(root / "ma-user", [*PYTHON, "-c", _CHECK]))
+        reason = find_failure(view.command(root / "ma-user", [*PYTHON, "-c", _CHECK]))
     except OSError as error:
         return f"namespaces cannot be tried here: {error}"
     return f"namespaces do not work here: {reason}" if reason else ""

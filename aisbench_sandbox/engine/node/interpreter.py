@@ -31,12 +31,12 @@ def make_interpreter(folder: Path) -> None:
     _write_program(folder / "bin" / "sudo", _SUDO)
     # Two files, read in this order: the sandbox's packages, including a real moxing, precede our modules.
     # addsitedir rather than the bare path, so that .pth files in there count, such as those of editable installs.
-    add = "".join(f"import site; site.addsitedir({path!r})\n" for path in packages())
+    add = "".join(f"import site; site.addsitedir({path!r})\n" for path in list_package_folders())
     (folder / _LIBRARY / "a-sandbox.pth").write_text(add, "utf-8")
     (folder / _LIBRARY / "b-image.pth").write_text(f"{MODULES}\n", "utf-8")
 
 
-def packages() -> list[str]:
+def list_package_folders() -> list[str]:
     """The directories of packages on the sandbox's own path."""
     names = ("site-packages", "dist-packages")
     return [path for path in sys.path if Path(path).name in names and Path(path).is_dir()]

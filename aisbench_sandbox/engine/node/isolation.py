@@ -8,7 +8,7 @@ from pathlib import Path
 
 from aisbench_sandbox.engine.node.container import Containers, Visibility, why_no_containers
 from aisbench_sandbox.engine.node.job_user import JobUser, job_user
-from aisbench_sandbox.engine.node.probing import PYTHON, failure
+from aisbench_sandbox.engine.node.probing import PYTHON, find_failure
 
 SWITCH = "--dangerously-expose-keys-to-jobs"
 # Run as the user for jobs: permissions, ACLs and mounts together decide, so only that user can tell.
@@ -82,7 +82,7 @@ def isolation(wish: Containers, data: Path, visibility: Visibility) -> Isolation
         exposed = f"they run as your own user, without containers ({why})"
         return Isolation(work, visibility, why, exposed, f"作业以您自己的用户身份运行，没有容器（{why}）")
     # The sandbox's folder is closed to others, because the keys and objects are in it.
-    reachable = _reachable(data)
+    reachable = _make_reachable_folder(data)
     reason = _why_user_is_not_enough(user, reachable, visibility)
     if reason:
         exposed = f"they run as root, without containers ({why}); {reason}"
@@ -95,12 +95,12 @@ def _why_user_is_not_enough(user: JobUser, work: Path, visibility: Visibility) -
     lists = ("\n".join(map(str, paths)) for paths in (visibility.readable, visibility.hidden))
     check = [*PYTHON, "-c", _CHECK, str(work), *lists]
     try:
-        return failure(["--user", str(user.uid), str(user.gid), *check])
+        return find_failure(["--user", str(user.uid), str(user.gid), *check])
     except OSError as error:
         return f"another user cannot be tried here: {error}"
 
 
-def _reachable(data: Path) -> Path:
+def _make_reachable_folder(data: Path) -> Path:
     """A directory outside of `data` that other users cannot enter; always the same path, so that leftovers are
     found."""
     name = f"aisbench-sandbox-{sha256(os.fsencode(data)).hexdigest()[:16]}"

@@ -37,21 +37,21 @@ def main(parent: int, arguments: list[str]) -> None:
     """Exec the program, to be killed by the system as soon as the parent exits (Linux only)."""
     variables: Mapping[str, str] = os.environ
     if arguments[0] == "--variables":
-        variables = json.loads(_read(int(arguments[1])))
+        variables = json.loads(_read_text(int(arguments[1])))
         arguments = arguments[2:]
     if arguments[0] == "--container":
         view, folder, *command = arguments[1:]
-        _enter(parent, json.loads(_read(view)), folder, command, variables)
+        _enter_container(parent, json.loads(_read_text(view)), folder, command, variables)
     if arguments[0] == "--user":
         user, group, *arguments = arguments[1:]
         _give_up_privileges(int(user), int(group))
     _die_with_parent()
     if os.getppid() != parent:  # the parent died before prctl
         sys.exit(1)
-    _become(arguments, variables)
+    _become_program(arguments, variables)
 
 
-def _enter(
+def _enter_container(
     parent: int, view: Mapping[str, Any], folder: str, command: list[str], variables: Mapping[str, str]
 ) -> NoReturn:
     """Run the program inside; this process stays outside, waits for it and ends with its code.
@@ -63,9 +63,9 @@ def _enter(
     libc = ctypes.CDLL(None, use_errno=True)
     outside: list[int] | None = view["outside"]
     # A process namespace holds the children of its maker, not itself, so a fork has to follow.
-    _check(libc.unshare(_NEW_PROCESSES | (0 if outside else _NEW_USERS)), "unshare")
+    _check_result(libc.unshare(_NEW_PROCESSES | (0 if outside else _NEW_USERS)), "unshare")
     if not outside:
-        _map("self", view, os.geteuid(), os.getegid())
+        _map_users("self", view, os.geteuid(), os.getegid())
     _die_with_parent()
     if os.getppid() != parent:
         sys.exit(1)
@@ -75,22 +75,22 @@ def _enter(
     if not first:
         os.close(to_inside)
         os.close(from_inside)
-        _be_first(libc, view, folder, lambda: _become(command, variables), from_outside, to_outside)
+        _be_first(libc, view, folder, lambda: _become_program(command, variables), from_outside, to_outside)
     os.close(from_outside)
     os.close(to_outside)
     if outside and os.read(from_inside, 1):
-        _map(str(first), view, *outside)
+        _map_users(str(first), view, *outside)
         os.write(to_inside, b".")
     # Not sys.exit: nothing of this interpreter is to be finished or flushed twice.
-    os._exit(_code(os.waitpid(first, 0)[1]))
+    os._exit(_to_exit_code(os.waitpid(first, 0)[1]))
 
 
-def _map(process: str, view: Mapping[str, Any], user: int, group: int) -> None:
+def _map_users(process: str, view: Mapping[str, Any], user: int, group: int) -> None:
     """Map the container's user and group to those of this machine; it has no others."""
     if process == "self":
-        _write("/proc/self/setgroups", "deny")  # a precondition of the system for non-root users
-    _write(f"/proc/{process}/uid_map", f"{view['uid']} {user} 1")
-    _write(f"/proc/{process}/gid_map", f"{view['gid']} {group} 1")
+        _write_text("/proc/self/setgroups", "deny")  # a precondition of the system for non-root users
+    _write_text(f"/proc/{process}/uid_map", f"{view['uid']} {user} 1")
+    _write_text(f"/proc/{process}/gid_map", f"{view['gid']} {group} 1")
 
 
 def _be_first(
@@ -104,8 +104,8 @@ def _be_first(
     """Build the container's file system, start the program, reap its children, and exit with it."""
     _die_with_parent()
     try:
-        _check(libc.unshare(_NEW_MOUNTS | _NEW_NAME), "unshare")
-        _build(libc, view)
+        _check_result(libc.unshare(_NEW_MOUNTS | _NEW_NAME), "unshare")
+        _build_root(libc, view)
         if view["outside"]:
             _change_user(libc, view, from_outside, to_outside)
         os.chdir(folder)
@@ -130,7 +130,7 @@ def _be_first(
         # Init gets the orphans of all others inside, and has to wait for them, or they stay as zombies.
         ended, status = os.wait()
         if ended == program:
-            os._exit(_code(status))
+            os._exit(_to_exit_code(status))
 
 
 def _change_user(libc: ctypes.CDLL, view: Mapping[str, Any], from_outside: int, to_outside: int) -> None:
@@ -138,7 +138,7 @@ def _change_user(libc: ctypes.CDLL, view: Mapping[str, Any], from_outside: int, 
 
     The process outside still has the right to map this user."""
     os.setgroups([])
-    _check(libc.unshare(_NEW_USERS), "unshare")
+    _check_result(libc.unshare(_NEW_USERS), "unshare")
     os.write(to_outside, b".")
     if not os.read(from_outside, 1):
         os._exit(1)
@@ -154,34 +154,36 @@ def _give_up_privileges(user: int, group: int) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 
 
-def _build(libc: ctypes.CDLL, view: Mapping[str, Any]) -> None:
+def _build_root(libc: ctypes.CDLL, view: Mapping[str, Any]) -> None:
     """A new root in memory, with the machine's system directories and the described mounts, and nothing else."""
     name = str(view["host"]).encode()
-    _check(libc.sethostname(name, len(name)), "sethostname")
+    _check_result(libc.sethostname(name, len(name)), "sethostname")
     # Mounts are shared between namespaces by default on systems with systemd; without this the machine would see
     # them.
-    _mount(libc, None, "/", None, _RECURSIVE | _PRIVATE)
+    _mount_path(libc, None, "/", None, _RECURSIVE | _PRIVATE)
     root = str(view["root"])
-    _mount(libc, "tmpfs", root, "tmpfs", 0)
+    _mount_path(libc, "tmpfs", root, "tmpfs", 0)
     os.mkdir(root + _OLD)
     # Unlike after chroot, the old root can be unmounted, and then no path leads back to it.
-    _check(libc.pivot_root(root.encode(), (root + _OLD).encode()), "pivot_root")
+    _check_result(libc.pivot_root(root.encode(), (root + _OLD).encode()), "pivot_root")
     os.chdir("/")
     # The sandbox's umask would make the container's directories invisible to its user.
     usual = os.umask(0o022)
     _show_system(libc, view["system"])
-    emptied = [bind["path"] for bind in view["binds"] if _show(libc, bind["path"], bind["source"], bind["writable"])]
+    emptied = [
+        bind["path"] for bind in view["binds"] if _show_path(libc, bind["path"], bind["source"], bind["writable"])
+    ]
     for path in emptied:
-        _close(path, os.stat(path).st_dev)
+        _close_folder(path, os.stat(path).st_dev)
     for path, source in view["files"].items():
-        _bind(libc, _OLD + source, path)
-        _protect(libc, path)
+        _bind_path(libc, _OLD + source, path)
+        _protect_mount(libc, path)
     _mount_processes(libc)
     os.umask(usual)
     # Detached, as the programs inside still have files of it open, such as their output.
-    _check(libc.umount2(_OLD.encode(), _DETACH), "umount2")
+    _check_result(libc.umount2(_OLD.encode(), _DETACH), "umount2")
     os.rmdir(_OLD)
-    _close("/", os.stat("/").st_dev)
+    _close_folder("/", os.stat("/").st_dev)
 
 
 def _show_system(libc: ctypes.CDLL, names: Iterable[str]) -> None:
@@ -190,8 +192,8 @@ def _show_system(libc: ctypes.CDLL, names: Iterable[str]) -> None:
         if os.path.islink(_OLD + path):
             os.symlink(os.readlink(_OLD + path), path)
         elif os.path.isdir(_OLD + path):
-            _show(libc, path, path, False)
-    _bind(libc, _OLD + "/dev", "/dev")
+            _show_path(libc, path, path, False)
+    _bind_path(libc, _OLD + "/dev", "/dev")
     if os.path.isdir("/dev/pts"):
         _replace_terminals(libc)
     for path in _EMPTY:
@@ -202,45 +204,45 @@ def _show_system(libc: ctypes.CDLL, names: Iterable[str]) -> None:
 def _replace_terminals(libc: ctypes.CDLL) -> None:
     """Hide the terminals of the sandbox's user, whose input could otherwise be read."""
     try:
-        _mount(libc, "devpts", "/dev/pts", "devpts", 0)
+        _mount_path(libc, "devpts", "/dev/pts", "devpts", 0)
     except OSError:  # they need a user 0, which only root can map into a container: there are none then
-        _mount(libc, "tmpfs", "/dev/pts", "tmpfs", 0)
+        _mount_path(libc, "tmpfs", "/dev/pts", "tmpfs", 0)
 
 
-def _show(libc: ctypes.CDLL, path: str, source: str, writable: bool) -> bool:
+def _show_path(libc: ctypes.CDLL, path: str, source: str, writable: bool) -> bool:
     """Mount a directory or file of the machine at a path inside; without a source, hide what is there.
 
     Returns whether it is a new and empty directory."""
     if not source and os.path.isdir(path):
-        _mount(libc, "tmpfs", path, "tmpfs", 0)
+        _mount_path(libc, "tmpfs", path, "tmpfs", 0)
         return True
     if not source and os.path.exists(path):
-        _bind(libc, "/dev/null", path)
+        _bind_path(libc, "/dev/null", path)
     elif source and os.path.exists(_OLD + source):
-        _bind(libc, _OLD + source, path)
+        _bind_path(libc, _OLD + source, path)
         if not writable:
-            _protect(libc, path)
+            _protect_mount(libc, path)
     return False
 
 
-def _close(folder: str, device: int) -> None:
+def _close_folder(folder: str, device: int) -> None:
     """Make intermediate directories read-only; `device` is the in-memory file system they are on."""
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
         if path not in _EMPTY and not os.path.islink(path) and os.path.isdir(path) and os.stat(path).st_dev == device:
-            _close(path, device)
+            _close_folder(path, device)
     os.chmod(folder, 0o555)  # noqa: S103 - as in a container: nobody but root makes directories there
 
 
 def _mount_processes(libc: ctypes.CDLL) -> None:
     os.mkdir("/proc")
     try:
-        _mount(libc, "proc", "/proc", "proc", _PROC_FLAGS)
+        _mount_path(libc, "proc", "/proc", "proc", _PROC_FLAGS)
     except OSError:  # an outer container hides parts of its own /proc, so mounting one may be refused
-        _mount(libc, _OLD + "/proc", "/proc", None, _BIND | _RECURSIVE)
+        _mount_path(libc, _OLD + "/proc", "/proc", None, _BIND | _RECURSIVE)
 
 
-def _bind(libc: ctypes.CDLL, source: str, target: str) -> None:
+def _bind_path(libc: ctypes.CDLL, source: str, target: str) -> None:
     """Bind `source` to `target`; links that a job has left on either path are not followed."""
     # The mount follows links, and it is done by a process that may read everything.
     if os.path.realpath(source) != source or os.path.realpath(target).startswith(f"{_OLD}/"):
@@ -249,11 +251,11 @@ def _bind(libc: ctypes.CDLL, source: str, target: str) -> None:
         os.makedirs(target, exist_ok=True)
     elif not os.path.lexists(target):
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        _write(target, "")
-    _mount(libc, source, target, None, _BIND | _RECURSIVE)
+        _write_text(target, "")
+    _mount_path(libc, source, target, None, _BIND | _RECURSIVE)
 
 
-def _protect(libc: ctypes.CDLL, path: str) -> None:
+def _protect_mount(libc: ctypes.CDLL, path: str) -> None:
     """Make a mount read-only as far as the system allows it; a link's target is protected too."""
     attributes = struct.pack("=QQQQ", _ATTR_READ_ONLY, 0, 0, 0)
     name = ctypes.c_char_p(os.fsencode(path))
@@ -261,12 +263,12 @@ def _protect(libc: ctypes.CDLL, path: str) -> None:
         return
     flags = os.statvfs(path).f_flag & _PROC_FLAGS  # a remount has to repeat them
     try:
-        _mount(libc, None, path, None, _REMOUNT | _BIND | _READ_ONLY | flags)
+        _mount_path(libc, None, path, None, _REMOUNT | _BIND | _READ_ONLY | flags)
     except OSError:
         return
 
 
-def _become(command: list[str], variables: Mapping[str, str]) -> NoReturn:
+def _become_program(command: list[str], variables: Mapping[str, str]) -> NoReturn:
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and ignored signals are inherited
         signal.signal(number, signal.SIG_DFL)
     try:
@@ -281,29 +283,29 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _mount(libc: ctypes.CDLL, source: str | None, target: str, kind: str | None, flags: int) -> None:
+def _mount_path(libc: ctypes.CDLL, source: str | None, target: str, kind: str | None, flags: int) -> None:
     words = [None if word is None else os.fsencode(word) for word in (source, target, kind)]
-    _check(libc.mount(*words, ctypes.c_ulong(flags), None), f"mount {target}")
+    _check_result(libc.mount(*words, ctypes.c_ulong(flags), None), f"mount {target}")
 
 
-def _check(result: int, operation: str) -> None:
+def _check_result(result: int, operation: str) -> None:
     if result:
         number = ctypes.get_errno()
         raise OSError(number, f"{os.strerror(number)}: {operation}")
 
 
-def _code(status: int) -> int:
+def _to_exit_code(status: int) -> int:
     """The exit code as a container reports it: 128 + N for death by signal N."""
     code = os.waitstatus_to_exitcode(status)
     return 128 - code if code < 0 else code
 
 
-def _read(path: str | int) -> str:
+def _read_text(path: str | int) -> str:
     with open(path, encoding="utf-8") as file:
         return file.read()
 
 
-def _write(path: str, content: str) -> None:
+def _write_text(path: str, content: str) -> None:
     with open(path, "w", encoding="utf-8") as file:
         file.write(content)
 

@@ -8,10 +8,17 @@ from typing import Any
 
 from aisbench_sandbox.engine import rank_tables
 from aisbench_sandbox.engine.node import interpreter, links, safe_files
-from aisbench_sandbox.engine.node.container import ContainerView, Visibility, hand_over, host_path, is_volume, volume
+from aisbench_sandbox.engine.node.container import (
+    ContainerView,
+    Visibility,
+    hand_over,
+    host_path,
+    is_volume,
+    normalise_volume,
+)
 from aisbench_sandbox.engine.node.job_user import JobUser
 from aisbench_sandbox.engine.node.shares import Share, make_folder, shares
-from aisbench_sandbox.engine.rank_tables import loopback
+from aisbench_sandbox.engine.rank_tables import get_loopback
 from aisbench_sandbox.job import DataChannel, Job
 from aisbench_sandbox.obs.paths import bucket_and_key
 
@@ -60,7 +67,7 @@ class Node:
         """Where the code directory is downloaded to: a directory of the same name, below the requested one."""
         # Training guide 3.3.2: the last directory of the path becomes a directory below MA_JOB_DIR.
         _, key = bucket_and_key(self.job.algorithm.get("code_dir") or "/")
-        wished = volume(self.job.algorithm.get("local_code_dir") or "")
+        wished = normalise_volume(self.job.algorithm.get("local_code_dir") or "")
         parent = host_path(self.root, wished) if wished else self.mount / "user-job-dir"
         return parent / (key.rstrip("/").rpartition("/")[2] or "code")
 
@@ -74,7 +81,7 @@ class Node:
     @property
     def working_dir(self) -> Path | None:
         """The working directory that the job requests, if any."""
-        wished = volume(self.job.algorithm.get("working_dir") or "")
+        wished = normalise_volume(self.job.algorithm.get("working_dir") or "")
         return host_path(self.root, wished) if wished else None
 
     @property
@@ -123,10 +130,10 @@ class Node:
         """What the job's processes see; None when they see this machine as it is."""
         if self.site.without_containers:
             return None
-        hosts = [(loopback(node), _names(self.job, node)) for node in range(self.job.node_count)]
+        hosts = [(get_loopback(node), _join_names(self.job, node)) for node in range(self.job.node_count)]
         shared = {share.local: share.folder for share in self.shares}
         read_only = frozenset(share.local for share in self.shares if share.read_only)
-        return ContainerView(self.root, self.name, hosts, self._volumes(), shared, read_only)
+        return ContainerView(self.root, self.name, hosts, self._list_volumes(), shared, read_only)
 
     @cached_property
     def shares(self) -> tuple[Share, ...]:
@@ -138,21 +145,21 @@ class Node:
     def host(self, node: int) -> str:
         """The address of another node as seen by this node's processes: its name in containers, else its IP address."""
         job = f"modelarts-job-{self.job.job_id}"
-        return f"{job}-worker-{node}.{job}" if self.view else loopback(node)
+        return f"{job}-worker-{node}.{job}" if self.view else get_loopback(node)
 
     def channel_folder(self, kind: str, index: int, channel: DataChannel) -> Path:
         """The local directory of an input or output: as requested, if that is possible."""
-        wished = volume(self._request(kind, index).get("local_dir") or "")
+        wished = normalise_volume(self._find_request(kind, index).get("local_dir") or "")
         return host_path(self.root, wished) if wished else self.mount / kind / f"{channel.name}_{index}"
 
     def is_fetched_first(self, index: int) -> bool:
         """Whether the request wants an output's existing OBS content to be downloaded first."""
-        return self._request("outputs", index).get("prefetch_to_local") is True
+        return self._find_request("outputs", index).get("prefetch_to_local") is True
 
     def source(self, file: Path) -> Path | None:
         """The regular file behind this file of the node, with links resolved; None if it is not one of the node's
         own."""
-        return links.source(self.root, self.view, file)
+        return links.find_source(self.root, self.view, file)
 
     def workspace(self, device: int) -> Path:
         """The working directory of one card's process."""
@@ -190,7 +197,7 @@ class Node:
         if self.view:
             self.view.hand_over()
         elif self.site.user:
-            hand_over(self.root, self._volumes(), self.site.user)
+            hand_over(self.root, self._list_volumes(), self.site.user)
 
     def complete_platform_table(self) -> None:
         """All nodes have their addresses: complete the platform's rank table."""
@@ -215,19 +222,19 @@ class Node:
             for index, channel in enumerate(self.job.channels(kind))
         ]
 
-    def _request(self, kind: str, index: int) -> Mapping[str, Any]:
+    def _find_request(self, kind: str, index: int) -> Mapping[str, Any]:
         entry: Mapping[str, Any] = self.job.algorithm[kind][index]
         return entry
 
-    def _volumes(self) -> list[str]:
+    def _list_volumes(self) -> list[str]:
         """The directories inside that the job requests beyond those of every node."""
         algorithm = self.job.algorithm
         requested = [entry.get("local_dir") for kind in ("inputs", "outputs") for entry in algorithm.get(kind) or ()]
-        tidied = dict.fromkeys(volume(path or "") for path in [*requested, algorithm.get("local_code_dir")])
+        tidied = dict.fromkeys(normalise_volume(path or "") for path in [*requested, algorithm.get("local_code_dir")])
         return [path for path in tidied if path and is_volume(path)]
 
 
-def _names(job: Job, node: int) -> str:
+def _join_names(job: Job, node: int) -> str:
     """All names of a node in the manuals, as in /etc/hosts."""
     name = f"modelarts-job-{job.job_id}"
     # VC_WORKER_HOSTS and TF_PS_HOSTS use the first two (training guide, table 4-13), run_mpi.sh in the manual the

@@ -9,7 +9,7 @@ from aisbench_sandbox.engine.node.container import ContainerView, host_path
 _MAX_LINKS = 40
 
 
-def source(root: Path, view: ContainerView | None, file: Path) -> Path | None:
+def find_source(root: Path, view: ContainerView | None, file: Path) -> Path | None:
     """The regular file that `file` is or links to, if it is one of the node's own below `root`.
 
     With a view, links are paths inside the container."""
@@ -20,7 +20,7 @@ def source(root: Path, view: ContainerView | None, file: Path) -> Path | None:
         link = _first_link(root, path)
         if link is None:
             return path if path.is_file() else None
-        path = _target(root, view, link) / path.relative_to(link)
+        path = _find_target(root, view, link) / path.relative_to(link)
     return None
 
 
@@ -30,7 +30,7 @@ def _first_link(root: Path, path: Path) -> Path | None:
     return next((part for part in reversed(within) if part.is_symlink()), None)
 
 
-def _target(root: Path, view: ContainerView | None, link: Path) -> Path:
+def _find_target(root: Path, view: ContainerView | None, link: Path) -> Path:
     # All links so far are resolved, so `..` can be handled textually
     folder = view.inside(str(link.parent)) if view else str(link.parent)
     target = posixpath.normpath(posixpath.join(folder, link.readlink()))

@@ -71,7 +71,9 @@ class ProcessOutput:
             return self._file
         rest = self._tail + self._file.read_bytes()
         with self._head.open("ab") as stream:
-            stream.write(_gap(self._omitted + self._file.stat().st_size - self._head.stat().st_size) + rest[-TAIL:])
+            stream.write(
+                _describe_gap(self._omitted + self._file.stat().st_size - self._head.stat().st_size) + rest[-TAIL:]
+            )
         self._omitted = 0
         return self._head.replace(self._file)
 
@@ -111,12 +113,12 @@ class BoundedLog:
         for output in outputs:
             printed = self._printed.setdefault(output, ProcessOutput(output, self._limit // 4))
             for lines in printed.read_new(final=final, is_full=self._is_full):
-                self._add(lines)
+                self._add_lines(lines)
             if self._is_full():
                 printed.trim()
         if final and self._omitted:
             skipped = sum(printed.skipped for printed in self._printed.values())
-            self._write(_gap(self._omitted + skipped - len(self._tail)) + self._tail)
+            self._write_content(_describe_gap(self._omitted + skipped - len(self._tail)) + self._tail)
             self._omitted, self._tail = 0, b""
 
     def complete_file(self, output: Path) -> Path:
@@ -126,9 +128,9 @@ class BoundedLog:
     def _is_full(self) -> bool:
         return self._size >= self._limit
 
-    def _add(self, lines: bytes) -> None:
+    def _add_lines(self, lines: bytes) -> None:
         if not self._is_full():
-            self._write(lines)
+            self._write_content(lines)
             if self._is_full():
                 self.add_line(f"the log has {self._size} bytes: of what follows, the newest part is added at the end")
             return
@@ -137,9 +139,9 @@ class BoundedLog:
         self._tail = (self._tail + lines)[-TAIL:]
 
     def _write_line(self, line: str) -> None:
-        self._write(b"\n" * self._is_mid_line + line.encode() + b"\n")
+        self._write_content(b"\n" * self._is_mid_line + line.encode() + b"\n")
 
-    def _write(self, content: bytes) -> None:
+    def _write_content(self, content: bytes) -> None:
         with self._file.open("ab") as stream:
             stream.write(content)
         self._size += len(content)
@@ -151,7 +153,7 @@ def _is_own(file: Path) -> bool:
     return file.is_file() and not file.is_symlink()
 
 
-def _gap(size: int) -> bytes:
+def _describe_gap(size: int) -> bytes:
     return f"\n[ModelArts Service Log]{max(size, 0)} bytes are left out here\n".encode()
 
 

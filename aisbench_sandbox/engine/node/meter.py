@@ -51,9 +51,9 @@ class Meter:
     def sample(self, now: float) -> dict[str, dict[str, tuple[float, ...]]]:
         """All measurements so far, by task and metric; the current minute's value is its average up to now."""
         self._start_minute(now)
-        memory = self._read()
+        memory = self._read_usage()
         elapsed = max(now - self._began - 60 * self._minute, 0.05) * (os.cpu_count() or 1)
-        for task, used in self._used().items():
+        for task, used in self._sum_cpu().items():
             cpu = 100 * (used - self._used_before.get(task, 0.0)) / elapsed
             # All six metrics of table 4-11 in the training guide; -1 is the API's value for a missing one.
             now_values = {"cpuUsage": cpu, "memUsage": memory.get(task, 0.0), **dict.fromkeys(self.MISSING, -1.0)}
@@ -70,27 +70,27 @@ class Meter:
         """Total activity up to the last sample; None where the system does not report it."""
         if not self._transferred:
             return None
-        return Activity(sum(self._transferred.values()), sum(self._used().values()))
+        return Activity(sum(self._transferred.values()), sum(self._sum_cpu().values()))
 
     def _start_minute(self, now: float) -> None:
         minute = int((now - self._began) // 60)
         if minute > self._minute:
             self._minute = minute
-            self._used_before = self._used()
+            self._used_before = self._sum_cpu()
 
-    def _used(self) -> dict[str, float]:
+    def _sum_cpu(self) -> dict[str, float]:
         return {task: sum(by_process.values()) for task, by_process in self._cpu.items()}
 
-    def _read(self) -> dict[str, float]:
+    def _read_usage(self) -> dict[str, float]:
         """Memory by task in percent; CPU seconds are stored per process, because ended ones count too."""
         memory: dict[str, float] = {}
-        readings = _readings()
+        readings = _read_processes()
         for pid, reading in readings.items():
             task = self._task_of(pid, readings)
             if task is not None:
                 # The last value stays when a process ends, else usage would go down.
                 self._cpu[task][pid] = reading.cpu_s
-                self._transferred[pid] = _transferred(pid, self._transferred.get(pid, 0))
+                self._transferred[pid] = _count_transferred(pid, self._transferred.get(pid, 0))
                 memory[task] = memory.get(task, 0.0) + reading.memory
         return memory
 
@@ -108,7 +108,7 @@ class Meter:
         return None
 
 
-def _readings() -> dict[int, _ProcessReading]:
+def _read_processes() -> dict[int, _ProcessReading]:
     """Every process of this machine."""
     readings = {}
     for pid in process_ids():
@@ -122,7 +122,7 @@ def _readings() -> dict[int, _ProcessReading]:
     return readings
 
 
-def _transferred(pid: int, before: int) -> int:
+def _count_transferred(pid: int, before: int) -> int:
     """Bytes that a process has read and written; the previous value if the system does not report it."""
     try:
         lines = (PROC / str(pid) / "io").read_text().splitlines()

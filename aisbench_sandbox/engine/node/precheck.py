@@ -14,16 +14,16 @@ _ULIMITS = (
 )
 
 
-def items(folder: Path, hosts: Sequence[str]) -> list[str]:
+def list_items(folder: Path, hosts: Sequence[str]) -> list[str]:
     """One log line per check. `folder` is on the disk that stands in for root and /cache.
 
     The cloud requires more than 32 GB there and 1 GB of shared memory; a laptop may have less, so the values are only
     reported."""
     # The items and their names in the log: training guide 5.2.1. Its GPU check is left out, as there are none.
-    return [_names(hosts), *_disks(folder), *_ulimits()]
+    return [_check_names(hosts), *_check_disks(folder), *_check_ulimits()]
 
 
-def _names(hosts: Sequence[str]) -> str:
+def _check_names(hosts: Sequence[str]) -> str:
     try:
         for host in hosts:
             socket.getaddrinfo(host, None)
@@ -32,7 +32,7 @@ def _names(hosts: Sequence[str]) -> str:
     return f"item: dns, {len(hosts)} host{'s' * (len(hosts) > 1)} resolved"
 
 
-def _disks(folder: Path) -> list[str]:
+def _check_disks(folder: Path) -> list[str]:
     paths = {"root": folder, "shm": Path("/dev/shm"), "cache": folder}  # noqa: S108 - it is only measured
     return [
         f"item: disk-size {name}, {shutil.disk_usage(path).total // _GB} GB"
@@ -41,18 +41,18 @@ def _disks(folder: Path) -> list[str]:
     ]
 
 
-def _ulimits() -> list[str]:
+def _check_ulimits() -> list[str]:
     try:
         import resource
     except ImportError:  # not a Unix
         return []
     available = [(label, getattr(resource, name, None)) for label, name in _ULIMITS]
     return [
-        f"item: ulimit {label}, {_shown(resource.getrlimit(number)[0], resource.RLIM_INFINITY)}"
+        f"item: ulimit {label}, {_format_limit(resource.getrlimit(number)[0], resource.RLIM_INFINITY)}"
         for label, number in available
         if number is not None
     ]
 
 
-def _shown(limit: int, infinity: int) -> str:
+def _format_limit(limit: int, infinity: int) -> str:
     return "unlimited" if limit == infinity else str(limit)

@@ -13,7 +13,7 @@ PYTHON = (sys.executable, "-I", "-S")
 _TIMEOUT_SECONDS = 60
 
 
-def failure(arguments: Sequence[str]) -> str:
+def find_failure(arguments: Sequence[str]) -> str:
     """Empty if the launcher succeeds with these arguments, else its last line on stderr.
 
     Raises OSError if it does not run or takes too long."""

@@ -82,12 +82,12 @@ def start(
 
 def end_all(processes: Sequence[Process], grace: float, marker: str) -> None:
     """SIGTERM to every process group, SIGKILL after `grace` seconds, also to other processes that carry `marker`."""
-    _signal(processes, signal.SIGTERM)
+    _send_signal(processes, signal.SIGTERM)
     deadline = time.monotonic() + grace
     # Polled: no system call waits for many processes with a timeout.
     while time.monotonic() < deadline and any(process.exit_code is None for process in processes):
         time.sleep(0.02)
-    _signal(processes, signal.SIGKILL)
+    _send_signal(processes, signal.SIGKILL)
     for process in processes:
         # Also after SIGKILL, or the process would stay as a zombie.
         process.popen.wait()
@@ -114,7 +114,7 @@ def _kill_if(pid: int, wanted: bytes) -> bool:
     return False
 
 
-def _signal(processes: Iterable[Process], number: signal.Signals) -> None:
+def _send_signal(processes: Iterable[Process], number: signal.Signals) -> None:
     for process in processes:
         # Not waited for yet, so the id still belongs to the group.
         if process.exit_code is None:

@@ -13,9 +13,9 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK  # opening a 
 
 
 @contextmanager
-def opened(root: Path, file: Path) -> Iterator[BinaryIO]:
+def open_file(root: Path, file: Path) -> Iterator[BinaryIO]:
     """Open a file below `root` for reading. Raises OSError if there is a link on the path."""
-    with _folder(root, file.parent) as folder:
+    with _open_folder(root, file.parent) as folder:
         number = os.open(file.name, _FILE, dir_fd=folder)
     with os.fdopen(number, "rb") as stream:
         yield stream
@@ -23,14 +23,14 @@ def opened(root: Path, file: Path) -> Iterator[BinaryIO]:
 
 def write(root: Path, file: Path, content: str, mode: int = 0o644) -> None:
     """Write a file below `root` atomically; an existing link is replaced, a link among its parents is an OSError."""
-    with _folder(root, file.parent) as folder:
+    with _open_folder(root, file.parent) as folder:
         # The open directory under a path that the job cannot redirect; only Linux has one.
         numbered = Path(f"/proc/self/fd/{folder}")
         write_atomically(numbered / file.name if numbered.exists() else file, content.encode(), mode)
 
 
 @contextmanager
-def _folder(root: Path, folder: Path) -> Iterator[int]:
+def _open_folder(root: Path, folder: Path) -> Iterator[int]:
     number = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         # O_NOFOLLOW minds the last name of a path only, so each directory is opened by itself.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from aisbench_sandbox.engine.node.container import volume
+from aisbench_sandbox.engine.node.container import normalise_volume
 from aisbench_sandbox.engine.node.job_user import job_user
 from aisbench_sandbox.files import MAX_NAME_BYTES
 
@@ -29,19 +29,19 @@ def shares(root: Path, volumes: Sequence[Mapping[str, Any]]) -> Iterator[Share]:
     for entry in volumes:
         for kind, path in _REMOTES.items():
             mount = entry.get(kind) or {}
-            local = volume(mount.get("local_path") or "")
+            local = normalise_volume(mount.get("local_path") or "")
             if local:
                 # An NFS share has an address before its path, so that no name of one is that of the other kind.
                 remote = str(mount[path])
                 yield Share(remote, local, root / _folder_name(remote.rstrip("/")), mount.get("read_only") is True)
 
 
-def unmountable(volumes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def list_unmountable(volumes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """The mount points of a create request that cannot be used here, because they are of the system."""
     for entry in volumes:
         for kind in _REMOTES:
             local = str((entry.get(kind) or {}).get("local_path") or "")
-            if local and not volume(local):
+            if local and not normalise_volume(local):
                 yield local
 
 

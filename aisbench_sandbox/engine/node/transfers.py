@@ -74,7 +74,7 @@ class OutputSync:
     def fetch(self) -> int:
         """Download the existing content of the OBS directory; it is not uploaded again. Raises TransferError."""
         count = download(self._objects, f"/{self._bucket}/{self._prefix}", self._folder, may_be_empty=True)
-        self._copied = {file: _mark(file) for file in self._folder.rglob("*") if file.is_file()}
+        self._copied = {file: _read_mark(file) for file in self._folder.rglob("*") if file.is_file()}
         return count
 
     def run(self) -> None:
@@ -85,28 +85,28 @@ class OutputSync:
         # Listed anew each time; a job may make and remove files while this runs.
         for file in sorted(self._folder.rglob("*")):
             try:
-                self._copy(file)
+                self._copy_file(file)
             except FileNotFoundError:
                 continue  # the training removed it meanwhile
             except (ObjectError, OSError) as error:
-                failed = failed or self._refused(file, error)
+                failed = failed or self._to_object_error(file, error)
         if failed:
             raise failed
 
-    def _copy(self, file: Path) -> None:
+    def _copy_file(self, file: Path) -> None:
         source = self._source(file)
         if source is None:
             return
-        mark = _mark(source)
+        mark = _read_mark(source)
         if self._copied.get(file) != mark:
             key = f"{self._prefix}{file.relative_to(self._folder).as_posix()}"
             # The job may put a link in the file's place at any moment after the check.
-            with safe_files.opened(self._root, source) as content:
+            with safe_files.open_file(self._root, source) as content:
                 self._objects.put(self._bucket, key, content)
             # The time and size from before the upload: a file that is written to meanwhile is uploaded again.
             self._copied[file] = mark
 
-    def _refused(self, file: Path, error: ObjectError | OSError) -> ObjectError:
+    def _to_object_error(self, file: Path, error: ObjectError | OSError) -> ObjectError:
         # repr, because a file name may be arbitrary bytes
         name = repr(file.relative_to(self._folder).as_posix())
         if isinstance(error, ObjectError):
@@ -114,7 +114,7 @@ class OutputSync:
         return ObjectError("InternalError", f"{name}: {error.strerror or type(error).__name__}")
 
 
-def _mark(file: Path) -> tuple[int, int]:
+def _read_mark(file: Path) -> tuple[int, int]:
     stat = file.stat()
     return stat.st_mtime_ns, stat.st_size
 

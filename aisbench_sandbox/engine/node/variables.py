@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from aisbench_sandbox.engine.node.layout import Node
-from aisbench_sandbox.engine.rank_tables import loopback
+from aisbench_sandbox.engine.rank_tables import get_loopback
 
 _CERTIFICATES = ("ssl_cert_file", "requests_ca_bundle")
 _NETWORK = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", *_CERTIFICATES)
@@ -15,23 +15,23 @@ _NETWORK = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", *_CERTIFICATES
 _WHERE_TO = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_PYTHON", "PIP_CACHE_DIR")
 
 
-def environment(node: Node) -> dict[str, str]:
+def build_environment(node: Node) -> dict[str, str]:
     """The environment of the node's programs; of the sandbox's own environment only PATH."""
     return {
-        **_system(node),
-        **_paths(node),
-        **_distributed(node),
+        **_build_system(node),
+        **_build_paths(node),
+        **_build_distributed(node),
         **_object_storage(node),
         **_package_source(os.environ),
         "MA_APIGW_ENDPOINT": node.site.modelarts_url,
         "MA_ENGINE_VERSION": str(node.job.algorithm["engine"].get("engine_version") or ""),
         "MA_SKIP_IMAGE_DETECT": str(int(node.job.is_checked_first)),  # despite its name, 1 means that the check is made
-        "MA_INPUTS": _channels(node, "inputs"),
-        "MA_OUTPUTS": _channels(node, "outputs"),
-        **_accelerators(node),
+        "MA_INPUTS": _to_channel_json(node, "inputs"),
+        "MA_OUTPUTS": _to_channel_json(node, "outputs"),
+        **_build_accelerators(node),
         # Training guide 4.9: a job may set the platform's variables anew.
         **node.job.algorithm["environments"],
-        **_modules(node),
+        **_build_module_path(node),
         **{name: str(folder) for name, method, folder in node.channels() if method == "env"},
         # The sandbox finds a job's leftover processes by these two.
         "MA_JOB_DIR": str(node.code.parent),
@@ -62,7 +62,7 @@ def _is_for_pip(name: str) -> bool:
     return (name.startswith("PIP_") and name not in _WHERE_TO) or name.lower() in _NETWORK
 
 
-def _system(node: Node) -> dict[str, str]:
+def _build_system(node: Node) -> dict[str, str]:
     # Without this, numerical libraries start a thread per core in every process.
     threads = str(max(1, (os.cpu_count() or 1) // node.job.card_count))
     inside = {"HOSTNAME": node.name} if node.view else {"TMPDIR": str(node.root / "tmp")}
@@ -82,7 +82,7 @@ def _system(node: Node) -> dict[str, str]:
     }
 
 
-def _paths(node: Node) -> dict[str, str]:
+def _build_paths(node: Node) -> dict[str, str]:
     return {
         # Training guide, table 4-12.
         "MA_HOME": str(node.home),
@@ -93,7 +93,7 @@ def _paths(node: Node) -> dict[str, str]:
     }
 
 
-def _modules(node: Node) -> dict[str, str]:
+def _build_module_path(node: Node) -> dict[str, str]:
     """Extra entries of PYTHONPATH: the job's directory, except for custom images."""
     algorithm = node.job.algorithm
     # Training guide 3.4: only the boot methods of preset engines set PYTHONPATH.
@@ -103,8 +103,8 @@ def _modules(node: Node) -> dict[str, str]:
     return {"PYTHONPATH": os.pathsep.join([str(node.code.parent), *([own] if own else [])])}
 
 
-def _distributed(node: Node) -> dict[str, str]:
-    address = loopback(node.index)
+def _build_distributed(node: Node) -> dict[str, str]:
+    address = get_loopback(node.index)
     return {
         # Training guide, tables 4-13 and 4-17.
         "MA_CURRENT_IP": address,
@@ -141,7 +141,7 @@ def _package_source(machine: Mapping[str, str]) -> dict[str, str]:
     return {"MA_PIP_HOST": host, "MA_PIP_URL": url}
 
 
-def _accelerators(node: Node) -> dict[str, str]:
+def _build_accelerators(node: Node) -> dict[str, str]:
     """Variables of collective communication: NVIDIA's on GPU flavors, Ascend's on all others."""
     if node.job.flavor.kind == "GPU":
         return {
@@ -157,7 +157,7 @@ def _accelerators(node: Node) -> dict[str, str]:
     }
 
 
-def _channels(node: Node, kind: str) -> str:
+def _to_channel_json(node: Node, kind: str) -> str:
     """Name → local directory and OBS path. The manual names the variable only; the format is our choice."""
     entries = {
         channel.name: {"local_dir": str(node.channel_folder(kind, index, channel)), "obs_url": channel.path}

@@ -80,7 +80,7 @@ class Obs:
     def head(self, bucket: str, key: str) -> ObjectInfo | None:
         """One object's size and time, or None."""
         try:
-            reply = self._request("HEAD", bucket, key)
+            reply = self._send_request("HEAD", bucket, key)
         except NotFoundError:
             return None
         modified = parsedate_to_datetime(reply.headers["Last-Modified"]).timestamp()
@@ -88,29 +88,29 @@ class Obs:
 
     def get(self, bucket: str, key: str, target: IO[bytes]) -> None:
         """Write the object's bytes to `target`, from its current position. NotFoundError."""
-        self._request("GET", bucket, key, target=target)
+        self._send_request("GET", bucket, key, target=target)
 
     def put(self, bucket: str, key: str, content: bytes | IO[bytes]) -> None:
         """Store an object: bytes, or a file from its beginning."""
-        self._request("PUT", bucket, key, content=content)
+        self._send_request("PUT", bucket, key, content=content)
 
     def append(self, bucket: str, key: str, content: bytes, position: int) -> None:
         """Append to an object that is `position` bytes long."""
-        self._request("POST", bucket, key, {"append": "", "position": str(position)}, content=content)
+        self._send_request("POST", bucket, key, {"append": "", "position": str(position)}, content=content)
 
     def copy(self, source: tuple[str, str], bucket: str, key: str) -> None:
         """Copy an object inside OBS. NotFoundError."""
         name = urllib.parse.quote("/" + "/".join(source))
-        self._request("PUT", bucket, key, headers={"x-obs-copy-source": name})
+        self._send_request("PUT", bucket, key, headers={"x-obs-copy-source": name})
 
     def delete(self, bucket: str, key: str) -> None:
         """Delete an object; a missing one is fine."""
-        self._request("DELETE", bucket, key)
+        self._send_request("DELETE", bucket, key)
 
     def has_bucket(self, bucket: str) -> bool:
         """Whether there is such a bucket."""
         try:
-            self._request("HEAD", bucket, "")
+            self._send_request("HEAD", bucket, "")
         except NotFoundError:
             return False
         return True
@@ -121,7 +121,7 @@ class Obs:
         while True:
             size = str(most or _PAGE)
             query = {"prefix": prefix, "delimiter": delimiter, "marker": marker, "max-keys": size}
-            reply = self._request("GET", bucket, "", {name: value for name, value in query.items() if value})
+            reply = self._send_request("GET", bucket, "", {name: value for name, value in query.items() if value})
             page = _Page(reply.body)
             yield from page.entries
             if most or not page.next_marker:
@@ -133,7 +133,7 @@ class Obs:
         while self._idle:
             self._idle.pop().close()
 
-    def _request(
+    def _send_request(
         self,
         method: str,
         bucket: str,
@@ -148,7 +148,7 @@ class Obs:
         # 0.1 s, 0.2 s, … up to 5 s between attempts.
         for attempt in range(self.auth.retry + 1):
             try:
-                return self._send(method, f"/{bucket}/{key}", query or {}, headers or {}, content, target)
+                return self._send_once(method, f"/{bucket}/{key}", query or {}, headers or {}, content, target)
             # Safe to repeat: a put replaces, and an append is refused when its position does not fit any more.
             except (http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError) as error:
                 failure: Exception = error
@@ -163,7 +163,7 @@ class Obs:
             time.sleep(min(0.1 * 2**attempt, 5.0))
         raise failure
 
-    def _send(
+    def _send_once(
         self,
         method: str,
         path: str,
@@ -175,16 +175,16 @@ class Obs:
         resource = urllib.parse.quote(path, safe="/~")
         written = {name: urllib.parse.quote(value, safe="") for name, value in query.items()}
         query_string = "&".join(f"{name}={value}" if value else name for name, value in written.items())
-        sent = {**headers, "Date": formatdate(usegmt=True), "Content-Length": str(_length(content))}
-        sent["Authorization"] = f"OBS {self.auth.access_key}:{self._signature(method, resource, query, sent)}"
+        sent = {**headers, "Date": formatdate(usegmt=True), "Content-Length": str(_measure_length(content))}
+        sent["Authorization"] = f"OBS {self.auth.access_key}:{self._sign_request(method, resource, query, sent)}"
         # One connection per thread that asks; idle ones are kept, as many files are small.
-        connection = self._connection()
+        connection = self._get_connection()
         try:
             connection.request(
                 method, f"{resource}?{query_string}" if query_string else resource, content or None, sent
             )
             response = connection.getresponse()
-            reply = _read(response, path, target)
+            reply = _read_response(response, path, target)
         except (NotFoundError, ObsError):
             self._idle.append(connection)  # the answer was read to its end
             raise
@@ -194,7 +194,7 @@ class Obs:
         self._idle.append(connection)
         return reply
 
-    def _signature(self, method: str, resource: str, query: Mapping[str, str], headers: Mapping[str, str]) -> str:
+    def _sign_request(self, method: str, resource: str, query: Mapping[str, str], headers: Mapping[str, str]) -> str:
         # Content-MD5 and Content-Type, the two empty lines below, are not sent.
         own = "".join(f"{name}:{headers[name]}\n" for name in sorted(headers) if name.startswith("x-obs-"))
         names = [name for name in sorted(query) if name in _SUBRESOURCES]
@@ -203,7 +203,7 @@ class Obs:
         digest = hmac.new(self.auth.secret_key.encode(), text.encode(), "sha1").digest()
         return base64.b64encode(digest).decode()
 
-    def _connection(self) -> http.client.HTTPConnection:
+    def _get_connection(self) -> http.client.HTTPConnection:
         try:
             return self._idle.pop()
         except IndexError:
@@ -232,28 +232,30 @@ class _Page:
         objects = root.iter(f"{space}Contents")
         self.entries: list[ObjectInfo | str] = [
             ObjectInfo(
-                _text(entry, space, "Key"), int(_text(entry, space, "Size")), _time(_text(entry, space, "LastModified"))
+                _find_text(entry, space, "Key"),
+                int(_find_text(entry, space, "Size")),
+                _parse_time(_find_text(entry, space, "LastModified")),
             )
             for entry in objects
         ]
-        self.entries += [_text(entry, space, "Prefix") for entry in root.iter(f"{space}CommonPrefixes")]
-        truncated = _text(root, space, "IsTruncated") == "true"
-        self.next_marker = _text(root, space, "NextMarker") if truncated else ""
+        self.entries += [_find_text(entry, space, "Prefix") for entry in root.iter(f"{space}CommonPrefixes")]
+        truncated = _find_text(root, space, "IsTruncated") == "true"
+        self.next_marker = _find_text(root, space, "NextMarker") if truncated else ""
         if truncated and not self.next_marker:
             # S3 sends no marker without a delimiter; the last entry serves as one.
             self.next_marker = max(entry if isinstance(entry, str) else entry.key for entry in self.entries)
 
 
-def _text(node: ET.Element, space: str, name: str) -> str:
+def _find_text(node: ET.Element, space: str, name: str) -> str:
     child = node.find(f"{space}{name}")
     return (child.text or "") if child is not None else ""
 
 
-def _time(text: str) -> float:
+def _parse_time(text: str) -> float:
     return calendar.timegm(time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S"))
 
 
-def _length(content: bytes | IO[bytes]) -> int:
+def _measure_length(content: bytes | IO[bytes]) -> int:
     if isinstance(content, bytes):
         return len(content)
     size = content.seek(0, os.SEEK_END)
@@ -261,7 +263,7 @@ def _length(content: bytes | IO[bytes]) -> int:
     return size
 
 
-def _read(response: http.client.HTTPResponse, path: str, target: IO[bytes] | None) -> _Reply:
+def _read_response(response: http.client.HTTPResponse, path: str, target: IO[bytes] | None) -> _Reply:
     if response.status < 300 and target:
         received = 0
         while chunk := response.read(CHUNK):
@@ -275,11 +277,11 @@ def _read(response: http.client.HTTPResponse, path: str, target: IO[bytes] | Non
         return _Reply(response.headers, body)
     if response.status == 404:
         raise NotFoundError(2, "No such object, directory or bucket in OBS", f"obs:/{path}")
-    code, message = _reason(body)
+    code, message = _parse_reason(body)
     raise ObsError(response.status, code, f"{message} ({path})")
 
 
-def _reason(body: bytes) -> tuple[str, str]:
+def _parse_reason(body: bytes) -> tuple[str, str]:
     try:
         root = ET.fromstring(body)  # noqa: S314 - our own region wrote it
     except ET.ParseError:

@@ -67,7 +67,7 @@ def copy(src_url: Any, dst_url: Any) -> None:
     """Copy one file between any two places. NotFoundError."""
     source, target = is_remote(src_url), is_remote(dst_url)
     if not source and not target:
-        with builtins.open(src_url, "rb") as file, _whole(str(dst_url)) as copied:
+        with builtins.open(src_url, "rb") as file, _write_whole(str(dst_url)) as copied:
             shutil.copyfileobj(file, copied)
     elif source and target:
         store().copy(parts(src_url), *parts(dst_url))
@@ -75,7 +75,7 @@ def copy(src_url: Any, dst_url: Any) -> None:
         with builtins.open(src_url, "rb") as file:
             store().put(*parts(dst_url), file)
     else:
-        _download(*parts(src_url), str(dst_url))
+        _download_object(*parts(src_url), str(dst_url))
 
 
 def copy_parallel(
@@ -85,7 +85,7 @@ def copy_parallel(
     if not is_directory(src_url):
         return copy(src_url, dst_url)
     source, target = str(src_url).rstrip("/"), str(dst_url).rstrip("/")
-    files, folders = _contents(source) if file_list is None else (list(file_list), [])
+    files, folders = _list_contents(source) if file_list is None else (list(file_list), [])
     if not is_remote(target):
         # Before the threads start, so that they need not make the same directories at once.
         parents = {os.path.dirname(name) for name in files}
@@ -100,7 +100,7 @@ def copy_parallel(
     return None
 
 
-def _contents(source: str) -> tuple[list[str], list[str]]:
+def _list_contents(source: str) -> tuple[list[str], list[str]]:
     """The relative paths of a directory's files and of its subdirectories, at every depth."""
     names = list_directory(source, recursive=True)
     if is_remote(source):
@@ -112,13 +112,13 @@ def _contents(source: str) -> tuple[list[str], list[str]]:
     return [name for name in names if name in files], [name for name in names if name not in files]
 
 
-def _download(bucket: str, key: str, target: str) -> None:
-    with _whole(target) as file:
+def _download_object(bucket: str, key: str, target: str) -> None:
+    with _write_whole(target) as file:
         store().get(bucket, key, file)
 
 
 @contextmanager
-def _whole(target: str) -> Iterator[IO[bytes]]:
+def _write_whole(target: str) -> Iterator[IO[bytes]]:
     """A temporary file that replaces the target when it is completely written, and is removed otherwise.
 
     Many ranks write to the same path, and their process ids are equal, as each has a container of its own."""

@@ -19,10 +19,10 @@ def shift(source: str, target: str) -> None:
     if (source, target) == ("os", "mox"):
         # A second call must not take the replacements for the originals.
         if not _originals:
-            for module, name, function in _replacements():
+            for module, name, function in _list_replacements():
                 original = getattr(module, name)
                 _originals.append((module, name, original))
-                setattr(module, name, _either(original, function))
+                setattr(module, name, _dispatch_by_path(original, function))
     elif (source, target) == ("mox", "os"):
         for module, name, original in _originals:
             setattr(module, name, original)
@@ -31,7 +31,7 @@ def shift(source: str, target: str) -> None:
         raise ValueError("shift is from os to mox, or back")
 
 
-def _replacements() -> list[tuple[Any, str, Callable[..., Any]]]:
+def _list_replacements() -> list[tuple[Any, str, Callable[..., Any]]]:
     from moxing.file import File  # circular import
 
     return [
@@ -57,7 +57,7 @@ def _replacements() -> list[tuple[Any, str, Callable[..., Any]]]:
     ]
 
 
-def _either(original: Callable[..., Any], for_obs: Callable[..., Any]) -> Callable[..., Any]:
+def _dispatch_by_path(original: Callable[..., Any], for_obs: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def either(*arguments: Any, **options: Any) -> Any:
         # The first two arguments are all the paths that any of these functions takes.

@@ -21,7 +21,7 @@ class ObsFile:
         self._dirty = "w" in mode
         # Checkpoints may be larger than the memory that a job has left.
         self._bytes: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed in close
-        self._load()
+        self._load_object()
         self._stream: Any = self._bytes if "b" in mode else io.TextIOWrapper(self._bytes, encoding or "utf-8")
 
     def read(self, size: int = -1) -> Any:
@@ -100,7 +100,7 @@ class ObsFile:
             raise AttributeError(name)
         return getattr(self._stream, name)
 
-    def _load(self) -> None:
+    def _load_object(self) -> None:
         if "w" in self.mode:
             return
         try:

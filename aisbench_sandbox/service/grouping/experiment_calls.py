@@ -6,13 +6,13 @@ from starlette.responses import Response
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service.gateway import answer
 from aisbench_sandbox.service.services import Routes, Services
-from aisbench_sandbox.service.state.parameters import block, json_object, number, word
+from aisbench_sandbox.service.state.parameters import json_object, read_block, read_number, word
 
 _SORTS = ("create_time", "update_time", "name")
 
 
 def create(services: Services, request: Request) -> Response:
-    return answer(201, services.experiments.create(block(json_object(request), "metadata")))
+    return answer(201, services.experiments.create(read_block(json_object(request), "metadata")))
 
 
 def show_all(services: Services, request: Request) -> Response:
@@ -20,7 +20,7 @@ def show_all(services: Services, request: Request) -> Response:
     sort_by = word(query.get("sort_by") or "create_time", "sort_by", _SORTS)
     order = word(query.get("order") or "desc", "order", ("asc", "desc"))
     # The SDK speaks of pages here, too; entries are counted, whatever `readings` says.
-    offset, limit = number(request, "offset", 0, 0), number(request, "limit", 10, 1, 50)
+    offset, limit = read_number(request, "offset", 0, 0), read_number(request, "limit", 10, 1, 50)
     experiments = services.experiments.all(query.get("workspace_id", ""))
     experiments.sort(key=lambda experiment: experiment["metadata"][sort_by], reverse=order == "desc")
     page = experiments[offset : offset + limit]
@@ -29,19 +29,19 @@ def show_all(services: Services, request: Request) -> Response:
 
 
 def show(services: Services, request: Request) -> Response:
-    return answer(200, services.experiments.show(_id(request)))
+    return answer(200, services.experiments.show(_read_id(request)))
 
 
 def change(services: Services, request: Request) -> Response:
-    return answer(200, services.experiments.change(_id(request), json_object(request)))
+    return answer(200, services.experiments.change(_read_id(request), json_object(request)))
 
 
 def delete(services: Services, request: Request) -> Response:
-    services.experiments.delete(_id(request))
+    services.experiments.delete(_read_id(request))
     return answer(204, None)
 
 
-def name(services: Services, request: Request) -> Response:
+def check_experiment_name(services: Services, request: Request) -> Response:
     wanted = request.query_params.get("experiment_name", "")
     if not wanted:
         message = "Invalid query parameter: experiment_name is missing."
@@ -50,7 +50,7 @@ def name(services: Services, request: Request) -> Response:
     return answer(200, {"is_duplicate": services.experiments.has_name(wanted, workspace)})
 
 
-def _id(request: Request) -> str:
+def _read_id(request: Request) -> str:
     return str(request.path_params["experiment_id"])
 
 
@@ -62,5 +62,5 @@ ROUTES: Routes = (
     ("GET", _ONE, show),
     ("PUT", _ONE, change),
     ("DELETE", _ONE, delete),
-    ("GET", "training-experiment-names", name),
+    ("GET", "training-experiment-names", check_experiment_name),
 )

@@ -10,15 +10,15 @@ from aisbench_sandbox.job import Job
 from aisbench_sandbox.service.gateway import answer
 from aisbench_sandbox.service.jobs.job_calls import job_id_of
 from aisbench_sandbox.service.services import Routes, Services
-from aisbench_sandbox.service.state.parameters import entries, flag, invalid, json_object, number, text
-from aisbench_sandbox.service.state.tags import all_tags, read_conditions, read_tags, tagged, tags_json, tags_of
+from aisbench_sandbox.service.state.parameters import entries, json_object, make_refusal, read_flag, read_number, text
+from aisbench_sandbox.service.state.tags import all_tags, read_conditions, read_tags, set_tags, tags_json, tags_of
 
 MAX_SHOWN = 1000
 
 
 def add(services: Services, request: Request) -> Response:
     tags = read_tags(json_object(request))
-    services.jobs.change(job_id_of(request), lambda job: tagged(job, {**tags_of(job), **tags}))
+    services.jobs.change(job_id_of(request), lambda job: set_tags(job, {**tags_of(job), **tags}))
     return answer(200, {"tags": tags_json(tags)})
 
 
@@ -27,7 +27,7 @@ def remove(services: Services, request: Request) -> Response:
 
     def without(job: Job) -> Job:
         # Without a value, a tag goes whatever its value is (SDK, TmsTagForDeletion).
-        return tagged(job, {key: value for key, value in tags_of(job).items() if gone.get(key) not in ("", value)})
+        return set_tags(job, {key: value for key, value in tags_of(job).items() if gone.get(key) not in ("", value)})
 
     services.jobs.change(job_id_of(request), without)
     # The success codes of tag requests are not documented; see docs/sandbox.md.
@@ -40,27 +40,27 @@ def show(services: Services, request: Request) -> Response:
 
 def show_all(services: Services, request: Request) -> Response:
     tags = all_tags(services.jobs.all())
-    offset = number(request, "offset", 0, 0)
-    return answer(200, {"tags": tags[offset : offset + number(request, "limit", MAX_SHOWN, 1, MAX_SHOWN)]})
+    offset = read_number(request, "offset", 0, 0)
+    return answer(200, {"tags": tags[offset : offset + read_number(request, "limit", MAX_SHOWN, 1, MAX_SHOWN)]})
 
 
 def jobs_by_tags(services: Services, request: Request) -> Response:
-    jobs = _jobs(services, json_object(request))
-    offset = number(request, "offset", 0, 0)
-    page = jobs[offset : offset + number(request, "limit", MAX_SHOWN, 1, MAX_SHOWN)]
-    return answer(200, {"resources": [_resource(job) for job in page], "total_count": len(jobs)})
+    jobs = _find_jobs(services, json_object(request))
+    offset = read_number(request, "offset", 0, 0)
+    page = jobs[offset : offset + read_number(request, "limit", MAX_SHOWN, 1, MAX_SHOWN)]
+    return answer(200, {"resources": [_to_resource(job) for job in page], "total_count": len(jobs)})
 
 
 def count_by_tags(services: Services, request: Request) -> Response:
-    return answer(200, {"total_count": len(_jobs(services, json_object(request)))})
+    return answer(200, {"total_count": len(_find_jobs(services, json_object(request)))})
 
 
-def _jobs(services: Services, body: Mapping[str, Any]) -> list[Job]:
+def _find_jobs(services: Services, body: Mapping[str, Any]) -> list[Job]:
     workspace = text(body, "workspace_id") or "0"
     # SDK, ResourceInstancesFilterReq: then the other tags are ignored.
-    bare = flag(body, "without_any_tag")
+    bare = read_flag(body, "without_any_tag")
     conditions = () if bare else read_conditions(body)
-    name = _name(body)
+    name = _read_name(body)
     return [
         job
         for job in services.jobs.all()
@@ -71,17 +71,17 @@ def _jobs(services: Services, body: Mapping[str, Any]) -> list[Job]:
     ]
 
 
-def _name(body: Mapping[str, Any]) -> str:
+def _read_name(body: Mapping[str, Any]) -> str:
     matches = entries(body, "matches")
     if not matches:
         return ""
     # SDK, ResourceInstancesFilterReq: one match at most, of resource_name.
     if len(matches) > 1 or matches[0].get("key") != "resource_name":
-        raise invalid("matches", "one match, with the key resource_name")
+        raise make_refusal("matches", "one match, with the key resource_name")
     return text(matches[0], "value", 1, 255)
 
 
-def _resource(job: Job) -> dict[str, Any]:
+def _to_resource(job: Job) -> dict[str, Any]:
     return {
         "resource_detail": {},
         "workspace_id": job.body["metadata"]["workspace_id"],

@@ -20,7 +20,7 @@ def job_id_of(request: Request) -> str:
 
 
 def create(services: Services, request: Request) -> Response:
-    return _job(services, 201, services.jobs.create(json_object(request)))
+    return _answer_job(services, 201, services.jobs.create(json_object(request)))
 
 
 def search(services: Services, request: Request) -> Response:
@@ -30,7 +30,7 @@ def search(services: Services, request: Request) -> Response:
 
 
 def show(services: Services, request: Request) -> Response:
-    return _job(services, 200, services.jobs.show(job_id_of(request)))
+    return _answer_job(services, 200, services.jobs.show(job_id_of(request)))
 
 
 def update(services: Services, request: Request) -> Response:
@@ -53,10 +53,10 @@ def act(services: Services, request: Request) -> Response:
     action = json_object(request).get("action_type")
     if action != "terminate":
         raise Refused(400, "ModelArts.2812", f"The action {action!r} is not supported.", "Use terminate.")
-    return _job(services, 202, services.jobs.stop(job_id_of(request)))
+    return _answer_job(services, 202, services.jobs.stop(job_id_of(request)))
 
 
-def _job(services: Services, status: int, job: Job) -> Response:
+def _answer_job(services: Services, status: int, job: Job) -> Response:
     return answer(status, responses.job_json(job, services.now()))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aisbench_sandbox.engine.scheduling import occupied, waiting
+from aisbench_sandbox.engine.scheduling import to_occupied, to_waiting
 from aisbench_sandbox.job import Job, JobPhase
 from aisbench_sandbox.queue import Host, free_hosts
 
@@ -24,15 +24,15 @@ def queue_reason(job: Job, jobs: Sequence[Job], hosts: Sequence[Host]) -> QueueR
     if job.phase is not JobPhase.PENDING:
         return None
     others = [other for other in jobs if other.pool == job.pool and other.job_id != job.job_id]
-    order = waiting(job).queue_order
-    before = [other for other in others if other.phase is JobPhase.PENDING and waiting(other).queue_order < order]
+    order = to_waiting(job).queue_order
+    before = [other for other in others if other.phase is JobPhase.PENDING and to_waiting(other).queue_order < order]
     if before:
         return QueueReason(
             "waiting_for_jobs",
             f"Waiting in the queue. Jobs before this one: {len(before)}.",
             f"正在排队，前面还有{len(before)}个作业。",
         )
-    held = [occupied(other, is_ending=False) for other in others if other.phase in _HELD and other.attempts]
+    held = [to_occupied(other, is_ending=False) for other in others if other.phase in _HELD and other.attempts]
     free = free_hosts(hosts, held, job.flavor.cards)
     return QueueReason(
         "insufficient_resources",

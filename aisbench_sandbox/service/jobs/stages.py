@@ -25,7 +25,7 @@ def stages_json(job: Job, waits: QueueReason | None = None) -> Json:
     """One record per attempt; the last attempt may still be in the queue, for the reason of `waits`."""
     parts = _by_running(job.events)
     records: list[Json] = [
-        {"record_order": number, "stages": _stages(job, events, is_last=number == len(parts))}
+        {"record_order": number, "stages": _list_stages(job, events, is_last=number == len(parts))}
         for number, events in enumerate(parts, 1)
     ]
     if waits and records[-1]["stages"]:
@@ -43,12 +43,12 @@ def _by_running(events: Sequence[PlatformEvent]) -> list[list[PlatformEvent]]:
     return parts
 
 
-def _stages(job: Job, events: Sequence[PlatformEvent], *, is_last: bool) -> list[Json]:
+def _list_stages(job: Job, events: Sequence[PlatformEvent], *, is_last: bool) -> list[Json]:
     # Events are recorded in order, so each one belongs to the stage of the one before it, or opens the next.
     stages: dict[str, list[PlatformEvent]] = {name: [] for name in _STAGES}
     name = "scheduling"
     for event in events:
-        name = _stage(name, event)
+        name = _find_stage(name, event)
         stages[name].append(event)
     reached = [(order, name) for order, name in enumerate(_STAGES, 1) if stages[name]]
     is_over = job.has_ended or not is_last
@@ -57,7 +57,7 @@ def _stages(job: Job, events: Sequence[PlatformEvent], *, is_last: bool) -> list
     return [_stage_json(job, name, order, stages[name], end) for (order, name), end in zip(reached, ends, strict=True)]
 
 
-def _stage(before: str, event: PlatformEvent) -> str:
+def _find_stage(before: str, event: PlatformEvent) -> str:
     """The stage of an event, given the stage before it."""
     if event.kind == "running":
         return "preparing"

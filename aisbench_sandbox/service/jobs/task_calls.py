@@ -13,7 +13,7 @@ from aisbench_sandbox.service.jobs.stages import stages_json
 from aisbench_sandbox.service.services import Routes, Services
 from aisbench_sandbox.service.state import responses
 from aisbench_sandbox.service.state.event_search import EventSearch
-from aisbench_sandbox.service.state.parameters import json_object, number, word
+from aisbench_sandbox.service.state.parameters import json_object, read_number, word
 from aisbench_sandbox.service.state.training_jobs import LINK_SECONDS
 
 # SDK, ShowTrainingJobLogsFromAomRequest.
@@ -23,13 +23,13 @@ SOURCES = ("K8S", "Job", "Task")
 _SAVED = "application/octet-stream"
 
 
-def tasks(services: Services, request: Request) -> Response:
-    schedule_count = number(request, "schedule_count", 0, 0)
+def list_tasks(services: Services, request: Request) -> Response:
+    schedule_count = read_number(request, "schedule_count", 0, 0)
     return answer(200, responses.tasks_json(services.jobs.job(job_id_of(request)), schedule_count))
 
 
 def log_preview(services: Services, request: Request) -> Response:
-    content, size = services.jobs.log_preview(job_id_of(request), _task(request))
+    content, size = services.jobs.log_preview(job_id_of(request), _read_task(request))
     # In bytes: of the part that is shown, and of the whole log.
     return answer(200, {"content": content, "current_size": len(content.encode()), "full_size": size})
 
@@ -39,7 +39,7 @@ def log_link(services: Services, request: Request) -> Response:
     kind = request.query_params.get("content-type") or request.query_params.get("Content-Type")
     save_as = (kind or request.headers.get("content-type", "")).startswith(_SAVED)
     expires = int(services.clock()) + LINK_SECONDS
-    return answer(200, {"obs_url": services.jobs.log_link(job_id_of(request), _task(request), expires, save_as)})
+    return answer(200, {"obs_url": services.jobs.log_link(job_id_of(request), _read_task(request), expires, save_as)})
 
 
 def lines_json(lines: log_lines.Lines) -> dict[str, object]:
@@ -54,35 +54,35 @@ def lines_json(lines: log_lines.Lines) -> dict[str, object]:
 
 def parse_line_range(request: Request, least: int) -> tuple[int | None, int, str]:
     """Base line, number of lines, and order. Raises Refused (2764)."""
-    base = number(request, "base_line", 0, 0) if request.query_params.get("base_line") else None
+    base = read_number(request, "base_line", 0, 0) if request.query_params.get("base_line") else None
     order = word(request.query_params.get("order") or "desc", "order", ("desc", "asc"))
-    return base, number(request, "lines", 50, least, MAX_LINES), order
+    return base, read_number(request, "lines", 50, least, MAX_LINES), order
 
 
 def log_by_lines(services: Services, request: Request) -> Response:
     base, count, order = parse_line_range(request, 1)
-    log = services.jobs.log_file(job_id_of(request), _task(request))
+    log = services.jobs.log_file(job_id_of(request), _read_task(request))
     find = log_lines.oldest_first if order == "asc" else log_lines.newest_first
     return answer(200, lines_json(find(log, base, count)))
 
 
-def metrics(services: Services, request: Request) -> Response:
-    task = _task(request)
+def show_metrics(services: Services, request: Request) -> Response:
+    task = _read_task(request)
     return answer(200, responses.metrics_json(services.jobs.measured(job_id_of(request), task), task))
 
 
-def events(services: Services, request: Request) -> Response:
+def list_events(services: Services, request: Request) -> Response:
     job = services.jobs.job(job_id_of(request))
     return answer(200, responses.events_json(job.events, _event_search(services, request)))
 
 
-def stages(services: Services, request: Request) -> Response:
+def list_stages(services: Services, request: Request) -> Response:
     job, capacity = services.jobs.job(job_id_of(request)), services.jobs.capacity
     reason = queue_reason(job, services.jobs.jobs.all(), capacity.hosts().get(job.pool, ()))
     return answer(200, stages_json(job, reason))
 
 
-def diagnosis(services: Services, request: Request) -> Response:
+def show_diagnosis(services: Services, request: Request) -> Response:
     job = services.jobs.show(job_id_of(request))
     return answer(200, responses.diagnosis_json(job))
 
@@ -106,35 +106,35 @@ def _event_search(services: Services, request: Request) -> EventSearch:
     if len(pattern) > 256:
         raise Refused(400, "ModelArts.2764", "Invalid query parameter: pattern.", "Use at most 256 characters.")
     return EventSearch(
-        offset=number(request, "offset", 0, 0),
+        offset=read_number(request, "offset", 0, 0),
         # SDK, ListTrainingJobEventsRequest; likewise the 256 characters of a pattern.
-        limit=number(request, "limit", 50, 1, 100),
+        limit=read_number(request, "limit", 50, 1, 100),
         order=word(query.get("order") or "desc", "order", ("desc", "asc")),
         language=word(request.headers.get("x-language", "zh-cn").lower(), "X-Language", LANGUAGES),
         level=word(query.get("level", ""), "level", ("", *LEVELS)),
         source=word(query.get("source", ""), "source", ("", *SOURCES)),
         pattern=pattern,
-        start_time=number(request, "start_time", 0, 0, 10**15) if times else None,
-        end_time=number(request, "end_time", 0, 0, 10**15) if times else None,
+        start_time=read_number(request, "start_time", 0, 0, 10**15) if times else None,
+        end_time=read_number(request, "end_time", 0, 0, 10**15) if times else None,
         counts_pages=services.counts_pages(),
     )
 
 
-def _task(request: Request) -> str:
+def _read_task(request: Request) -> str:
     return str(request.path_params["task"])
 
 
 _TASK = f"{JOB}/tasks/{{task}}"
 
 ROUTES: Routes = (
-    ("GET", f"{JOB}/tasks", tasks),
+    ("GET", f"{JOB}/tasks", list_tasks),
     ("GET", f"{_TASK}/logs/preview", log_preview),
     ("GET", f"{_TASK}/logs/url", log_link),
     ("GET", f"{JOB}/logs/{{task}}", log_by_lines),
-    ("GET", f"{JOB}/metrics/{{task}}", metrics),
-    ("GET", f"{JOB}/events", events),
-    ("GET", f"{JOB}/stages", stages),
-    ("GET", f"{JOB}/diagnosis", diagnosis),
+    ("GET", f"{JOB}/metrics/{{task}}", show_metrics),
+    ("GET", f"{JOB}/events", list_events),
+    ("GET", f"{JOB}/stages", list_stages),
+    ("GET", f"{JOB}/diagnosis", show_diagnosis),
     ("GET", f"{JOB}/diagnosis-tasks", diagnosis_tasks),
     ("POST", f"{JOB}/diagnosis-tasks", create_diagnosis_task),
 )

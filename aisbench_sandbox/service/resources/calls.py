@@ -7,19 +7,19 @@ from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service.gateway import answer
 from aisbench_sandbox.service.services import Routes, Services
 from aisbench_sandbox.service.state import resource_responses as responses
-from aisbench_sandbox.service.state.parameters import invalid, json_object, text, word
+from aisbench_sandbox.service.state.parameters import json_object, make_refusal, text, word
 
 
-def flavors(_: Services, request: Request) -> Response:
+def list_flavors(_: Services, request: Request) -> Response:
     kind = request.query_params.get("flavor_type", "")
     return answer(200, responses.flavors_json(word(kind, "flavor_type", ("", "CPU", "GPU", "Ascend"))))
 
 
-def engines(_: Services, __: Request) -> Response:
+def list_engines(_: Services, __: Request) -> Response:
     return answer(200, responses.engines_json())
 
 
-def name(services: Services, request: Request) -> Response:
+def check_job_name(services: Services, request: Request) -> Response:
     wanted = request.query_params.get("job_name", "")
     if not wanted:
         raise Refused(400, "ModelArts.2764", "Invalid query parameter: job_name is missing.", "Give job_name.")
@@ -27,7 +27,7 @@ def name(services: Services, request: Request) -> Response:
     return answer(200, {"is_duplicate": services.jobs.jobs.has_name(wanted)})
 
 
-def quotas(services: Services, request: Request) -> Response:
+def list_quotas(services: Services, request: Request) -> Response:
     # SDK, ShowTrainingQuotasRequest: only job-num can be asked for, although more can be set.
     word(request.query_params.get("resource", ""), "resource", ("", "job-num"))
     return answer(200, {"quotas": services.quotas.shown()})
@@ -37,14 +37,14 @@ def set_quotas(services: Services, request: Request) -> Response:
     body = json_object(request)
     user_id = text(body, "user_id", most=64)
     if not user_id:
-        raise invalid("user_id", "the user whose quota it is")
+        raise make_refusal("user_id", "the user whose quota it is")
     return answer(200, {"user_id": user_id, "quotas": services.quotas.set(body)})
 
 
 ROUTES: Routes = (
-    ("GET", "training-job-flavors", flavors),
-    ("GET", "training-job-engines", engines),
-    ("GET", "training-job-names", name),
-    ("GET", "training-quotas", quotas),
+    ("GET", "training-job-flavors", list_flavors),
+    ("GET", "training-job-engines", list_engines),
+    ("GET", "training-job-names", check_job_name),
+    ("GET", "training-quotas", list_quotas),
     ("PUT", "training-quotas", set_quotas),
 )

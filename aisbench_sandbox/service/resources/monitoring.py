@@ -65,15 +65,17 @@ def read_span(text: str, period: str, now: int) -> Span:
 
 def monitor_json(pool: str, jobs: Sequence[Job], span: Span, statistic: str) -> dict[str, Any]:
     """One series per metric; -1 where nothing was measured."""
-    return {"metrics": [_series(pool, jobs, span, statistic, *names) for names in _METRICS.items()]}
+    return {"metrics": [_build_series(pool, jobs, span, statistic, *names) for names in _METRICS.items()]}
 
 
-def _series(pool: str, jobs: Sequence[Job], span: Span, statistic: str, name: str, ours: str) -> dict[str, Any]:
+def _build_series(pool: str, jobs: Sequence[Job], span: Span, statistic: str, name: str, ours: str) -> dict[str, Any]:
     points = [
         {
             "timestamp": at,
             "unit": "Percent",
-            "statistics": [{"statistic": statistic, "value": _value(jobs, ours, at, at + span.period, statistic)}],
+            "statistics": [
+                {"statistic": statistic, "value": _compute_value(jobs, ours, at, at + span.period, statistic)}
+            ],
         }
         for at in range(span.start, span.end, span.period)
     ]
@@ -81,13 +83,13 @@ def _series(pool: str, jobs: Sequence[Job], span: Span, statistic: str, name: st
     return {"metric": {"dimensions": dimensions, "metricName": name, "namespace": "PAAS.NODE"}, "dataPoints": points}
 
 
-def _value(jobs: Sequence[Job], name: str, start: int, end: int, statistic: str) -> float:
+def _compute_value(jobs: Sequence[Job], name: str, start: int, end: int, statistic: str) -> float:
     # -1 stands for a missing measurement and must not lower an average.
-    values = [value for job in jobs for value in _measured(job, name, start, end) if value >= 0]
+    values = [value for job in jobs for value in _list_measurements(job, name, start, end) if value >= 0]
     return STATISTICS[statistic](values) if values else -1
 
 
-def _measured(job: Job, name: str, start: int, end: int) -> list[float]:
+def _list_measurements(job: Job, name: str, start: int, end: int) -> list[float]:
     """Measurements of the job's tasks from `start` until before `end`: one value per minute of running."""
     # Skips the minutes before the range: a long job has thousands of them, and this runs for every point.
     first = max(0, -((job.started_at - start) // MINUTE)) if job.started_at else 0

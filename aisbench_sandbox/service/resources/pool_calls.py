@@ -8,14 +8,14 @@ from starlette.responses import Response
 
 from aisbench_sandbox.capacity import DedicatedPool
 from aisbench_sandbox.catalogue import FLAVORS, find_flavor
-from aisbench_sandbox.engine.scheduling import waiting
+from aisbench_sandbox.engine.scheduling import to_waiting
 from aisbench_sandbox.job import Job, JobPhase
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service.gateway import answer
 from aisbench_sandbox.service.resources import pool_responses as responses
 from aisbench_sandbox.service.resources.monitoring import PERIODS, STATISTICS, monitor_json, read_span
 from aisbench_sandbox.service.services import Routes, Services
-from aisbench_sandbox.service.state.parameters import number, word
+from aisbench_sandbox.service.state.parameters import read_number, word
 from aisbench_sandbox.service.state.resource_responses import machine_json, resource_flavor_json
 
 T = TypeVar("T")
@@ -25,12 +25,12 @@ MAX_SHOWN = 500
 _STATUSES = ("Queue", "Pending", "Abnormal", "Terminating", "Creating", "Running", "Completed", "Terminated", "Failed")
 
 
-def pools(services: Services, request: Request) -> Response:
+def list_pools(services: Services, request: Request) -> Response:
     query = request.query_params
     status = word(query.get("status", ""), "status", ("", "created", "failed", "creating"))
     jobs = responses.jobs_by_pool(services.jobs.jobs.all())
     listed = [responses.pool_json(pool, jobs.get(pool.name, ())) for pool in services.pools()]
-    wanted = _labels(query.get("labelSelector", ""))
+    wanted = _parse_labels(query.get("labelSelector", ""))
     if query.get("workspaceId"):
         wanted["os.modelarts/workspace.id"] = query["workspaceId"]
     items = [item for item in listed if wanted.items() <= item["metadata"]["labels"].items()]
@@ -40,25 +40,25 @@ def pools(services: Services, request: Request) -> Response:
 
 
 def pool(services: Services, request: Request) -> Response:
-    dedicated = _pool(services, request)
+    dedicated = _find_pool(services, request)
     return answer(200, responses.pool_json(dedicated, responses.jobs_in(dedicated, services.jobs.jobs.all())))
 
 
-def nodes(services: Services, request: Request) -> Response:
-    dedicated = _pool(services, request)
-    numbers, metadata = _continued(range(dedicated.nodes), request)
+def list_nodes(services: Services, request: Request) -> Response:
+    dedicated = _find_pool(services, request)
+    numbers, metadata = _take_page(range(dedicated.nodes), request)
     return answer(200, responses.nodes_json(dedicated, numbers, metadata))
 
 
-def workloads(services: Services, request: Request) -> Response:
+def list_workloads(services: Services, request: Request) -> Response:
     query = request.query_params
     kind = word(query.get("type", ""), "type", ("", "train", "infer", "notebook", "x-infer"))
     status = word(query.get("status", ""), "status", ("", *_STATUSES))
     word(query.get("sort", ""), "sort", ("", "create_time"))
     ascending = word(query.get("ascend") or "false", "ascend", ("true", "false")) == "true"
-    offset, limit = number(request, "offset", 0, 0), number(request, "limit", MAX_SHOWN, 0, MAX_SHOWN)
-    jobs = responses.jobs_in(_pool(services, request), services.jobs.jobs.all()) if kind in ("", "train") else []
-    queue = _queue(jobs)
+    offset, limit = read_number(request, "offset", 0, 0), read_number(request, "limit", MAX_SHOWN, 0, MAX_SHOWN)
+    jobs = responses.jobs_in(_find_pool(services, request), services.jobs.jobs.all()) if kind in ("", "train") else []
+    queue = _number_queue(jobs)
     listed = [responses.workload_json(job, queue.get(job.job_id, 0), services.now()) for job in jobs]
     listed = [item for item in listed if status in ("", item["status"])]
     listed.sort(key=lambda item: int(item["createTime"]), reverse=not ascending)
@@ -73,7 +73,7 @@ def workloads(services: Services, request: Request) -> Response:
 
 def monitor(services: Services, request: Request) -> Response:
     query = request.query_params
-    dedicated = _pool(services, request)
+    dedicated = _find_pool(services, request)
     period = word(query.get("period") or "60", "period", PERIODS)
     statistic = word(query.get("statistics") or "maximum", "statistics", tuple(STATISTICS))
     span = read_span(query.get("time_range", ""), period, services.now())
@@ -81,21 +81,21 @@ def monitor(services: Services, request: Request) -> Response:
     return answer(200, monitor_json(dedicated.name, jobs, span, statistic))
 
 
-def usage(services: Services, _: Request) -> Response:
+def show_usage(services: Services, _: Request) -> Response:
     jobs = responses.jobs_by_pool(services.jobs.jobs.all())
     items = [responses.usage_json(pool, jobs.get(pool.name, ()), services.now()) for pool in services.pools()]
     return answer(200, {"apiVersion": "os.modelarts.metrics/v2", "kind": "PoolMetricsList", "items": items})
 
 
-def statistics(services: Services, _: Request) -> Response:
+def show_statistics(services: Services, _: Request) -> Response:
     status = {"created": len(services.pools()), "creating": 0, "failed": 0, "pending": 0}
-    return answer(200, {"statistics": {"status": status}, "operationTime": responses.iso(services.now())})
+    return answer(200, {"statistics": {"status": status}, "operationTime": responses.format_time(services.now())})
 
 
-def capacity(services: Services, request: Request) -> Response:
+def show_capacity(services: Services, request: Request) -> Response:
     flavor_id, pool_id = (request.query_params.get(name, "") for name in ("flavor_id", "pool_id"))
     if pool_id:
-        _named(services, pool_id)
+        _require_pool(services, pool_id)
     flavor = find_flavor(flavor_id)
     if flavor is None:
         raise Refused(400, "ModelArts.2763", f"Invalid flavor: {flavor_id or '(none)'}.", "See the flavors.")
@@ -104,38 +104,38 @@ def capacity(services: Services, request: Request) -> Response:
 
 
 def resource_flavors(_: Services, request: Request) -> Response:
-    page, metadata = _continued(tuple(FLAVORS.values()), request)
+    page, metadata = _take_page(tuple(FLAVORS.values()), request)
     items = [resource_flavor_json(flavor) for flavor in page]
     return answer(200, {"apiVersion": "v1", "kind": "ResourceFlavorList", "metadata": metadata, "items": items})
 
 
-def _pool(services: Services, request: Request) -> DedicatedPool:
-    return _named(services, str(request.path_params["pool"]))
+def _find_pool(services: Services, request: Request) -> DedicatedPool:
+    return _require_pool(services, str(request.path_params["pool"]))
 
 
-def _named(services: Services, name: str) -> DedicatedPool:
+def _require_pool(services: Services, name: str) -> DedicatedPool:
     for candidate in services.pools():
         if candidate.name == name:
             return candidate
     raise Refused(404, "ModelArts.2890", f"The pool {name} is not found.", "See pools.")
 
 
-def _queue(jobs: list[Job]) -> dict[str, int]:
+def _number_queue(jobs: list[Job]) -> dict[str, int]:
     """Queue positions of the waiting jobs, from 1."""
     # The scheduler's own order, so that the list cannot contradict what happens.
-    line = sorted((waiting(job) for job in jobs if job.phase is JobPhase.PENDING), key=lambda job: job.queue_order)
+    line = sorted((to_waiting(job) for job in jobs if job.phase is JobPhase.PENDING), key=lambda job: job.queue_order)
     return {job.job_id: position for position, job in enumerate(line, 1)}
 
 
-def _continued(entries: Sequence[T], request: Request) -> tuple[Sequence[T], dict[str, object]]:
+def _take_page(entries: Sequence[T], request: Request) -> tuple[Sequence[T], dict[str, object]]:
     """The page that `continue` and `limit` ask for, and the metadata of its list."""
-    start = number(request, "continue", 0, 0) if request.query_params.get("continue") else 0
-    page = entries[start : start + number(request, "limit", MAX_SHOWN, 0, MAX_SHOWN)]
+    start = read_number(request, "continue", 0, 0) if request.query_params.get("continue") else 0
+    page = entries[start : start + read_number(request, "limit", MAX_SHOWN, 0, MAX_SHOWN)]
     left = max(0, len(entries) - start - len(page))
     return page, {"continue": str(start + len(page)) if left else "", "remainingItemCount": left}
 
 
-def _labels(selector: str) -> dict[str, str]:
+def _parse_labels(selector: str) -> dict[str, str]:
     # Kubernetes accepts `==` for `=`.
     pairs = (pair.partition("=") for pair in selector.split(",") if pair)
     return {name.strip(): value.lstrip("=").strip() for name, _, value in pairs}
@@ -144,14 +144,14 @@ def _labels(selector: str) -> dict[str, str]:
 _ONE = "pools/{pool}"
 
 ROUTES: Routes = (
-    ("GET", "pools", pools),
+    ("GET", "pools", list_pools),
     ("GET", _ONE, pool),
-    ("GET", f"{_ONE}/nodes", nodes),
-    ("GET", f"{_ONE}/workloads", workloads),
+    ("GET", f"{_ONE}/nodes", list_nodes),
+    ("GET", f"{_ONE}/workloads", list_workloads),
     ("GET", f"{_ONE}/monitor", monitor),
-    ("GET", "metrics/runtime/pools", usage),
-    ("GET", "statistics/pools", statistics),
-    ("GET", "training-pool-flavors", capacity),
+    ("GET", "metrics/runtime/pools", show_usage),
+    ("GET", "statistics/pools", show_statistics),
+    ("GET", "training-pool-flavors", show_capacity),
 )
 
 # The same below /v1/{project_id}/.

@@ -7,7 +7,7 @@ from typing import Any
 
 from aisbench_sandbox.capacity import DedicatedPool
 from aisbench_sandbox.catalogue import POOL_FLAVORS, InstanceType
-from aisbench_sandbox.engine.rank_tables import loopback
+from aisbench_sandbox.engine.rank_tables import get_loopback
 from aisbench_sandbox.job import Job, JobPhase
 from aisbench_sandbox.service.state.hosts import host_of
 from aisbench_sandbox.service.state.resource_responses import machine_json
@@ -56,7 +56,7 @@ def pool_json(pool: DedicatedPool, jobs: Sequence[Job]) -> Json:
         "spec": {
             "type": "Dedicate",
             "scope": ["Train"],
-            "resources": [_count(pool, pool.nodes)],
+            "resources": [_to_count_json(pool, pool.nodes)],
             "network": {"name": "sandbox"},
             "jobFlavors": [flavor.flavor_id for flavor in POOL_FLAVORS.values() if flavor.cards <= pool.kind.cards],
         },
@@ -66,9 +66,9 @@ def pool_json(pool: DedicatedPool, jobs: Sequence[Job]) -> Json:
             "scope": [{"scopeType": "Train", "state": "Enabled"}],
             # Objects as in the SDK; an example in the documents has lists.
             "resources": {
-                "creating": _count(pool, 0),
-                "available": _count(pool, max(0, good - busy)),
-                "abnormal": _count(pool, len(pool.bad | pool.isolated)),
+                "creating": _to_count_json(pool, 0),
+                "available": _to_count_json(pool, max(0, good - busy)),
+                "abnormal": _to_count_json(pool, len(pool.bad | pool.isolated)),
             },
         },
     }
@@ -76,14 +76,14 @@ def pool_json(pool: DedicatedPool, jobs: Sequence[Job]) -> Json:
 
 def nodes_json(pool: DedicatedPool, numbers: Sequence[int], metadata: Json) -> Json:
     """A page of a pool's nodes, by number."""
-    items = [_node(pool, number) for number in numbers]
+    items = [_to_node_json(pool, number) for number in numbers]
     return {"apiVersion": "v2", "kind": "NodeList", "metadata": metadata, "items": items}
 
 
 def workload_json(job: Job, position: int, now: int) -> Json:
     """A job in its pool's list; `position` is its place in the queue, 0 if it does not wait. Durations in s."""
     running = job.running_ms(now)
-    required = _resources(job.flavor, _WORKLOAD_CARDS)
+    required = _to_resources_json(job.flavor, _WORKLOAD_CARDS)
     hosts = [host_of(job, node) for node in range(job.node_count)] if job.phase is JobPhase.RUNNING else []
     return {
         "apiVersion": "v1",
@@ -122,7 +122,7 @@ def usage_json(pool: DedicatedPool, jobs: Sequence[Job], now: int) -> Json:
     info = machine_json(pool.kind)
     all_cards = pool.nodes * pool.kind.cards
     used = _cards_in_use(jobs)
-    measured = {"timestamp": iso(now), "window": "60s"}
+    measured = {"timestamp": format_time(now), "window": "60s"}
 
     def value(cards: int) -> Json:
         share = cards / max(1, pool.kind.cards)
@@ -144,11 +144,11 @@ def _cards_in_use(jobs: Sequence[Job]) -> int:
     return sum(job.card_count for job in jobs if job.phase in (JobPhase.RUNNING, JobPhase.TERMINATING))
 
 
-def _count(pool: DedicatedPool, count: int) -> Json:
+def _to_count_json(pool: DedicatedPool, count: int) -> Json:
     return {"flavor": pool.flavor, "count": count, "maxCount": pool.nodes, "azs": [{"az": "sandbox", "count": count}]}
 
 
-def _node(pool: DedicatedPool, number: int) -> Json:
+def _to_node_json(pool: DedicatedPool, number: int) -> Json:
     is_bad = number in pool.bad | pool.isolated
     return {
         "apiVersion": "v2",
@@ -163,18 +163,18 @@ def _node(pool: DedicatedPool, number: int) -> Json:
         "status": {
             "phase": "Abnormal" if is_bad else "Available",
             "az": "sandbox",
-            "privateIp": loopback(number),
-            "resources": _resources(pool.kind, CARD_NAMES),
+            "privateIp": get_loopback(number),
+            "resources": _to_resources_json(pool.kind, CARD_NAMES),
         },
     }
 
 
-def _resources(flavor: InstanceType, card_names: Mapping[str, str]) -> Json:
+def _to_resources_json(flavor: InstanceType, card_names: Mapping[str, str]) -> Json:
     """What a machine of this type has, in Kubernetes' units; `card_names` has the resource name of its cards."""
     info = machine_json(flavor)
     cards = {card_names[flavor.kind]: str(flavor.cards)} if flavor.kind in card_names else {}
     return {"cpu": str(info["cpu"]["core_num"]), "memory": f"{info['memory']['size']}Gi", **cards}
 
 
-def iso(at: int) -> str:
+def format_time(at: int) -> str:
     return datetime.fromtimestamp(at // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

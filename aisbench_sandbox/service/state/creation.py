@@ -13,7 +13,7 @@ from aisbench_sandbox.obs.paths import bucket_and_key
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service.state.algorithms import check_directories, check_fit, completed_engine
 from aisbench_sandbox.service.state.limits import check_metadata, check_spec
-from aisbench_sandbox.service.state.parameters import invalid
+from aisbench_sandbox.service.state.parameters import make_refusal
 
 # API reference, error codes 2759 to 2761. Older FAQs have other numbers (4,096 files, 128 MB).
 MAX_FILES = 1000
@@ -43,19 +43,19 @@ def accept(
     `find_algorithm`: the saved algorithm that a request names, as the API shows it; empty if there is none."""
     if body.get("kind") != "job":
         raise Refused(400, "ModelArts.2825", f"The job kind {body.get('kind')!r} is not supported.", "Use kind: job.")
-    metadata = _block(body, "metadata")
-    algorithm = _with_saved(_block(body, "algorithm"), find_algorithm)
-    spec = _block(body, "spec")
+    metadata = _read_block(body, "metadata")
+    algorithm = _with_saved(_read_block(body, "algorithm"), find_algorithm)
+    spec = _read_block(body, "spec")
     _check_metadata(metadata)
     # The order in which faults are found is ours: the documents give the codes, not their order.
-    check_parameters(_entries(algorithm, "parameters"))
-    _check_environments(_optional(algorithm, "environments"))
-    channels = {kind: _channels(algorithm, kind) for kind in ("inputs", "outputs")}
+    check_parameters(_read_entries(algorithm, "parameters"))
+    _check_environments(_read_optional(algorithm, "environments"))
+    channels = {kind: _read_channels(algorithm, kind) for kind in ("inputs", "outputs")}
     for channel in channels["outputs"]:
         _check_bucket(channel["remote"]["obs"]["obs_url"], objects)
-    algorithm = {**algorithm, "engine": completed_engine(algorithm, _block(algorithm, "engine"))}
+    algorithm = {**algorithm, "engine": completed_engine(algorithm, _read_block(algorithm, "engine"))}
     check_directories(algorithm)
-    resource = _block(spec, "resource")
+    resource = _read_block(spec, "resource")
     flavor = _check_resource(resource, find_pool)
     check_fit(algorithm["engine"], flavor)
     _check_spec(spec, objects)
@@ -66,7 +66,7 @@ def accept(
         "metadata": {"workspace_id": "0", "description": "", "annotations": {}, **given},
         "algorithm": {"parameters": [], "environments": {}, **algorithm, **channels},
         "spec": {**spec, "resource": {**resource, "flavor_id": flavor.flavor_id}},
-        "endpoints": _optional(body, "endpoints"),
+        "endpoints": _read_optional(body, "endpoints"),
     }
 
 
@@ -75,16 +75,16 @@ def _with_saved(algorithm: dict[str, Any], find: Callable[[Mapping[str, Any]], M
     named = [str(algorithm[name]) for name in _NAMES_SAVED if algorithm.get(name)]
     if not named:
         return algorithm
-    check_parameters(_entries(algorithm, "parameters"))  # while two of one name can still be seen
+    check_parameters(_read_entries(algorithm, "parameters"))  # while two of one name can still be seen
     saved = find(algorithm)
     if not saved:
         raise Refused(400, "ModelArts.2755", f"The algorithm {' '.join(named)} is not found.", "See algorithms.")
     config = saved["job_config"]
     own = {name: config[name] for name in _OF_SAVED if config.get(name)}
-    requested = {str(entry.get("name")): entry for entry in _entries(algorithm, "parameters")}
+    requested = {str(entry.get("name")): entry for entry in _read_entries(algorithm, "parameters")}
     known = {str(entry.get("name")): entry for entry in config["parameters"]}
     if config.get("parameters_customization") is False and not requested.keys() <= known.keys():
-        raise invalid("algorithm.parameters", f"those of the algorithm: {', '.join(known) or 'none'}")
+        raise make_refusal("algorithm.parameters", f"those of the algorithm: {', '.join(known) or 'none'}")
     return {
         **algorithm,
         **own,
@@ -100,7 +100,7 @@ def is_name(name: object) -> bool:
 
 def _check_metadata(metadata: Mapping[str, Any]) -> None:
     if not is_name(metadata.get("name")):
-        raise invalid("metadata.name", "1 to 64 letters, digits, hyphens (-) and underscores (_)")
+        raise make_refusal("metadata.name", "1 to 64 letters, digits, hyphens (-) and underscores (_)")
     check_metadata(metadata)
 
 
@@ -109,7 +109,7 @@ def check_parameters(parameters: Sequence[Mapping[str, Any]]) -> None:
     names = [parameter.get("name", "") for parameter in parameters]
     for name in names:
         if not isinstance(name, str) or not name:
-            raise invalid("algorithm.parameters", "every parameter has a name")
+            raise make_refusal("algorithm.parameters", "every parameter has a name")
         # argparse would silently take the last one.
         if names.count(name) > 1:
             raise Refused(400, "ModelArts.2767", f"Duplicate parameter name: {name}.", "Name each parameter once.")
@@ -121,32 +121,32 @@ def check_parameters(parameters: Sequence[Mapping[str, Any]]) -> None:
 def _check_environments(environments: Mapping[str, Any]) -> None:
     # SDK, JobAlgorithm.environments.
     if len(environments) > 100:
-        raise invalid("algorithm.environments", "at most 100 variables")
+        raise make_refusal("algorithm.environments", "at most 100 variables")
     for name, value in environments.items():
         fits = len(name) <= MAX_VARIABLE_NAME and isinstance(value, str) and len(value) <= MAX_VARIABLE_TEXT
         if not fits or not _VARIABLE.fullmatch(name):
-            raise invalid(f"algorithm.environments.{name[:64]}", "letters, digits and _; a text of 4,096 at most")
+            raise make_refusal(f"algorithm.environments.{name[:64]}", "letters, digits and _; a text of 4,096 at most")
 
 
-def _channels(algorithm: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
-    channels = [_channel(dict(entry), kind, index) for index, entry in enumerate(_entries(algorithm, kind))]
+def _read_channels(algorithm: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
+    channels = [_read_channel(dict(entry), kind, index) for index, entry in enumerate(_read_entries(algorithm, kind))]
     names = [channel["name"] for channel in channels]
     if len(set(names)) < len(names):
         raise Refused(400, "ModelArts.2753", f"Duplicate names among the {kind}: {', '.join(names)}.")
     return channels
 
 
-def _channel(entry: dict[str, Any], kind: str, index: int) -> dict[str, Any]:
-    remote = _optional(entry, "remote")
+def _read_channel(entry: dict[str, Any], kind: str, index: int) -> dict[str, Any]:
+    remote = _read_optional(entry, "remote")
     _check_remote(remote)
-    url = str(_optional(remote, "obs").get("obs_url") or "")
+    url = str(_read_optional(remote, "obs").get("obs_url") or "")
     # The name becomes a folder on this machine, so it must not lead anywhere else.
     name = entry.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name) or not url:
         needs = "needs a name (letters, digits, _ and -) and remote.obs.obs_url"
         raise Refused(400, "ModelArts.2753", f"{kind}[{index}] {needs}.")
     if entry.setdefault("access_method", "parameter") not in ("parameter", "env"):
-        raise invalid(f"algorithm.{kind}[{index}].access_method", "parameter or env")
+        raise make_refusal(f"algorithm.{kind}[{index}].access_method", "parameter or env")
     # An input may be a single object, an output is always a directory.
     if kind == "outputs" or url.endswith("/"):
         _check_folder(f"algorithm.{kind}[{index}].remote.obs.obs_url", url)
@@ -157,7 +157,7 @@ def _channel(entry: dict[str, Any], kind: str, index: int) -> dict[str, Any]:
 def _check_remote(remote: Mapping[str, Any]) -> None:
     kinds = {kind for kind, block in remote.items() if block is not None}
     if "dataset" in kinds:
-        dataset = _optional(remote, "dataset").get("id")
+        dataset = _read_optional(remote, "dataset").get("id")
         message = f"Dataset (ID: {dataset}) not found."
         raise Refused(400, "ModelArts.2783", message, "There are no datasets here: give remote.obs.obs_url.")
     # The API has datasets and OBS as sources; whatever else there is, a job here could not read it.
@@ -174,7 +174,7 @@ def _check_resource(resource: Mapping[str, Any], find_pool: Callable[[str], Dedi
     nodes = resource.get("node_count")
     # `True` is an int in Python, but not a number in JSON.
     if not isinstance(nodes, int) or isinstance(nodes, bool) or nodes < 1:
-        raise invalid("spec.resource.node_count", "a whole number from 1")
+        raise make_refusal("spec.resource.node_count", "a whole number from 1")
     if nodes > flavor.max_nodes:
         raise Refused(400, "ModelArts.2793", f"node_count {nodes} exceeds max_num {flavor.max_nodes} of the flavor.")
     return flavor
@@ -192,7 +192,7 @@ def _flavor_in_pool(flavor_id: str, pool_id: str, pool: DedicatedPool | None) ->
 
 
 def _check_spec(spec: Mapping[str, Any], objects: Objects) -> None:
-    log_url = str(_optional(spec, "log_export_path").get("obs_url") or "")
+    log_url = str(_read_optional(spec, "log_export_path").get("obs_url") or "")
     if log_url:
         _check_folder("spec.log_export_path.obs_url", log_url)
         _check_bucket(log_url, objects)
@@ -214,7 +214,7 @@ def check_code(algorithm: Mapping[str, Any], objects: Objects) -> None:
         raise Refused(400, "ModelArts.2757", "The code directory (algorithm.code_dir) is missing.")
     _check_folder("algorithm.code_dir", code_dir)
     bucket, prefix = bucket_and_key(code_dir)
-    keys = _sizes(objects, bucket, prefix)
+    keys = _list_sizes(objects, bucket, prefix)
     if not keys:
         raise Refused(400, "ModelArts.2757", f"The code directory {code_dir} does not exist or is empty.")
     _check_code_size(prefix, keys)
@@ -242,7 +242,7 @@ def _check_boot_file(code_dir: str, boot_file: str, exists: Callable[[str], bool
         raise Refused(400, "ModelArts.2758", f"The boot file {boot_file} does not exist.")
 
 
-def _sizes(objects: Objects, bucket: str, prefix: str) -> dict[str, int]:
+def _list_sizes(objects: Objects, bucket: str, prefix: str) -> dict[str, int]:
     """Sizes in bytes by key, without folder markers; only as many as are needed to see that there are too many."""
     stored = objects.all_below(bucket, prefix) if objects.has_bucket(bucket) else ()
     files = ((stat.key, stat.size) for stat in stored if not stat.key.endswith("/"))
@@ -258,22 +258,22 @@ def _check_folder(field: str, url: str) -> None:
         raise Refused(400, "ModelArts.2791", f"Invalid OBS path: {field} is {url}.", "Write /bucket/directory/.")
 
 
-def _block(body: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _read_block(body: Mapping[str, Any], name: str) -> dict[str, Any]:
     block = body.get(name)
     if not isinstance(block, dict):
-        raise invalid(name, "an object")
+        raise make_refusal(name, "an object")
     return block
 
 
-def _optional(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _read_optional(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     block = body.get(name) or {}
     if not isinstance(block, dict):
-        raise invalid(name, "an object")
+        raise make_refusal(name, "an object")
     return block
 
 
-def _entries(algorithm: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+def _read_entries(algorithm: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     entries = algorithm.get(name) or []
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise invalid(f"algorithm.{name}", "a list of objects")
+        raise make_refusal(f"algorithm.{name}", "a list of objects")
     return entries

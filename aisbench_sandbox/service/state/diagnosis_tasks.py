@@ -29,7 +29,7 @@ class DiagnosisTasks:
         if job.phase is not JobPhase.FAILED:
             # The reference says that the status may not allow it, not with which code.
             raise Refused(409, "ModelArts.2796", f"A job that is {job.phase} is not diagnosed.")
-        task_id, now = str(uuid.uuid4()), self._time()
+        task_id, now = str(uuid.uuid4()), self._format_time()
         task = {"task_id": task_id, "status": _STATUSES[0], "created_at": now, "updated_at": now}
         self._store.change(_STORE, lambda stored: stored.update({job.job_id: task}))
         return {
@@ -50,9 +50,9 @@ class DiagnosisTasks:
         shown = {**task, "type": "standard", "training_job_id": job.job_id}
         if task["status"] == _STATUSES[-1]:
             return {"total": 1, "tasks": [{**shown, "conclusions": diagnosis_json(job)["conclusions"]}]}
-        further = {"status": _STATUSES[_STATUSES.index(task["status"]) + 1], "updated_at": self._time()}
+        further = {"status": _STATUSES[_STATUSES.index(task["status"]) + 1], "updated_at": self._format_time()}
         self._store.change(_STORE, lambda stored: stored[job.job_id].update(further))
         return {"total": 1, "tasks": [shown]}
 
-    def _time(self) -> str:
+    def _format_time(self) -> str:
         return datetime.fromtimestamp(self._now() / 1000, UTC).isoformat()

@@ -24,7 +24,7 @@ class EventSearch:
 
     def matching(self, events: Sequence[PlatformEvent]) -> list[PlatformEvent]:
         """All matching events, in order."""
-        selected = [event for event in events if self._fits(event)]
+        selected = [event for event in events if self._is_match(event)]
         # Events of the same millisecond are in the order of their recording.
         return selected[::-1] if self.order == "desc" else selected
 
@@ -32,7 +32,7 @@ class EventSearch:
         """The events of the requested page."""
         return parameters.page_of(matching, self.offset, self.limit, counts_pages=self.counts_pages)
 
-    def _fits(self, event: PlatformEvent) -> bool:
+    def _is_match(self, event: PlatformEvent) -> bool:
         return (
             self.level in ("", event.level)
             and self.source in ("", event.source)

@@ -27,7 +27,7 @@ class Experiments:
 
     def create(self, body: Mapping[str, Any]) -> Json:
         """A new experiment as the API shows it. Raises Refused (2788, 2841)."""
-        name, description = _name(body), _description(body)
+        name, description = _read_name(body), _read_description(body)
         workspace = parameters.text(body, "workspace_id", most=32) or "0"
         now = self._now()
         made = {"id": str(uuid.uuid4()), "name": name, "description": description, "workspace_id": workspace}
@@ -42,12 +42,12 @@ class Experiments:
 
     def show(self, experiment_id: str) -> Json:
         """One experiment with its number of jobs. Raises Refused (2842)."""
-        return self._shown(_require(self._store.read(_STORE), experiment_id))
+        return self._to_json(_require_experiment(self._store.read(_STORE), experiment_id))
 
     def all(self, workspace: str) -> list[Json]:
         """Every experiment of a workspace, oldest first; "" means all workspaces."""
         stored = self._store.read(_STORE).values()
-        return [self._shown(entry) for entry in stored if workspace in ("", entry["workspace_id"])]
+        return [self._to_json(entry) for entry in stored if workspace in ("", entry["workspace_id"])]
 
     def has_name(self, name: str, workspace: str) -> bool:
         """Whether an experiment of the workspace has this name."""
@@ -58,7 +58,7 @@ class Experiments:
         changes = {key: read(body) for key, read in _READ.items() if body.get(key) is not None}
 
         def step(stored: Json) -> None:
-            entry = _require(stored, experiment_id)
+            entry = _require_experiment(stored, experiment_id)
             if changes.get("name", entry["name"]) != entry["name"]:
                 _check_name_unused(stored, changes["name"], entry["workspace_id"])
             entry.update(changes, update_time=self._now())
@@ -68,7 +68,7 @@ class Experiments:
 
     def delete(self, experiment_id: str) -> None:
         """Delete an experiment; its jobs stay. Raises Refused (2842)."""
-        _require(self._store.read(_STORE), experiment_id)
+        _require_experiment(self._store.read(_STORE), experiment_id)
         self._store.change(_STORE, lambda stored: stored.pop(experiment_id))
 
     def join(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -76,29 +76,29 @@ class Experiments:
 
         Raises Refused (2788, 2842)."""
         # With an id the job joins an experiment, with a name it may make one (SDK, TrainingExperimentRequest).
-        requested = parameters.block(body["metadata"], "training_experiment_reference")
+        requested = parameters.read_block(body["metadata"], "training_experiment_reference")
         if not requested:
             return body
-        reference = self._reference(requested, body["metadata"]["workspace_id"])
+        reference = self._make_reference(requested, body["metadata"]["workspace_id"])
         return {**body, "metadata": {**body["metadata"], "training_experiment_reference": reference}}
 
-    def _reference(self, requested: Mapping[str, Any], workspace: str) -> Json:
+    def _make_reference(self, requested: Mapping[str, Any], workspace: str) -> Json:
         """The experiment as a job refers to it, with the job's serial number in it."""
         experiment_id = parameters.text(requested, "id", most=64) or self._by_name(requested, workspace)
 
         def count(stored: Json) -> None:
             # Never given twice, even when a job is deleted.
-            _require(stored, experiment_id)["serial"] += 1
+            _require_experiment(stored, experiment_id)["serial"] += 1
 
         self._store.change(_STORE, count)
-        entry = _require(self._store.read(_STORE), experiment_id)
+        entry = _require_experiment(self._store.read(_STORE), experiment_id)
         return {"id": entry["id"], "name": entry["name"], "serial_number": str(entry["serial"])}
 
     def _by_name(self, requested: Mapping[str, Any], workspace: str) -> str:
-        experiment_id = _id_of(self._store.read(_STORE), _name(requested), workspace)
+        experiment_id = _id_of(self._store.read(_STORE), _read_name(requested), workspace)
         return experiment_id or str(self.create({**requested, "workspace_id": workspace})["metadata"]["id"])
 
-    def _shown(self, entry: Mapping[str, Any]) -> Json:
+    def _to_json(self, entry: Mapping[str, Any]) -> Json:
         jobs = [job for job in self._jobs() if reference_of(job).get("id") == entry["id"]]
         # The counter is ours.
         metadata = {key: value for key, value in entry.items() if key != "serial"}
@@ -111,18 +111,18 @@ def reference_of(job: Job) -> Mapping[str, Any]:
     return reference
 
 
-def _name(body: Mapping[str, Any]) -> str:
+def _read_name(body: Mapping[str, Any]) -> str:
     name = parameters.text(body, "name", 1, 64)
     if _SPECIAL.search(name):
-        raise parameters.invalid("name", "no special characters")
+        raise parameters.make_refusal("name", "no special characters")
     return name
 
 
-def _description(body: Mapping[str, Any]) -> str:
+def _read_description(body: Mapping[str, Any]) -> str:
     return parameters.text(body, "description")
 
 
-_READ = {"name": _name, "description": _description}
+_READ = {"name": _read_name, "description": _read_description}
 
 
 def _id_of(stored: Mapping[str, Any], name: str, workspace: str) -> str | None:
@@ -136,7 +136,7 @@ def _check_name_unused(stored: Mapping[str, Any], name: str, workspace: str) -> 
         raise Refused(400, "ModelArts.2841", message, "Use another name.")
 
 
-def _require(stored: Mapping[str, Any], experiment_id: str) -> Json:
+def _require_experiment(stored: Mapping[str, Any], experiment_id: str) -> Json:
     if experiment_id not in stored:
         message = f"Training experiment (id: {experiment_id}) not found."
         raise Refused(400, "ModelArts.2842", message, "See training-experiments.")

@@ -1,6 +1,6 @@
 """The addresses of a job's nodes in the API."""
 
-from aisbench_sandbox.engine.rank_tables import loopback
+from aisbench_sandbox.engine.rank_tables import get_loopback
 from aisbench_sandbox.job import Job
 
 # Nodes outside of dedicated pools are this machine.
@@ -15,7 +15,7 @@ def host_of(job: Job, node: int, schedule_count: int = 0) -> str:
         return ""
     # Index -1 for 0: the last attempt.
     hosts = job.attempts[schedule_count - 1].hosts
-    return _address(hosts[node]) if node < len(hosts) else HOST
+    return _find_address(hosts[node]) if node < len(hosts) else HOST
 
 
 def hosts_of(job: Job) -> frozenset[str]:
@@ -23,7 +23,7 @@ def hosts_of(job: Job) -> frozenset[str]:
     return frozenset(host_of(job, node) for node in range(job.node_count)) - {""}
 
 
-def _address(name: str) -> str:
+def _find_address(name: str) -> str:
     """Nodes of dedicated pools are called <pool>-node-<number>."""
     number = name.rpartition("-node-")[2]
-    return loopback(int(number)) if number.isdigit() else HOST
+    return get_loopback(int(number)) if number.isdigit() else HOST

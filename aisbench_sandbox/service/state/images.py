@@ -25,17 +25,17 @@ class Images:
 
     def digest(self, image: StoredImage, tag: str) -> str:
         """The digest of what the tag names now."""
-        path = _path(image, tag)
+        path = _build_path(image, tag)
         count = self._store.read("pushes").get(path)
         return f"sha256:{hashlib.sha256(f'{path} {count}'.encode() if count else path.encode()).hexdigest()}"
 
     def push(self, organisation: str, repository: str, tag: str) -> Mapping[str, str]:
         """Move a tag to other content; returns its new digest. Raises Refused."""
         image = self.find(organisation, repository, tag)
-        path = _path(image, tag)
+        path = _build_path(image, tag)
         self._store.change("pushes", lambda stored: stored.update({path: stored.get(path, 0) + 1}))
         return {"digest": self.digest(image, tag)}
 
 
-def _path(image: StoredImage, tag: str) -> str:
+def _build_path(image: StoredImage, tag: str) -> str:
     return f"{image.organisation}/{image.name}:{tag}"

@@ -49,7 +49,7 @@ class LegacyJobs:
         name = body.get("job_name")
         if not is_name(name):
             raise invalid_argument("job_name has 1 to 64 letters, digits, hyphens and underscores")
-        config = parameters.block(body, "config")
+        config = parameters.read_block(body, "config")
         made = {
             "name": name,
             "description": parameters.text(body, "job_desc"),
@@ -58,14 +58,14 @@ class LegacyJobs:
             "versions_made": 0,
         }
         with self._making:  # name and output are checked and stored together
-            if any(entry["name"] == name for entry in self._entries().values()):
+            if any(entry["name"] == name for entry in self._read_entries().values()):
                 # The only code that the documents of this API name.
                 raise Refused(400, "ModelArts.0103", f"Job name:{name} is existed")
             # The API makes a version unless create_version is false (API reference, Historical APIs).
             with_version = config.get("create_version", True) is not False
             # Before anything is stored: a job whose version is refused must not stay behind without one.
-            accepted = self._accepted(made, config) if with_version else None
-            job_id = self._number("last_job")
+            accepted = self._accept_version(made, config) if with_version else None
+            job_id = self._take_number("last_job")
             self._store.change(_STORE, lambda stored: stored.setdefault("jobs", {}).update({str(job_id): made}))
             if accepted is not None:
                 self._add_version(job_id, accepted, config, 0)
@@ -74,13 +74,13 @@ class LegacyJobs:
     def create_version(self, job_id: int, body: Mapping[str, Any]) -> LegacyJob:
         """The job with one more version, based on an older one. Raises Refused."""
         job = self.job(job_id)
-        config = parameters.block(body, "config")
+        config = parameters.read_block(body, "config")
         previous = config.get("pre_version_id", body.get("pre_version_id"))
         existing = [facts_of(version)["version_id"] for version in job.versions]
         if not isinstance(previous, int) or isinstance(previous, bool) or previous not in existing:
             raise invalid_argument(f"pre_version_id {previous} is no version of the job")
         with self._making:
-            accepted = self._accepted(self._entries()[str(job_id)], config)
+            accepted = self._accept_version(self._read_entries()[str(job_id)], config)
             if body.get("job_desc") is not None:
                 self.describe(job_id, body)
             self._add_version(job_id, accepted, config, previous)
@@ -89,16 +89,16 @@ class LegacyJobs:
     def all(self) -> list[LegacyJob]:
         """Every job, oldest first."""
         self._jobs.refresh()
-        return [self._read(int(job_id), entry) for job_id, entry in self._entries().items()]
+        return [self._read_job(int(job_id), entry) for job_id, entry in self._read_entries().items()]
 
     def job(self, job_id: int) -> LegacyJob:
         """One job. Raises Refused."""
-        entry = self._entries().get(str(job_id))
+        entry = self._read_entries().get(str(job_id))
         if entry is None:
             raise Refused(400, _NOT_FOUND, f"The training job {job_id} is not found.")
-        return self._read(job_id, entry)
+        return self._read_job(job_id, entry)
 
-    def _read(self, job_id: int, entry: Mapping[str, Any]) -> LegacyJob:
+    def _read_job(self, job_id: int, entry: Mapping[str, Any]) -> LegacyJob:
         versions = [job for job in self._jobs.jobs.all() if job.body.get(LEGACY, {}).get("job_id") == job_id]
         name, description, workspace = entry["name"], entry["description"], entry["workspace"]
         return LegacyJob(job_id, name, description, workspace, entry["created_at"], tuple(versions))
@@ -131,7 +131,7 @@ class LegacyJobs:
             self._jobs.delete_job(version)
         self._store.change(_STORE, lambda stored: stored["jobs"].pop(str(job_id), None))
 
-    def _accepted(self, job: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
+    def _accept_version(self, job: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
         self._check_output_unused(config)
         body = create_request(str(job["name"]), str(job["description"]), str(job["workspace"]), config)
         return self._jobs.admit(body)
@@ -145,8 +145,8 @@ class LegacyJobs:
                 raise invalid_argument(f"train_url {used} is the output of a job that has not ended")
 
     def _add_version(self, job_id: int, accepted: Mapping[str, Any], config: Mapping[str, Any], previous: int) -> None:
-        version_id = self._number("last_version")
-        job = self._entries()[str(job_id)]
+        version_id = self._take_number("last_version")
+        job = self._read_entries()[str(job_id)]
         number = int(job["versions_made"]) + 1
         # Counted apart from the versions that exist: a deleted one's name is not used again.
         self._store.change(_STORE, lambda stored: stored["jobs"][str(job_id)].update(versions_made=number))
@@ -171,11 +171,11 @@ class LegacyJobs:
             }
         )
 
-    def _number(self, counter: str) -> int:
+    def _take_number(self, counter: str) -> int:
         # Counters only go up, so the number of a deleted job does not come back.
         self._store.change(_STORE, lambda stored: stored.update({counter: stored.get(counter, 0) + 1}))
         return int(self._store.read(_STORE)[counter])
 
-    def _entries(self) -> Mapping[str, Any]:
+    def _read_entries(self) -> Mapping[str, Any]:
         jobs: Mapping[str, Any] = self._store.read(_STORE).get("jobs", {})
         return jobs

@@ -28,17 +28,17 @@ def create_request(name: str, description: str, workspace: str, config: Mapping[
     texts = {key: parameters.text(config, key, most=4096) for key in _TEXTS}
     texts["pool_id"] = pool_of(config)
     _check_data(config)
-    values = {**_urls(texts), **_parameters(config)}
+    values = {**_read_urls(texts), **_read_parameters(config)}
     algorithm: dict[str, Any] = {"code_dir": texts["app_url"], "boot_file": texts["boot_file_url"]}
     if texts["user_image_url"] or texts["user_command"]:
         image = {"engine": {"image_url": texts["user_image_url"]}, "command": texts["user_command"]}
         algorithm = {"code_dir": texts["app_url"], **image, "environments": values}
     else:
         # 1 is the documented default.
-        _, engine = _numbered(OFFERED, config.get("engine_id", 1), "engine_id")
+        _, engine = _pick_numbered(OFFERED, config.get("engine_id", 1), "engine_id")
         pairs = [{"name": label, "value": value} for label, value in values.items()]
         algorithm |= {"engine": {"engine_id": engine.version}, "parameters": pairs}
-    spec: dict[str, Any] = {"resource": _resource(config, texts["pool_id"]), "volumes": _volumes(config)}
+    spec: dict[str, Any] = {"resource": _read_resource(config, texts["pool_id"]), "volumes": _read_volumes(config)}
     if texts["log_url"]:
         spec["log_export_path"] = {"obs_url": texts["log_url"]}
     metadata = {"name": name, "description": description, "workspace_id": workspace or "0"}
@@ -56,7 +56,7 @@ def pool_of(config: Mapping[str, Any]) -> str:
 def nfs_shares(config: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The NFS shares, given as volumes or as nas_… fields. Raises Refused."""
     # Volumes in the REST API, nas_… fields in the SDK that scripts use.
-    shares = [nfs for volume in parameters.entries(config, "volumes") if (nfs := parameters.block(volume, "nfs"))]
+    shares = [nfs for volume in parameters.entries(config, "volumes") if (nfs := parameters.read_block(volume, "nfs"))]
     kind, share, path = (
         parameters.text(config, f"nas_{name}", most=1024) for name in ("type", "share_addr", "mount_path")
     )
@@ -81,7 +81,7 @@ def _check_data(config: Mapping[str, Any]) -> None:
             raise invalid_argument("the type of data_source is obs or dataset")
 
 
-def _urls(texts: Mapping[str, str]) -> dict[str, str]:
+def _read_urls(texts: Mapping[str, str]) -> dict[str, str]:
     """The OBS addresses that the older service passes to every script, which copies the data itself."""
     urls = {}
     for key in ("data_url", "train_url"):
@@ -94,7 +94,7 @@ def _urls(texts: Mapping[str, str]) -> dict[str, str]:
     return urls
 
 
-def _parameters(config: Mapping[str, Any]) -> dict[str, str]:
+def _read_parameters(config: Mapping[str, Any]) -> dict[str, str]:
     labels: dict[str, str] = {}
     for entry in parameters.entries(config, "parameter"):
         label, value = entry.get("label"), entry.get("value", "")
@@ -107,20 +107,20 @@ def _parameters(config: Mapping[str, Any]) -> dict[str, str]:
     return labels
 
 
-def _resource(config: Mapping[str, Any], pool_id: str) -> dict[str, Any]:
+def _read_resource(config: Mapping[str, Any], pool_id: str) -> dict[str, Any]:
     resource: dict[str, Any] = {"node_count": config.get("worker_server_num")}
     if pool_id and config.get("spec_id") is not None:
         raise invalid_argument("spec_id and pool_id cannot be used together")
     if pool_id:
         # There is no instance type beside pool_id in this API, so a job takes whole nodes.
         return {**resource, "pool_id": pool_id, "flavor_id": "modelarts.pool.visual.8xlarge"}
-    flavor = _numbered(tuple(FLAVORS.values()), config.get("spec_id"), "spec_id")
+    flavor = _pick_numbered(tuple(FLAVORS.values()), config.get("spec_id"), "spec_id")
     return {**resource, "flavor_id": flavor.flavor_id}
 
 
-def _volumes(config: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _read_volumes(config: Mapping[str, Any]) -> list[dict[str, Any]]:
     for volume in parameters.entries(config, "volumes"):
-        if not parameters.block(volume, "nfs") and not parameters.block(volume, "host_path"):
+        if not parameters.read_block(volume, "nfs") and not parameters.read_block(volume, "host_path"):
             raise invalid_argument("a volume is nfs or host_path")
     volumes = []
     for nfs in nfs_shares(config):
@@ -129,11 +129,11 @@ def _volumes(config: Mapping[str, Any]) -> list[dict[str, Any]]:
             if parameters.has_long_name(parameters.text(nfs, name, most=1024)):
                 raise invalid_argument(f"{name} has a name of more than {MAX_NAME_BYTES} bytes")
         paths = {"nfs_server_path": nfs.get("src_path"), "local_path": nfs.get("dest_path")}
-        volumes.append({"nfs": {**paths, "read_only": parameters.flag(nfs, "read_only")}})
+        volumes.append({"nfs": {**paths, "read_only": parameters.read_flag(nfs, "read_only")}})
     return volumes
 
 
-def _numbered(offered: Sequence[T], number: object, name: str) -> T:
+def _pick_numbered(offered: Sequence[T], number: object, name: str) -> T:
     if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= len(offered):
         raise invalid_argument(f"{name} is a number from 1 to {len(offered)}")
     return offered[number - 1]

@@ -42,71 +42,71 @@ def check_metadata(metadata: Mapping[str, Any]) -> None:
     if workspace and not _WORKSPACE.fullmatch(workspace):
         message = f"Invalid workspace: {workspace}."
         raise Refused(400, "ModelArts.2891", message, "Use 0, or an ID of 32 characters.")
-    check_annotations(parameters.block(metadata, "annotations"))
+    check_annotations(parameters.read_block(metadata, "annotations"))
 
 
 def check_annotations(annotations: Mapping[str, Any]) -> None:
     """Annotations are strings; those of fault tolerance take effect here. Raises Refused (2788)."""
     for key, value in annotations.items():
         if not isinstance(value, str):
-            raise parameters.invalid(f"metadata.annotations.{key}", "a text")
+            raise parameters.make_refusal(f"metadata.annotations.{key}", "a text")
         if key in _TRUE and value not in ("true", "false"):
-            raise parameters.invalid(f"metadata.annotations.{key}", '"true"')
+            raise parameters.make_refusal(f"metadata.annotations.{key}", '"true"')
     retries = annotations.get("fault-tolerance/job-retry-num")
     if retries is not None and not (re.fullmatch(r"[0-9]{1,3}", retries) and 1 <= int(retries) <= MAX_RETRIES):
-        raise parameters.invalid("metadata.annotations.fault-tolerance/job-retry-num", f'"1" to "{MAX_RETRIES}"')
+        raise parameters.make_refusal("metadata.annotations.fault-tolerance/job-retry-num", f'"1" to "{MAX_RETRIES}"')
 
 
 def check_spec(spec: Mapping[str, Any]) -> None:
     """Volumes, notification, auto-stop and scheduling. Raises Refused (2788, 2816)."""
     _check_volumes(parameters.entries(spec, "volumes"))
-    if notification := parameters.block(spec, "notification"):
+    if notification := parameters.read_block(spec, "notification"):
         check_notification(notification)
     for name in ("auto_stop", "reserved_time"):
-        _check_hours(name, parameters.block(spec, name))
-    if policy := parameters.block(spec, "schedule_policy"):
-        check_schedule_policy(policy, bool(parameters.block(spec, "resource").get("pool_id")))
+        _check_hours(name, parameters.read_block(spec, name))
+    if policy := parameters.read_block(spec, "schedule_policy"):
+        check_schedule_policy(policy, bool(parameters.read_block(spec, "resource").get("pool_id")))
 
 
 def _check_volumes(volumes: Sequence[Mapping[str, Any]]) -> None:
-    mounted = [_mounted(volume) for volume in volumes]
+    mounted = [_read_mount_point(volume) for volume in volumes]
     if len(volumes) > MAX_VOLUMES:
-        raise parameters.invalid("spec.volumes", f"at most {MAX_VOLUMES}")
+        raise parameters.make_refusal("spec.volumes", f"at most {MAX_VOLUMES}")
     if len(set(mounted)) < len(mounted):
-        raise parameters.invalid("spec.volumes", "each local_path once")
+        raise parameters.make_refusal("spec.volumes", "each local_path once")
 
 
-def _mounted(volume: Mapping[str, Any]) -> str:
+def _read_mount_point(volume: Mapping[str, Any]) -> str:
     """The mount point of a volume."""
     kinds = [kind for kind in _VOLUMES if volume.get(kind) is not None]
     if len(kinds) != 1:
-        raise parameters.invalid("spec.volumes", f"one of {', '.join(_VOLUMES)} each")
-    source = parameters.block(volume, kinds[0])
+        raise parameters.make_refusal("spec.volumes", f"one of {', '.join(_VOLUMES)} each")
+    source = parameters.read_block(volume, kinds[0])
     path = parameters.text(source, "local_path", most=1024).rstrip("/") or "/"
     if not path.startswith("/") or path in _RESERVED or ".." in path.split("/"):
-        raise parameters.invalid("spec.volumes.local_path", f"an absolute path other than {', '.join(_RESERVED)}")
+        raise parameters.make_refusal("spec.volumes.local_path", f"an absolute path other than {', '.join(_RESERVED)}")
     remote = parameters.text(source, _VOLUMES[kinds[0]], most=1024)
     if not remote or (kinds[0] == "nfs" and not re.fullmatch(r"[^:/]+:/.*", remote)):
-        raise parameters.invalid(f"spec.volumes.{_VOLUMES[kinds[0]]}", "a path; for nfs, address:/path")
+        raise parameters.make_refusal(f"spec.volumes.{_VOLUMES[kinds[0]]}", "a path; for nfs, address:/path")
     for name, value in (("local_path", path), (_VOLUMES[kinds[0]], remote)):
         if parameters.has_long_name(value):
-            raise parameters.invalid(f"spec.volumes.{name}", f"names of at most {MAX_NAME_BYTES} bytes")
-    parameters.flag(source, "read_only")
+            raise parameters.make_refusal(f"spec.volumes.{name}", f"names of at most {MAX_NAME_BYTES} bytes")
+    parameters.read_flag(source, "read_only")
     return path
 
 
 def check_notification(notification: Mapping[str, Any]) -> None:
     """Topic and events. Raises Refused (2788)."""
     parameters.text(notification, "topic_urn", 1, 1024)
-    for event in parameters.texts(notification.get("events"), "spec.notification.events", len(NOTIFIED)):
+    for event in parameters.read_texts(notification.get("events"), "spec.notification.events", len(NOTIFIED)):
         if event not in NOTIFIED:
-            raise parameters.invalid("spec.notification.events", ", ".join(NOTIFIED))
+            raise parameters.make_refusal("spec.notification.events", ", ".join(NOTIFIED))
 
 
 def _check_hours(name: str, limit: Mapping[str, Any]) -> None:
     # The only unit of the API; the console offers 1 to 720 hours (training guide, table 4-6).
     if limit and (limit.get("time_unit") != "HOURS" or not parameters.is_count(limit.get("duration"), 1, 2**31 - 1)):
-        raise parameters.invalid(f"spec.{name}", "time_unit HOURS and a duration from 1")
+        raise parameters.make_refusal(f"spec.{name}", "time_unit HOURS and a duration from 1")
 
 
 def check_schedule_policy(policy: Mapping[str, Any], in_pool: bool) -> None:
@@ -114,7 +114,9 @@ def check_schedule_policy(policy: Mapping[str, Any], in_pool: bool) -> None:
     priority = policy.get("priority")
     if priority is not None and not parameters.is_count(priority, 1, 3):
         raise Refused(400, "ModelArts.2816", f"The priority {priority} is out of range.", "Use 1, 2 or 3.")
-    parameters.flag(policy, "preemptible")
+    parameters.read_flag(policy, "preemptible")
     # Training guide 5.5: jobs in the public pool have no priority.
     if not in_pool:
-        raise parameters.invalid("spec.schedule_policy", "only with spec.resource.pool_id: it is for dedicated pools")
+        raise parameters.make_refusal(
+            "spec.schedule_policy", "only with spec.resource.pool_id: it is for dedicated pools"
+        )

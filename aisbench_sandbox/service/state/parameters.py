@@ -18,7 +18,7 @@ def json_object(request: Request) -> dict[str, Any]:
     try:
         # Python's parser accepts NaN and Infinity, turns 1e999 into infinity, and takes half a surrogate pair for
         # text; none of these could be written back as JSON.
-        body = json.loads(request.state.body, parse_constant=_no_number, parse_float=_finite)
+        body = json.loads(request.state.body, parse_constant=_no_number, parse_float=_parse_finite)
         json.dumps(body, ensure_ascii=False).encode()  # an unpaired surrogate is not text
     except (ValueError, RecursionError) as error:
         raise Refused(400, "ModelArts.2787", f"Invalid JSON: {error}.") from error
@@ -27,7 +27,7 @@ def json_object(request: Request) -> dict[str, Any]:
     return body
 
 
-def number(request: Request, name: str, default: int, least: int, most: int = 2**31 - 1) -> int:
+def read_number(request: Request, name: str, default: int, least: int, most: int = 2**31 - 1) -> int:
     """A whole number in the query. Raises Refused (2764)."""
     # The length is compared before `int`, which refuses more than 4,300 digits with a ValueError.
     text = request.query_params.get(name, str(default))
@@ -49,17 +49,17 @@ def entries(body: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     if values is None:
         return []
     if not isinstance(values, list) or not all(isinstance(entry, dict) for entry in values):
-        raise invalid(name, "a list of objects")
+        raise make_refusal(name, "a list of objects")
     return values
 
 
-def block(body: Mapping[str, Any], name: str) -> dict[str, Any]:
+def read_block(body: Mapping[str, Any], name: str) -> dict[str, Any]:
     """An object, empty if it is missing. Raises Refused (2788)."""
     value = body.get(name)
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise invalid(name, "an object")
+        raise make_refusal(name, "an object")
     return value
 
 
@@ -69,28 +69,28 @@ def text(body: Mapping[str, Any], name: str, least: int = 0, most: int = 256) ->
     # The SDK leaves out None, but other clients send null for what is not set.
     value = "" if value is None else value
     if not isinstance(value, str) or not least <= len(value) <= most:
-        raise invalid(name, f"a text of {least} to {most} characters")
+        raise make_refusal(name, f"a text of {least} to {most} characters")
     return value
 
 
-def texts(values: object, name: str, most: int) -> list[str]:
+def read_texts(values: object, name: str, most: int) -> list[str]:
     """A list of at most `most` different texts. Raises Refused (2788)."""
     values = [] if values is None else values
     if not isinstance(values, list) or len(values) > most or not all(isinstance(value, str) for value in values):
-        raise invalid(name, f"a list of at most {most} texts")
+        raise make_refusal(name, f"a list of at most {most} texts")
     if len(set(values)) < len(values):
-        raise invalid(name, "no text twice")
+        raise make_refusal(name, "no text twice")
     return values
 
 
-def flag(body: Mapping[str, Any], name: str) -> bool:
+def read_flag(body: Mapping[str, Any], name: str) -> bool:
     """True or false; false if it is missing. Raises Refused (2788)."""
     value = body.get(name)
     if value is None:
         return False
     # Strict: bool("false") is true.
     if not isinstance(value, bool):
-        raise invalid(name, "true or false")
+        raise make_refusal(name, "true or false")
     return value
 
 
@@ -111,7 +111,7 @@ def is_count(value: object, least: int = 1, most: float = math.inf) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
-def invalid(field: str, allowed: str) -> Refused:
+def make_refusal(field: str, allowed: str) -> Refused:
     """The error for a field's value (2788)."""
     return Refused(400, "ModelArts.2788", f"Invalid parameter: {field}.", f"Allowed: {allowed}.")
 
@@ -120,7 +120,7 @@ def _no_number(word: str) -> float:
     raise ValueError(f"{word} is not JSON")
 
 
-def _finite(text: str) -> float:
+def _parse_finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(f"{text} is too large")

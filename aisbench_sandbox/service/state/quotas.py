@@ -51,23 +51,23 @@ class Quotas:
 
     def set(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Change quotas; returns them as given. Raises Refused (2788)."""
-        wanted = [self._read(entry) for entry in parameters.entries(body, "quotas")]
+        wanted = [self._read_quota(entry) for entry in parameters.entries(body, "quotas")]
         if not wanted:
-            raise parameters.invalid("quotas", "at least one quota")
+            raise parameters.make_refusal("quotas", "at least one quota")
         self._store.change("quotas", lambda stored: stored.update({entry["resource"]: entry for entry in wanted}))
-        return self._completed(wanted)
+        return self._complete_entries(wanted)
 
-    def _completed(self, wanted: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    def _complete_entries(self, wanted: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         return [{**entry, "used": self._count() if entry["resource"] == "job-num" else 0} for entry in wanted]
 
-    def _read(self, entry: Mapping[str, Any]) -> dict[str, Any]:
+    def _read_quota(self, entry: Mapping[str, Any]) -> dict[str, Any]:
         resource = parameters.text(entry, "resource")
         if resource not in _RANGES:
-            raise parameters.invalid("quotas.resource", " or ".join(_RANGES))
+            raise parameters.make_refusal("quotas.resource", " or ".join(_RANGES))
         least, most = _RANGES[resource]
         quota = entry.get("quota")
         if not parameters.is_count(quota, least, most):
-            raise parameters.invalid(f"the quota of {resource}", f"a whole number from {least} to {most}")
+            raise parameters.make_refusal(f"the quota of {resource}", f"a whole number from {least} to {most}")
         item = {"resource": resource, "quota": quota}
         return (
             {**item, "extra_info": parameters.text(entry, "extra_info", most=1024)} if "extra_info" in entry else item

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from aisbench_sandbox.engine.rank_tables import loopback
+from aisbench_sandbox.engine.rank_tables import get_loopback
 from aisbench_sandbox.events import PlatformEvent
 from aisbench_sandbox.job import ENDED, Job, JobPhase
 from aisbench_sandbox.refusals import Refused
@@ -37,37 +37,37 @@ def job_json(job: Job, now: int) -> Json:
     """A job in the answers of create, detail, stop and list; `now` in ms is needed for a running job's duration."""
     return {
         "kind": "job",
-        "metadata": _metadata(job),
+        "metadata": _to_metadata_json(job),
         "status": status_json(job, now),
-        "algorithm": _algorithm(job),
-        "spec": {**job.body["spec"], "resource": _resource(job)},
+        "algorithm": _to_algorithm_json(job),
+        "spec": {**job.body["spec"], "resource": _to_resource_json(job)},
         "endpoints": job.body.get("endpoints") or {},
     }
 
 
-def _algorithm(job: Job) -> Json:
+def _to_algorithm_json(job: Job) -> Json:
     parameters = [{**_PARAMETER, **parameter} for parameter in job.algorithm.get("parameters") or ()]
     return {**job.algorithm, "parameters": parameters, "policies": job.algorithm.get("policies") or {}}
 
 
-def _metadata(job: Job) -> Json:
+def _to_metadata_json(job: Job) -> Json:
     metadata = job.body["metadata"]
     return {**metadata, "id": job.job_id, "create_time": job.created_at, "user_name": USER_NAME}
 
 
-def _resource(job: Job) -> Json:
+def _to_resource_json(job: Job) -> Json:
     flavor = flavor_json(job.flavor)
     return {
         "policy": "regular",
         **job.body["spec"]["resource"],
         "flavor_name": flavor["flavor_name"],
         "flavor_detail": {key: flavor[key] for key in ("flavor_type", "billing", "flavor_info")},
-        "main_container_allocated_resources": _allocated(flavor["flavor_info"]),
+        "main_container_allocated_resources": _to_allocated_json(flavor["flavor_info"]),
         **({"pool_name": job.pool} if job.pool else {}),
     }
 
 
-def _allocated(info: Json) -> Json:
+def _to_allocated_json(info: Json) -> Json:
     card = card_of(info)
     return {
         "cpu_arch": info["cpu"]["arch"],
@@ -93,11 +93,11 @@ def search_json(search: Search, matching: Sequence[Job], total: int, now: int) -
         # Always this in the API reference's examples.
         "ai_project": "default-ai-project",
         "train_type": search.train_type,
-        "items": [_item(job, now, with_hosts=bool(search.hosts)) for job in search.page(matching)],
+        "items": [_to_item_json(job, now, with_hosts=bool(search.hosts)) for job in search.page(matching)],
     }
 
 
-def _item(job: Job, now: int, *, with_hosts: bool) -> Json:
+def _to_item_json(job: Job, now: int, *, with_hosts: bool) -> Json:
     """A job in a list; in a search by hosts, with the addresses of its tasks."""
     item = job_json(job, now)
     return {**item, "status": {**item["status"], "task_ips": tasks_json(job)}} if with_hosts else item
@@ -108,7 +108,7 @@ def events_json(events: Sequence[PlatformEvent], search: EventSearch) -> Json:
     matching = search.matching(events)
     items = [
         {
-            "time": _iso(event.at),
+            "time": _format_time(event.at),
             "level": event.level,
             "source": event.source,
             "message": event.message(search.language),
@@ -132,7 +132,7 @@ def tasks_json(job: Job, schedule_count: int = 0) -> list[Json]:
     return [
         {
             "task": task,
-            "ip": loopback(job.node_of(task)) if placed else "",
+            "ip": get_loopback(job.node_of(task)) if placed else "",
             "host_ip": host_of(job, job.node_of(task), schedule_count),
             "schedule_count": schedule_count or latest,
         }
@@ -164,6 +164,6 @@ def refusal_json(refused: Refused) -> Json:
     return {**body, "error_solution": refused.solution} if refused.solution else body
 
 
-def _iso(at: int) -> str:
+def _format_time(at: int) -> str:
     # ISO 8601 with the offset, as the API reference's examples have it.
     return datetime.fromtimestamp(at // 1000, UTC).isoformat()

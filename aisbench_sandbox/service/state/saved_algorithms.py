@@ -31,7 +31,7 @@ class SavedAlgorithms:
     def create(self, body: Mapping[str, Any]) -> Json:
         """A new algorithm as the API shows it. Raises Refused."""
         algorithm_id, now = str(uuid.uuid4()), self._now()
-        shown = self._accepted(body)
+        shown = self._accept_algorithm(body)
         times = {"id": algorithm_id, "is_valid": True, "create_time": now, "update_time": now}
         shown["metadata"] |= times
         self._store.change(_STORE, lambda stored: stored.update({algorithm_id: shown}))
@@ -52,7 +52,7 @@ class SavedAlgorithms:
 
     def change(self, algorithm_id: str, body: Mapping[str, Any]) -> Json:
         """Replace an algorithm; jobs that were created from it stay as they are. Raises Refused."""
-        before, shown = self.show(algorithm_id)["metadata"], self._accepted(body)
+        before, shown = self.show(algorithm_id)["metadata"], self._accept_algorithm(body)
         unchanged = {name: before[name] for name in ("id", "is_valid", "create_time", "workspace_id")}
         shown["metadata"] |= {**unchanged, "update_time": self._now()}
         self._store.change(_STORE, lambda stored: stored.update({algorithm_id: shown}))
@@ -92,29 +92,33 @@ class SavedAlgorithms:
         fits = bool(entry) and entry["item_version_id"] == algorithm.get("item_version_id")
         return dict(entry["algorithm"]) if fits else {}
 
-    def _accepted(self, body: Mapping[str, Any]) -> Json:
+    def _accept_algorithm(self, body: Mapping[str, Any]) -> Json:
         requirements = {name: body[name] for name in ("resource_requirements", "advanced_config") if body.get(name)}
-        config = self._config(parameters.block(body, "job_config"))
-        return {"metadata": _metadata(parameters.block(body, "metadata")), "job_config": config, **requirements}
+        config = self._check_config(parameters.read_block(body, "job_config"))
+        return {
+            "metadata": _read_metadata(parameters.read_block(body, "metadata")),
+            "job_config": config,
+            **requirements,
+        }
 
-    def _config(self, config: Mapping[str, Any]) -> Json:
+    def _check_config(self, config: Mapping[str, Any]) -> Json:
         check_parameters(parameters.entries(config, "parameters"))
         for kind in ("inputs", "outputs"):
             for entry in parameters.entries(config, kind):
                 if not is_name(entry.get("name")):
                     raise Refused(400, "ModelArts.2753", f"Each entry of job_config.{kind} needs a name.")
-        parameters.flag(config, "parameters_customization")
-        requested = parameters.block(config, "engine")
+        parameters.read_flag(config, "parameters_customization")
+        requested = parameters.read_block(config, "engine")
         texts = {name: parameters.text(requested, name, most=512) for name in _ENGINE if requested.get(name)}
         engine = completed_engine(config, texts)
         check_code(config, self._objects)
         return {"parameters": [], "inputs": [], "outputs": [], **config, "engine": engine}
 
 
-def _metadata(body: Mapping[str, Any]) -> Json:
+def _read_metadata(body: Mapping[str, Any]) -> Json:
     if not is_name(body.get("name")):
-        raise parameters.invalid("metadata.name", "1 to 64 letters, digits, hyphens (-) and underscores (_)")
+        raise parameters.make_refusal("metadata.name", "1 to 64 letters, digits, hyphens (-) and underscores (_)")
     workspace = parameters.text(body, "workspace_id", most=32) or "0"
     if not _WORKSPACE.fullmatch(workspace):
-        raise parameters.invalid("metadata.workspace_id", "0, or the id of a workspace")
+        raise parameters.make_refusal("metadata.workspace_id", "0, or the id of a workspace")
     return {"name": body["name"], "description": parameters.text(body, "description"), "workspace_id": workspace}

@@ -62,14 +62,14 @@ class Search:
 
     def matching(self, jobs: Sequence[Job]) -> list[Job]:
         """All matching jobs, in order."""
-        selected = [job for job in jobs if self._fits(job)]
+        selected = [job for job in jobs if self._is_match(job)]
         return sorted(selected, key=_SORTS[self.sort_by], reverse=self.order == "desc")
 
     def page(self, matching: Sequence[Job]) -> Sequence[Job]:
         """The jobs of the requested page."""
         return parameters.page_of(matching, self.offset, self.limit, counts_pages=self.counts_pages)
 
-    def _fits(self, job: Job) -> bool:
+    def _is_match(self, job: Job) -> bool:
         return (
             self.workspace in ("", job.body["metadata"]["workspace_id"])
             and self.train_type in ("", "job")
@@ -85,23 +85,23 @@ def read_search(body: Mapping[str, Any], now: int, *, counts_pages: bool) -> Sea
     # Not `or`: an explicit 0 for the limit is an error.
     offset, limit = 0 if offset is None else offset, 10 if limit is None else limit
     if not parameters.is_count(offset, 0, 2**31 - 1):
-        raise parameters.invalid("offset", "0 or more")
+        raise parameters.make_refusal("offset", "0 or more")
     if not parameters.is_count(limit, 1, MAX_PER_PAGE):
-        raise parameters.invalid("limit", f"1 to {MAX_PER_PAGE}")
+        raise parameters.make_refusal("limit", f"1 to {MAX_PER_PAGE}")
     order, sort_by = parameters.text(body, "order") or "desc", parameters.text(body, "sort_by") or "create_time"
     if order not in ("asc", "desc") or sort_by not in _SORTS:
         raise Refused(400, "ModelArts.2790", f"Invalid sorting: {sort_by} {order}.", f"Sort by {', '.join(_SORTS)}.")
     train_type = parameters.text(body, "train_type")
     if train_type not in ("", "job", "ftjob"):
-        raise parameters.invalid("train_type", "job or ftjob")
+        raise parameters.make_refusal("train_type", "job or ftjob")
     search = Search(
         offset,
         limit,
         order,
         sort_by,
-        tuple(_condition(entry) for entry in _filters(body)),
+        tuple(_read_condition(entry) for entry in _read_filters(body)),
         read_conditions(body),
-        frozenset(_hosts(body)),
+        frozenset(_read_hosts(body)),
         parameters.text(body, "workspace_id"),
         parameters.text(body, "group_by"),
         train_type,
@@ -110,14 +110,14 @@ def read_search(body: Mapping[str, Any], now: int, *, counts_pages: bool) -> Sea
     return _within_a_month(search, now) if search.tags or search.hosts else search
 
 
-def _filters(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _read_filters(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     filters = body.get("filters") or []
     if not isinstance(filters, list) or not all(isinstance(entry, dict) for entry in filters):
         raise Refused(400, "ModelArts.2789", "Invalid filters.", "Give a list of objects with key, operator and value.")
     return filters
 
 
-def _condition(entry: Mapping[str, Any]) -> Condition:
+def _read_condition(entry: Mapping[str, Any]) -> Condition:
     key, operator, values = entry.get("key"), entry.get("operator"), entry.get("value")
     if not isinstance(key, str) or key not in _FIELDS:
         raise Refused(400, "ModelArts.2807", f"Invalid search condition: key {key}.", f"Use {', '.join(_FIELDS)}.")
@@ -138,12 +138,12 @@ def _is_time(value: str) -> bool:
     return value.isascii() and value.isdigit() and len(value) <= 16
 
 
-def _hosts(body: Mapping[str, Any]) -> list[str]:
-    hosts = parameters.texts(body.get("host_ips"), "host_ips", MAX_HOSTS)
+def _read_hosts(body: Mapping[str, Any]) -> list[str]:
+    hosts = parameters.read_texts(body.get("host_ips"), "host_ips", MAX_HOSTS)
     try:
         return [str(ipaddress.ip_address(host)) for host in hosts]
     except ValueError as error:
-        raise parameters.invalid("host_ips", "IPv4 or IPv6 addresses") from error
+        raise parameters.make_refusal("host_ips", "IPv4 or IPv6 addresses") from error
 
 
 def _within_a_month(search: Search, now: int) -> Search:

@@ -55,11 +55,11 @@ def _running_record(job: Job, number: int) -> Json:
         record["end_recover"] = attempt.recovery.value
         # The API has no scenario for preemption or for a platform that stopped.
         if attempt.trouble in (FaultScenario.CODE, FaultScenario.NODE, FaultScenario.HANG):
-            record["recover_records"] = [_recovery(job, number, attempt, attempt.recovery)]
+            record["recover_records"] = [_to_recovery_json(job, number, attempt, attempt.recovery)]
     return record
 
 
-def _recovery(job: Job, number: int, attempt: JobAttempt, recovery: Recovery) -> Json:
+def _to_recovery_json(job: Job, number: int, attempt: JobAttempt, recovery: Recovery) -> Json:
     later = job.attempts[number + 1 :]
     ended_at = later[0].started_at if later else job.ended_at
     record: Json = {
@@ -68,12 +68,12 @@ def _recovery(job: Job, number: int, attempt: JobAttempt, recovery: Recovery) ->
         "fault_scenario": attempt.trouble.value if attempt.trouble else "",
         "reason": attempt.reason,
         "related_task": attempt.task,
-        "recover_result": _result(job, has_run_again=bool(later)),
+        "recover_result": _find_result(job, has_run_again=bool(later)),
     }
     return {**record, "recover_end_at": ended_at // 1000} if ended_at else record
 
 
-def _result(job: Job, *, has_run_again: bool) -> str:
+def _find_result(job: Job, *, has_run_again: bool) -> str:
     if has_run_again:
         # Success of the recovery: the job ran again, however that ended.
         return "success"

@@ -36,26 +36,26 @@ def tags_of(job: Job) -> Mapping[str, str]:
     return tags
 
 
-def tagged(job: Job, tags: Mapping[str, str]) -> Job:
+def set_tags(job: Job, tags: Mapping[str, str]) -> Job:
     """The job with exactly these tags."""
     return replace(job, body={**job.body, "tags": dict(tags)})
 
 
 def read_tags(body: Mapping[str, Any]) -> dict[str, str]:
     """The tags in a request, value by key. Raises Refused (2788)."""
-    tags = [(_key(entry), _value(entry.get("value"))) for entry in parameters.entries(body, "tags")]
+    tags = [(_read_key(entry), _read_value(entry.get("value"))) for entry in parameters.entries(body, "tags")]
     if not tags:
-        raise parameters.invalid("tags", "at least one tag")
+        raise parameters.make_refusal("tags", "at least one tag")
     if len({key for key, _ in tags}) < len(tags):
-        raise parameters.invalid("tags", "each key once")
+        raise parameters.make_refusal("tags", "each key once")
     return dict(tags)
 
 
 def read_conditions(body: Mapping[str, Any]) -> tuple[TagCondition, ...]:
     """The tags to search for: at most 10 keys with 10 values. Raises Refused (2788)."""
-    conditions = [_condition(entry) for entry in parameters.entries(body, "tags")]
+    conditions = [_read_condition(entry) for entry in parameters.entries(body, "tags")]
     if len(conditions) > MAX_CONDITIONS or len({condition.key for condition in conditions}) < len(conditions):
-        raise parameters.invalid("tags", f"at most {MAX_CONDITIONS} keys, each once")
+        raise parameters.make_refusal("tags", f"at most {MAX_CONDITIONS} keys, each once")
     return tuple(conditions)
 
 
@@ -73,22 +73,22 @@ def tags_json(tags: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"key": key, "value": value} for key, value in tags.items()]
 
 
-def _condition(entry: Mapping[str, Any]) -> TagCondition:
-    values = parameters.texts(entry.get("values"), "tags.values", MAX_CONDITIONS)
+def _read_condition(entry: Mapping[str, Any]) -> TagCondition:
+    values = parameters.read_texts(entry.get("values"), "tags.values", MAX_CONDITIONS)
     # SDK, JobSearches.tags: with no values, or only empty ones, the key alone has to match.
-    return TagCondition(_key(entry), tuple(_value(value) for value in values if value))
+    return TagCondition(_read_key(entry), tuple(_read_value(value) for value in values if value))
 
 
-def _key(entry: Mapping[str, Any]) -> str:
+def _read_key(entry: Mapping[str, Any]) -> str:
     key = entry.get("key")
     if not isinstance(key, str) or len(key) > 128 or not _KEY.fullmatch(key) or key.startswith("_sys_"):
         allowed = "1 to 128 letters, digits, blanks inside and _.:=+-@, not beginning with _sys_"
-        raise parameters.invalid("tags.key", allowed)
+        raise parameters.make_refusal("tags.key", allowed)
     return key
 
 
-def _value(value: object) -> str:
+def _read_value(value: object) -> str:
     value = "" if value is None else value
     if not isinstance(value, str) or len(value) > 255 or not _VALUE.fullmatch(value):
-        raise parameters.invalid("tags.value", "at most 255 letters, digits, blanks and _.:/=+-@")
+        raise parameters.make_refusal("tags.value", "at most 255 letters, digits, blanks and _.:/=+-@")
     return value

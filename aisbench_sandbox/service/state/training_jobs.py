@@ -19,7 +19,7 @@ from aisbench_sandbox.service.state.experiments import Experiments
 from aisbench_sandbox.service.state.quotas import Quotas
 from aisbench_sandbox.service.state.saved_algorithms import SavedAlgorithms
 from aisbench_sandbox.service.state.searches import Search
-from aisbench_sandbox.service.state.updates import updated
+from aisbench_sandbox.service.state.updates import apply_update
 
 # API reference, logs/preview: the newest 5 MB; logs/url: a link that is valid for 5 minutes.
 MAX_PREVIEW_BYTES = 5 * 1024 * 1024
@@ -124,13 +124,13 @@ class TrainingJobs:
     def stop_job(self, job: Job) -> Job:
         """Stop this job. Raises Refused if it has ended."""
         # Stored before the engine acts: if the sandbox dies in between, the next one sees that a stop was requested.
-        stopping = self.jobs.change(job.job_id, _terminating)
+        stopping = self.jobs.change(job.job_id, _terminate_job)
         self._engine.stop(job.job_id)
         return stopping or job
 
     def update(self, job_id: str, body: Mapping[str, Any]) -> None:
         """Change a job's description, notification or scheduling. Raises Refused."""
-        self.change(job_id, lambda job: updated(job, body))
+        self.change(job_id, lambda job: apply_update(job, body))
         self._engine.refresh()  # its priority may have changed
 
     def change(self, job_id: str, step: Callable[[Job], Job]) -> Job:
@@ -154,12 +154,12 @@ class TrainingJobs:
         """Delete many jobs of one workspace, all or none. Raises Refused."""
         entries = parameters.entries(body, "jobs")
         if not 1 <= len(entries) <= MAX_DELETED:
-            raise parameters.invalid("jobs", f"1 to {MAX_DELETED} jobs")
-        ids = [parameters.text(parameters.block(entry, "metadata"), "id", 1) for entry in entries]
+            raise parameters.make_refusal("jobs", f"1 to {MAX_DELETED} jobs")
+        ids = [parameters.text(parameters.read_block(entry, "metadata"), "id", 1) for entry in entries]
         # All are looked up before the first is deleted, so an unknown id deletes none.
         jobs = [self.job(job_id) for job_id in dict.fromkeys(ids)]
         if len({job.body["metadata"]["workspace_id"] for job in jobs}) > 1:
-            raise parameters.invalid("jobs", "jobs of one workspace")
+            raise parameters.make_refusal("jobs", "jobs of one workspace")
         for job in jobs:
             self.delete_job(job)
 
@@ -174,14 +174,14 @@ class TrainingJobs:
 
     def log_file(self, job_id: str, task: str) -> Path:
         """The sandbox's copy of a task's log. Raises NothingRecorded."""
-        file = self.jobs.log_file(job_id, self._node(job_id, task))
+        file = self.jobs.log_file(job_id, self._find_node(job_id, task))
         if not file.exists():
             raise NothingRecorded
         return file
 
     def log_link(self, job_id: str, task: str, expires: int, save_as: bool) -> str:
         """A signed OBS URL of a task's log, valid until `expires` (s), to be shown or saved. Raises Refused."""
-        path = self.job(job_id).log_object(self._node(job_id, task))
+        path = self.job(job_id).log_object(self._find_node(job_id, task))
         if not path:
             raise Refused(400, "ModelArts.2822", "The log export path is not set.", "Set spec.log_export_path.")
         bucket, key = bucket_and_key(path)
@@ -193,20 +193,20 @@ class TrainingJobs:
 
     def measured(self, job_id: str, task: str) -> Job:
         """The job, if it has measurements of the task. Raises NothingRecorded."""
-        self._node(job_id, task)
+        self._find_node(job_id, task)
         job = self.job(job_id)
         if task not in job.metrics:
             raise NothingRecorded
         return job
 
-    def _node(self, job_id: str, task: str) -> int:
+    def _find_node(self, job_id: str, task: str) -> int:
         tasks = self.job(job_id).tasks
         if task not in tasks:
             raise Refused(400, "ModelArts.2788", f"Invalid parameter: task {task}.", f"Use {', '.join(tasks)}.")
         return self.job(job_id).node_of(task)
 
 
-def _terminating(job: Job) -> Job:
+def _terminate_job(job: Job) -> Job:
     # Training guide 4.10: only jobs that are being created, wait or run can be stopped.
     if job.has_ended or job.phase is JobPhase.TERMINATING:
         message = f"The training job is {job.phase} and cannot be terminated."

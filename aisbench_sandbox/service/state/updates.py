@@ -10,25 +10,25 @@ from aisbench_sandbox.service.state import parameters
 from aisbench_sandbox.service.state.limits import check_annotations, check_notification, check_schedule_policy
 
 
-def updated(job: Job, body: Mapping[str, Any]) -> Job:
+def apply_update(job: Job, body: Mapping[str, Any]) -> Job:
     """The job after an update request. Raises Refused (2788, 2816, 2878)."""
     metadata, spec = dict(job.body["metadata"]), dict(job.body["spec"])
     if body.get("description") is not None:
         metadata["description"] = parameters.text(body, "description")
-    wanted = parameters.block(body, "spec")
-    if notification := parameters.block(wanted, "notification"):
+    wanted = parameters.read_block(body, "spec")
+    if notification := parameters.read_block(wanted, "notification"):
         check_notification(notification)
         spec["notification"] = notification
     # Singular in an update, plural at creation (SDK, JobUpdateRequestBody).
-    if annotation := parameters.block(parameters.block(body, "metadata"), "annotation"):
+    if annotation := parameters.read_block(parameters.read_block(body, "metadata"), "annotation"):
         check_annotations(annotation)
         metadata["annotations"] = {**(metadata.get("annotations") or {}), **annotation}
-    if policy := parameters.block(wanted, "schedule_policy"):
-        spec["schedule_policy"] = {**(spec.get("schedule_policy") or {}), **_policy(job, policy)}
+    if policy := parameters.read_block(wanted, "schedule_policy"):
+        spec["schedule_policy"] = {**(spec.get("schedule_policy") or {}), **_change_policy(job, policy)}
     return replace(job, body={**job.body, "metadata": metadata, "spec": spec})
 
 
-def _policy(job: Job, policy: Mapping[str, Any]) -> Mapping[str, Any]:
+def _change_policy(job: Job, policy: Mapping[str, Any]) -> Mapping[str, Any]:
     check_schedule_policy(policy, bool(job.body["spec"]["resource"].get("pool_id")))
     # Training guide 5.5: the priority of a waiting job. The documents do not name a code for other phases; 2878 is
     # "status changed".

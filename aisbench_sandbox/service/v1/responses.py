@@ -64,16 +64,16 @@ def version_json(version: Job, now: int) -> Json:
     return {
         **configured,
         **{key: facts[key] for key in ("version_id", "version_name", "pre_version_id", "resource_id")},
-        **_engine(version),
-        **_spec(version),
-        **_nas(config),
+        **_to_engine_json(version),
+        **_to_spec_json(version),
+        **_to_nas_json(config),
         "status": status_of(version),
         "create_time": version.created_at,
         "start_time": version.started_at,
         "duration": version.running_ms(now),
         "worker_server_num": version.node_count,
         "pool_id": pool_of(config),
-        "system_metric_list": _metrics(version),
+        "system_metric_list": _to_metrics_json(version),
     }
 
 
@@ -99,7 +99,7 @@ def specs_json() -> Json:
     specs = []
     for number, flavor in enumerate(FLAVORS.values(), 1):
         offer = flavor_json(flavor)
-        machine, extra = _machine(offer["flavor_info"]), {"attributes": offer["attributes"]}
+        machine, extra = _to_machine_json(offer["flavor_info"]), {"attributes": offer["attributes"]}
         specs.append({"spec_id": number, **machine, "spec_code": flavor.flavor_id, "max_num": flavor.max_nodes})
         specs[-1] |= {"unit_num": 1, "storage": "", "interface_type": 1, "no_resource": False, **extra}
     return {"is_success": True, "spec_total_count": len(specs), "specs": specs}
@@ -131,7 +131,7 @@ def _engine_type(name: str) -> int:
     return list(dict.fromkeys(engine.name for engine in ENGINES)).index(name) + 1
 
 
-def _engine(version: Job) -> Json:
+def _to_engine_json(version: Job) -> Json:
     engine = version.algorithm["engine"]
     if engine.get("image_url"):
         return {"engine_type": 0, "engine_name": "", "engine_id": 0, "engine_version": ""}
@@ -146,15 +146,15 @@ def _engine(version: Job) -> Json:
     }
 
 
-def _spec(version: Job) -> Json:
+def _to_spec_json(version: Job) -> Json:
     codes = list(FLAVORS)
     code = version.body["spec"]["resource"]["flavor_id"]
     # A share of a dedicated pool has no number.
     number = codes.index(code) + 1 if code in codes else 0
-    return {"spec_id": number, "spec_code": code, **_machine(flavor_json(version.flavor)["flavor_info"])}
+    return {"spec_id": number, "spec_code": code, **_to_machine_json(flavor_json(version.flavor)["flavor_info"])}
 
 
-def _machine(info: Json) -> Json:
+def _to_machine_json(info: Json) -> Json:
     card = card_of(info)
     return {
         "core": str(info["cpu"]["core_num"]),
@@ -164,7 +164,7 @@ def _machine(info: Json) -> Json:
     }
 
 
-def _nas(config: Json) -> Json:
+def _to_nas_json(config: Json) -> Json:
     shares = nfs_shares(config)
     if not shares:
         return {"nas_type": "", "nas_share_addr": "", "nas_mount_path": ""}
@@ -172,7 +172,7 @@ def _nas(config: Json) -> Json:
     return {"nas_type": "nfs", "nas_share_addr": first.get("src_path"), "nas_mount_path": first.get("dest_path")}
 
 
-def _metrics(version: Job) -> Json:
+def _to_metrics_json(version: Job) -> Json:
     # The older API has one series per version, not per node.
     measured = version.metrics.get("worker-0", {})
     # Strings with two digits, as in the API reference's example.

@@ -14,7 +14,7 @@ from aisbench_core.store.audit.audit_table import to_csv
 from pages._ui.shell import url
 from pages._ui.shell.core import actor, core
 from pages._ui.shell.filters import filter_bar
-from pages._ui.shell.formats import when
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.tables import Width, show_table
 from pages._ui.shell.words import t
 
@@ -24,7 +24,7 @@ MOST_IN_FILE = 100_000
 
 def show_entries() -> None:
     """One page of entries, newest first, and what can be done with all that the filters choose."""
-    query, who = _choose(), actor()
+    query, who = _choose_query(), actor()
     pages = url.Pages("page", core().audit.count(query, who), PAGE)
     entries = core().audit.entries(query, who, PAGE, pages.offset)
     with st.container(horizontal=True):
@@ -34,18 +34,18 @@ def show_entries() -> None:
         st.caption(t("audit.nothing"))
         return
     widths: dict[str, Width] = {t("audit.object"): "medium", t("audit.detail"): "large"}
-    show_table([_cells(entry) for entry in entries], t("audit.title"), widths=widths)
+    show_table([_to_row(entry) for entry in entries], t("audit.title"), widths=widths)
     pages.show()
 
 
-def _choose() -> AuditQuery:
+def _choose_query() -> AuditQuery:
     with filter_bar():
         who, change, subject = (
             url.text(name, t(f"audit.{name}"), resets=["page"], width=150) for name in ("who", "change", "object")
         )
-        via = url.choice(st.selectbox, "via", t("audit.via"), ["", *WayIn], _or_all, resets=["page"], width=130)
-        outcome = url.choice(
-            st.selectbox, "outcome", t("audit.outcome"), ["", *ActOutcome], _outcome, resets=["page"], width=130
+        via = url.choose_option(st.selectbox, "via", t("audit.via"), ["", *WayIn], _or_all, resets=["page"], width=130)
+        outcome = url.choose_option(
+            st.selectbox, "outcome", t("audit.outcome"), ["", *ActOutcome], _label_outcome, resets=["page"], width=130
         )
     # Every run has entries about its folder, among which those of people would be lost.
     return AuditQuery(who, change, subject, via, outcome, excluded="" if change or subject else "seal.")
@@ -55,7 +55,7 @@ def _or_all(value: str) -> str:
     return value or t("audit.all")
 
 
-def _outcome(outcome: str) -> str:
+def _label_outcome(outcome: str) -> str:
     return t(f"audit.{outcome}") if outcome else t("audit.all")
 
 
@@ -63,7 +63,7 @@ def _show_download(query: AuditQuery, who: Actor) -> None:
     audit = core().audit
     st.download_button(
         t("audit.download"),
-        data=partial(_file, audit.entries, replace(query, excluded=""), who),
+        data=partial(_write_csv, audit.entries, replace(query, excluded=""), who),
         file_name=f"aisbench-audit-{core().clock():%Y%m%d-%H%M%S}.csv",
         mime="text/csv",
         key="audit-file",
@@ -72,7 +72,7 @@ def _show_download(query: AuditQuery, who: Actor) -> None:
     )
 
 
-def _file(read: Callable[..., list[AuditEntry]], query: AuditQuery, who: Actor) -> bytes:
+def _write_csv(read: Callable[..., list[AuditEntry]], query: AuditQuery, who: Actor) -> bytes:
     return to_csv(read(query, who, MOST_IN_FILE)).encode("utf-8-sig")  # a spreadsheet knows the encoding by the mark
 
 
@@ -82,10 +82,10 @@ def _show_verification(who: Actor) -> None:
         st.success(t("audit.verified", entries=f"{check.entries:,}", hash=check.last_hash))
 
 
-def _cells(entry: AuditEntry) -> dict[str, object]:
+def _to_row(entry: AuditEntry) -> dict[str, object]:
     act = entry.act
     return {
-        t("audit.at"): when(entry.at),
+        t("audit.at"): format_time(entry.at),
         t("audit.who"): act.who,
         t("audit.role"): t.message(ROLES[Role(act.role)]) if act.role else None,
         t("audit.via"): act.via,
@@ -93,6 +93,6 @@ def _cells(entry: AuditEntry) -> dict[str, object]:
         t("audit.object"): act.object or None,
         t("audit.before"): act.before or None,
         t("audit.after"): act.after or None,
-        t("audit.outcome"): _outcome(act.outcome),
+        t("audit.outcome"): _label_outcome(act.outcome),
         t("audit.detail"): act.detail or None,
     }

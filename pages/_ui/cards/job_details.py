@@ -5,14 +5,14 @@ from collections.abc import Iterable
 import streamlit as st
 
 from aisbench_core.base.errors import ResultError
-from aisbench_core.base.formats import MISSING, duration
+from aisbench_core.base.formats import MISSING, format_duration
 from aisbench_core.domain.liveness.alerts import alert_of
 from aisbench_core.domain.liveness.stalls import Watch
-from aisbench_core.domain.results.job_events import alert_message, interruption, recovery_text
+from aisbench_core.domain.results.job_events import alert_message, describe_interruption, recovery_text
 from aisbench_core.model import AlertKind, JobDetails, Run, RunState
 from pages._ui.shell.core import core, ledger_answer
-from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import when
+from pages._ui.shell.errors import escape_markdown
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -30,7 +30,7 @@ def show_alert(run: Run, details: JobDetails) -> None:
     alert = alert_of(run, details, watch_of(run))
     if alert is None or alert.kind is AlertKind.ENDED:
         return
-    sentence = f"{plain(t.message(alert_message(alert)))} · {when(alert.at)}"
+    sentence = f"{escape_markdown(t.message(alert_message(alert)))} · {format_time(alert.at)}"
     if alert.is_stall:
         st.error(f"{sentence} \n\n{t('job.hang_help')}", icon=":material/pause_circle:")
     elif alert.kind is AlertKind.QUIET:
@@ -70,9 +70,11 @@ def show_queue(run: Run, details: JobDetails) -> None:
     parts = []
     if details.queue:
         last = details.queue[-1]
-        parts.append(t("job.position", position=last.position, waiting=last.waiting, pool=plain(run.spec.pool_id)))
+        parts.append(
+            t("job.position", position=last.position, waiting=last.waiting, pool=escape_markdown(run.spec.pool_id))
+        )
     if details.waits_for:
-        parts.append(plain(t.pick(details.waits_for.english, details.waits_for.chinese)))
+        parts.append(escape_markdown(t.pick(details.waits_for.english, details.waits_for.chinese)))
     if parts:
         st.markdown(" · ".join(parts))
 
@@ -91,7 +93,7 @@ def show_job_attempts(details: JobDetails) -> None:
             if attempt.last_words:
                 st.code("\n".join(attempt.last_words), language=None, wrap_lines=True)
             if attempt.last_event:
-                st.caption(plain(t.pick(attempt.last_event, chinese.get(attempt.last_event, ""))))
+                st.caption(escape_markdown(t.pick(attempt.last_event, chinese.get(attempt.last_event, ""))))
 
 
 def show_diagnosis(details: JobDetails) -> None:
@@ -103,7 +105,7 @@ def show_diagnosis(details: JobDetails) -> None:
     if not found.faults:
         st.caption(t("job.no_fault" if found.is_complete else "job.diagnosing"))
         return
-    level = t("job.level", level=plain(found.level)) if found.level else ""
+    level = t("job.level", level=escape_markdown(found.level)) if found.level else ""
     st.caption(" ".join(filter(None, (t("job.diagnosis_about"), level))))
     rows = [
         {
@@ -129,11 +131,11 @@ def show_job_stages(details: JobDetails) -> None:
 def _attempt_rows(details: JobDetails) -> Iterable[dict[str, str]]:
     for attempt in details.attempts:
         ended = attempt.ended_at
-        because = t.message(interruption(attempt)) if attempt.reason or attempt.fault else MISSING
+        because = t.message(describe_interruption(attempt)) if attempt.reason or attempt.fault else MISSING
         yield {
             t("job.attempt"): str(attempt.number),
-            t("job.started"): when(attempt.started_at),
-            t("job.lasted"): duration((ended - attempt.started_at).total_seconds()) if ended else MISSING,
+            t("job.started"): format_time(attempt.started_at),
+            t("job.lasted"): format_duration((ended - attempt.started_at).total_seconds()) if ended else MISSING,
             t("job.because"): because,
             t("job.recovery"): t.message(recovery_text(attempt)) or MISSING,
         }
@@ -146,8 +148,8 @@ def _stage_rows(details: JobDetails) -> Iterable[dict[str, str]]:
         yield {
             t("job.attempt"): str(stage.attempt),
             t("job.stage"): t.pick(stage.english, stage.chinese),
-            t("job.started"): when(began) if began else MISSING,
-            t("job.lasted"): duration((ended - began).total_seconds()) if began and ended else MISSING,
+            t("job.started"): format_time(began) if began else MISSING,
+            t("job.lasted"): format_duration((ended - began).total_seconds()) if began and ended else MISSING,
             t("job.last_step"): t.pick(last.english, last.chinese) if last else MISSING,
         }
 

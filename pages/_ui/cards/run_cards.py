@@ -8,10 +8,10 @@ import streamlit as st
 from aisbench_core.model import LINE, AlertKind, Progress, Run, RunState
 from pages._ui.cards.job_details import alert_kind
 from pages._ui.shell import navigation
-from pages._ui.shell.core import actor, core, may, right_to
+from pages._ui.shell.core import actor, core, is_allowed, right_to
 from pages._ui.shell.dialogs import Dialog
-from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import when
+from pages._ui.shell.errors import escape_markdown
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.words import t
 
 Colour = Literal["green", "red", "gray", "orange", "blue"]
@@ -78,12 +78,12 @@ def run_facts(run: Run) -> str:
 def show_detail(run: Run) -> None:
     """The run's detail; a fault after which it is retried is marked as such."""
     if run.is_retrying:
-        problem = plain(t.message(run.detail))
+        problem = escape_markdown(t.message(run.detail))
         st.warning(t("live.retrying", attempts=run.attempts, detail=problem), icon=":material/autorenew:")
     elif run.state is RunState.FAILED:
-        st.error(plain(why_failed(run)) or t("state.failed"), icon=":material/cancel:")
+        st.error(escape_markdown(why_failed(run)) or t("state.failed"), icon=":material/cancel:")
     elif run.detail:
-        st.markdown(plain(t.message(run.detail)))
+        st.markdown(escape_markdown(t.message(run.detail)))
 
 
 def why_failed(run: Run) -> str:
@@ -93,7 +93,7 @@ def why_failed(run: Run) -> str:
 
 def show_line(run: Run, progress: Progress | None) -> None:
     """One bar, and what it counts: within the run's state, or the states from launch to result."""
-    share, text = _counted(run, progress)
+    share, text = _describe_progress(run, progress)
     done, total = run.stage
     if share is None and run.state in LINE:
         text = t("live.stage", state=text, number=done + 1, total=total)
@@ -103,7 +103,7 @@ def show_line(run: Run, progress: Progress | None) -> None:
 def show_stages(run: Run, progress: Progress | None) -> None:
     """A bar for each state on the line."""
     done, _ = run.stage
-    share, text = _counted(run, progress)
+    share, text = _describe_progress(run, progress)
     for index, (column, state) in enumerate(zip(st.columns(len(LINE)), LINE, strict=True)):
         if state is run.state:
             column.progress(share or 0.0, text=text)
@@ -111,7 +111,7 @@ def show_stages(run: Run, progress: Progress | None) -> None:
             column.progress(1.0 if index < done else 0.0, text=t(f"state.{state}"))
 
 
-def _counted(run: Run, progress: Progress | None) -> tuple[float | None, str]:
+def _describe_progress(run: Run, progress: Progress | None) -> tuple[float | None, str]:
     """What is done of the state that a run is in, 0 to 1, with how many of how many; None where nothing is counted."""
     name = t(f"state.{run.state}")
     if progress is None or progress.state is not run.state:
@@ -140,7 +140,7 @@ def show_stop_dialog() -> None:
 
 def _confirm_stop() -> None:
     run = core().ledger.get(STOPPING.subject)
-    st.markdown(f"**{plain(run_title(run))}**")
+    st.markdown(f"**{escape_markdown(run_title(run))}**")
     text_key = "runs.give_up_question" if run.can_give_up else "runs.stop_question"
     st.markdown(t(text_key, state=t(f"state.{run.state}")))
     if st.button(t("runs.stop_yes"), key="stop-yes", type="primary", icon=":material/front_hand:"):
@@ -152,7 +152,7 @@ def _confirm_stop() -> None:
 
 def show_collect_again(run: Run, *, key: str) -> None:
     """A button that collects the results of a failed run once more."""
-    if not run.can_collect_again or not may("Runs.collect_again"):
+    if not run.can_collect_again or not is_allowed("Runs.collect_again"):
         return
     if st.button(t("runs.collect_again"), key=f"collect-{key}", icon=":material/download:"):
         core().runs.collect_again(run.run_id, actor())
@@ -161,4 +161,4 @@ def show_collect_again(run: Run, *, key: str) -> None:
 
 def started_text(run: Run) -> str:
     """Who launched it, and when."""
-    return t("runs.launched", who=plain(run.created_by), at=when(run.created_at))
+    return t("runs.launched", who=escape_markdown(run.created_by), at=format_time(run.created_at))

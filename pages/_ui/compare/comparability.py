@@ -7,7 +7,7 @@ import streamlit as st
 from aisbench_core.base.formats import MISSING, clipped
 from aisbench_core.warehouse.values.compared import Comparability, ComparedBy, Comparison, FieldValues
 from pages._ui.compare.names import names_of
-from pages._ui.shell.errors import plain
+from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.spec_fields import field_name, field_text
 from pages._ui.shell.words import t
 
@@ -30,14 +30,14 @@ KINDS = ("throughput_definition", "throughput_unit", "mode", "dataset", "region"
 def show_comparability(comparison: Comparison) -> None:
     """The verdict, and a line for each field behind it."""
     text = t(f"comparability.{comparison.verdict.name.lower()}", by=t.unit(comparison.normalise_by))
-    reasons = "".join(f"\n- {reason}" for reason in _reasons(comparison))
+    reasons = "".join(f"\n- {reason}" for reason in _list_reasons(comparison))
     BOXES[comparison.verdict](f"**{text}**\n{reasons}" if reasons else f"**{text}**")
     if comparison.unknown:
-        fields = ", ".join(plain(field_name(name)) for name in comparison.unknown)
-        st.warning(t(_doubt(comparison), fields=fields), icon=":material/question_mark:")
+        fields = ", ".join(escape_markdown(field_name(name)) for name in comparison.unknown)
+        st.warning(t(_pick_doubt_key(comparison), fields=fields), icon=":material/question_mark:")
 
 
-def _doubt(comparison: Comparison) -> str:
+def _pick_doubt_key(comparison: Comparison) -> str:
     if comparison.verdict is Comparability.NOT_COMPARABLE:
         return "compare.unknown_fields"
     return "compare.unknown_of_rows" if comparison.by is ComparedBy.ROWS else "compare.unknown"
@@ -46,7 +46,7 @@ def _doubt(comparison: Comparison) -> str:
 def show_equal_fields(comparison: Comparison) -> None:
     """The fields that people ask for first, where all runs agree; and a note where no parameter defines a warm-up."""
     texts = [
-        f"{plain(field_name(field.field))}: {plain(clipped(field_text(field.values[0]), MAX_LETTERS))}"
+        ": ".join(map(escape_markdown, (field_name(field.field), clipped(field_text(field.values[0]), MAX_LETTERS))))
         for field in comparison.same
         if field.field in ALWAYS or _is_decisive(field.field)
     ]
@@ -56,26 +56,28 @@ def show_equal_fields(comparison: Comparison) -> None:
     st.caption(t("why.equal", fields=" · ".join(texts) or MISSING) + no_warm_up)
 
 
-def _reasons(comparison: Comparison) -> Iterator[str]:
+def _list_reasons(comparison: Comparison) -> Iterator[str]:
     by_name = {field.field: field for field in (*comparison.differences, *comparison.same)}
     for name in comparison.reasons:
-        values = _values(comparison, by_name.get(name))
-        yield t("why.differs", field=plain(field_name(name)), values=values, why=t(f"why.{_kind(name)}"))
+        values = _format_values(comparison, by_name.get(name))
+        yield t(
+            "why.differs", field=escape_markdown(field_name(name)), values=values, why=t(f"why.{_classify_field(name)}")
+        )
 
 
-def _values(comparison: Comparison, field: FieldValues | None) -> str:
+def _format_values(comparison: Comparison, field: FieldValues | None) -> str:
     """Each value with the runs that have it, the baseline's first."""
     names = names_of(comparison)
     runs: dict[str, list[str]] = {}
     for run, value in zip(comparison.runs, field.values if field else (), strict=False):
         runs.setdefault(field_text(value), []).append(names[run.run_id])
     return "; ".join(
-        t("why.value", value=plain(clipped(value, MAX_LETTERS)), runs=plain(", ".join(ids)))
+        t("why.value", value=escape_markdown(clipped(value, MAX_LETTERS)), runs=escape_markdown(", ".join(ids)))
         for value, ids in runs.items()
     )
 
 
-def _kind(name: str) -> str:
+def _classify_field(name: str) -> str:
     if name in KINDS:
         return name
     if name in ("dataset_sha256", "node_count", "cards_per_node"):

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.base.formats import difference, nodes_and_cards, number, percent
+from aisbench_core.base.formats import format_difference, nodes_and_cards, number, percent
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.values.compared import ComparedBy, Comparison, FieldValues, MetricComparison, MetricValue
 from aisbench_core.warehouse.values.histories import Trend
@@ -19,10 +19,10 @@ from pages._ui.runs.target import peers_text, target_text
 from pages._ui.scaling import curve_charts
 from pages._ui.scaling.choice import curve_names, selection_of
 from pages._ui.shell import charts, url
-from pages._ui.shell.core import cached, core
-from pages._ui.shell.errors import plain
+from pages._ui.shell.core import core, run_cached
+from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.filters import region_key
-from pages._ui.shell.formats import when
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.navigation import HISTORY, SCALING, link
 from pages._ui.shell.spec_fields import field_name, field_text
 from pages._ui.shell.tables import show_side_by_side, show_table
@@ -34,11 +34,13 @@ RECENT = 50  # how many recorded runs of each region the picker offers
 def choose_runs() -> list[str]:
     """The runs to compare, the baseline first; where there are too few, a hint."""
     named = dict.fromkeys(st.query_params.get_all("ids"))
-    recorded = cached(core().warehouse.recorded, tuple(named)) if named else frozenset()
-    chosen = {run_id: cached(core().warehouse.run, run_id) for run_id in [*named][:MAX_COMPARED] if run_id in recorded}
-    rows = _recent() | {run_id: row for run_id, row in chosen.items() if row}
+    recorded = run_cached(core().warehouse.recorded, tuple(named)) if named else frozenset()
+    chosen = {
+        run_id: run_cached(core().warehouse.run, run_id) for run_id in [*named][:MAX_COMPARED] if run_id in recorded
+    }
+    rows = _list_recent_runs() | {run_id: row for run_id, row in chosen.items() if row}
     options = list(dict.fromkeys([*(run_id for run_id in named if run_id in recorded), *rows]))
-    run_ids = url.choices(
+    run_ids = url.choose_options(
         "ids",
         t("compare.runs"),
         options,
@@ -52,26 +54,27 @@ def choose_runs() -> list[str]:
     return run_ids
 
 
-def _recent() -> dict[str, RunRow]:
+def _list_recent_runs() -> dict[str, RunRow]:
     latest = BoardQuery("", include_invalid=True, sort="created_at", limit=RECENT)
     queries = [
-        replace(latest, region=region.region, rehearsal=region.rehearsal) for region in cached(core().warehouse.regions)
+        replace(latest, region=region.region, rehearsal=region.rehearsal)
+        for region in run_cached(core().warehouse.regions)
     ]
-    return {row.run_id: row for query in queries for row in cached(core().warehouse.runs, query).rows}
+    return {row.run_id: row for query in queries for row in run_cached(core().warehouse.runs, query).rows}
 
 
 def _run_title(row: RunRow) -> str:
     """Two of them beside each other in a window of 1280 pixels. Ids of launched runs begin with their time."""
     size = nodes_and_cards(row.node_count, row.cards_per_node)
     is_imported = row.origin is Origin.IMPORTED
-    origin = (t("origin.imported"), when(row.created_at, "%m-%d %H:%M")) if is_imported else ()
+    origin = (t("origin.imported"), format_time(row.created_at, "%m-%d %H:%M")) if is_imported else ()
     return " · ".join(filter(None, (row.run_id, row.model, row.framework_version, size, *origin)))
 
 
 def choose_compared() -> ComparedBy:
     """The runs themselves, or the rows of the leaderboard that they belong to."""
     label, help_text = t("compare.by"), t("compare.by_help")
-    return url.choice(
+    return url.choose_option(
         st.radio, "by", label, ComparedBy, lambda by: t(f"compare.by_{by}"), horizontal=True, help=help_text
     )
 
@@ -79,7 +82,7 @@ def choose_compared() -> ComparedBy:
 def show_clones(runs: tuple[RunRow, ...]) -> None:
     with st.popover(t("clone.button"), icon=":material/content_copy:"):
         for run in runs:
-            show_clone_button(run.run_id, key=run.run_id, label=plain(run.run_id))
+            show_clone_button(run.run_id, key=run.run_id, label=escape_markdown(run.run_id))
 
 
 def show_differences(comparison: Comparison) -> None:
@@ -89,14 +92,14 @@ def show_differences(comparison: Comparison) -> None:
     if not comparison.differences:
         st.markdown(t("compare.no_differences"))
     if every:
-        rows = [_cells(comparison, field, "≠") for field in comparison.differences]
-        rows += [_cells(comparison, field, "=") for field in comparison.same]
+        rows = [_to_row(comparison, field, "≠") for field in comparison.differences]
+        rows += [_to_row(comparison, field, "=") for field in comparison.same]
         show_side_by_side(rows, t("compare.every_field"))
     elif comparison.differences:
-        show_side_by_side([_cells(comparison, field) for field in comparison.differences], t("compare.differences"))
+        show_side_by_side([_to_row(comparison, field) for field in comparison.differences], t("compare.differences"))
 
 
-def _cells(comparison: Comparison, field: FieldValues, mark: str = "") -> dict[str, str]:
+def _to_row(comparison: Comparison, field: FieldValues, mark: str = "") -> dict[str, str]:
     values = zip(names_of(comparison).values(), field.values, strict=True)
     marked = {"≠": mark} if mark else {}
     return {t("compare.field"): field_name(field.field)} | marked | {name: field_text(value) for name, value in values}
@@ -141,7 +144,9 @@ def _metric_text(metric: MetricComparison, value: MetricValue, run: RunRow) -> s
     if value is metric.values[0] or value.difference is None:
         return text
     change = (
-        t("compare.points", points=f"{value.difference * 100:+.2f}") if is_share else difference(value.difference, 3)
+        t("compare.points", points=f"{value.difference * 100:+.2f}")
+        if is_share
+        else format_difference(value.difference, 3)
     )
     return f"{text} ({change})" if value.ratio is None else f"{text} (×{number(value.ratio, digits=4)}, {change})"
 
@@ -161,19 +166,19 @@ def show_metric_charts(comparison: Comparison) -> None:
     st.header(t("compare.cards"))
     if 0 < max(map(len, comparison.rank_results.values()), default=0) <= charts.DOTS:
         for unit, runs in charts.by_unit(comparison.runs).items():
-            drawing = charts.ranks(runs, comparison.rank_results, unit)
+            drawing = charts.draw_card_dots(runs, comparison.rank_results, unit)
             charts.draw(drawing, text=t("charts.per_card", unit=unit))
     show_ranks(comparison.runs)
 
 
 def show_scaling(run: RunRow) -> None:
     """How a run's configuration scales over node counts, where it was measured on several."""
-    curve = cached(core().warehouse.curve, run)
+    curve = run_cached(core().warehouse.curve, run)
     if len(curve.points) < 2:
         return
     st.header(t("compare.scaling"))
     named = [(curve_names([curve])[curve.query.id], curve)]
-    charts.draw(curve_charts.throughput(named, curve.largest), text=t("scaling.chart_throughput"))
+    charts.draw(curve_charts.draw_throughput(named, curve.largest), text=t("scaling.chart_throughput"))
     st.caption(t("scaling.legend"))
     link(SCALING, t("scaling.open"), selection_of(run, curve))
     if run.origin is Origin.IMPORTED:

@@ -14,8 +14,8 @@ from pages._ui.compare.names import names_of
 from pages._ui.leaderboard.rows import common_unit, own_unit
 from pages._ui.runs.target import peers_text
 from pages._ui.shell import charts
-from pages._ui.shell.charts import AXIS, BAR, LEGEND, Drawing, chart_of, ink, run_colour
-from pages._ui.shell.formats import rounded
+from pages._ui.shell.charts import AXIS, BAR, LEGEND, Drawing, chart_of, get_text_colour, run_colour
+from pages._ui.shell.formats import round_digits
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -31,38 +31,38 @@ def show_peers(comparison: Comparison) -> None:
         title = t(f"peers.per_{comparison.normalise_by or 'run'}", unit=unit)
         run_ids = {run.run_id for run in runs}
         peers = [peer for peer in comparison.peers if peer.run_id in run_ids]
-        charts.draw(_chart(peers, runs, title, names), text=t("peers.chart"))
+        charts.draw(_draw_chart(peers, runs, title, names), text=t("peers.chart"))
     st.caption(t("peers.legend"))
     hidden = sum(peer.summary.count - len(peer.dots) for peer in comparison.peers if peer.summary)
     if hidden:
         st.caption(t("peers.sampled", hidden=hidden))
     unit = common_unit(comparison.runs)
     pairs = zip(comparison.peers, comparison.runs, strict=True)
-    rows = [_cells(peers, names[peers.run_id], unit, run) for peers, run in pairs]
+    rows = [_to_row(peers, names[peers.run_id], unit, run) for peers, run in pairs]
     show_table(rows, t("peers.title"))
 
 
-def _cells(peers: Peers, name: str, unit: str, run: RunRow) -> dict[str, Any]:
+def _to_row(peers: Peers, name: str, unit: str, run: RunRow) -> dict[str, Any]:
     group, difference = peers.summary, peers.difference
     factors = difference.ratio if difference else (None, None, None)
-    ratio, low, high = (rounded(factor, 5) for factor in factors)
+    ratio, low, high = (round_digits(factor, 5) for factor in factors)
     notes = (t("peers.baselines") if peers.is_baselines else "", t.message(mixed_or_unknown(run.not_known)))
     return {
         t("peers.like"): name,
         t("board.runs"): group.count if group else 0,
         **own_unit(run, unit),
-        t("scaling.mean", unit=unit): rounded(group.mean if group else None),
+        t("scaling.mean", unit=unit): round_digits(group.mean if group else None),
         t("peers.ratio"): ratio,
         t("peers.ratio_low"): low,
         t("peers.ratio_high"): high,
         t("board.target"): peers_text(run, peers),
         t("peers.note"): ", ".join(filter(None, notes)) or MISSING,
-        t("scaling.low", unit=unit): rounded(group.ci_low if group else None),
-        t("scaling.high", unit=unit): rounded(group.ci_high if group else None),
+        t("scaling.low", unit=unit): round_digits(group.ci_low if group else None),
+        t("scaling.high", unit=unit): round_digits(group.ci_high if group else None),
     }
 
 
-def _chart(peers: Sequence[Peers], runs: Sequence[RunRow], title: str, names: Mapping[str, str]) -> Drawing:
+def _draw_chart(peers: Sequence[Peers], runs: Sequence[RunRow], title: str, names: Mapping[str, str]) -> Drawing:
     order = [names[peer.run_id] for peer in peers]
     versions = {run.run_id: run.framework_version for run in runs}
     dots = [
@@ -94,9 +94,9 @@ def _chart(peers: Sequence[Peers], runs: Sequence[RunRow], title: str, names: Ma
     ring = alt.StrokeWidthValue(0, condition={"test": "datum.own", "value": 2})
     layers = [
         chart_of(spans).mark_bar(size=18, opacity=0.3).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y, color=colour),
-        chart_of(spans).mark_tick(thickness=3, size=22, color=ink()).encode(x=alt.X("mean:Q"), y=y),
+        chart_of(spans).mark_tick(thickness=3, size=22, color=get_text_colour()).encode(x=alt.X("mean:Q"), y=y),
         chart_of(dots)
-        .mark_circle(size=60, opacity=0.75, stroke=ink())
+        .mark_circle(size=60, opacity=0.75, stroke=get_text_colour())
         .encode(x=x, y=y, color=colour, strokeWidth=ring, tooltip=tips),
     ]
     return alt.layer(*(layers if spans else layers[2:]), height=len(order) * BAR + AXIS + LEGEND)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from aisbench_core.base.formats import clipped, nodes_and_cards
 from aisbench_core.model import Origin
-from aisbench_core.warehouse.values.boards import hardware
+from aisbench_core.warehouse.values.boards import describe_hardware
 from aisbench_core.warehouse.values.compared import ComparedBy, Comparison
 from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.shell.tables import without_prefix
@@ -17,8 +17,8 @@ def names_of(comparison: Comparison) -> Mapping[str, str]:
     ids = [run.run_id for run in comparison.runs]
     if comparison.by is ComparedBy.RUNS:
         return dict(zip(ids, ids, strict=True))
-    flavors = without_prefix([hardware(run) for run in comparison.runs])
-    parts = [_parts(run, flavor) for run, flavor in zip(comparison.runs, flavors, strict=True)]
+    flavors = without_prefix([describe_hardware(run) for run in comparison.runs])
+    parts = [_list_parts(run, flavor) for run, flavor in zip(comparison.runs, flavors, strict=True)]
     differing = [len(set(values)) > 1 for values in zip(*parts, strict=True)]
     names = [
         " · ".join(part for part, differs in zip(own, differing, strict=True) if differs and part) for own in parts
@@ -30,7 +30,7 @@ def names_of(comparison: Comparison) -> Mapping[str, str]:
     }
 
 
-def _parts(run: RunRow, flavor: str) -> tuple[str, ...]:
+def _list_parts(run: RunRow, flavor: str) -> tuple[str, ...]:
     return (
         clipped(run.model or run.workload),
         run.framework,

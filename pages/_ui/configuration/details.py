@@ -4,10 +4,10 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.base.formats import MISSING, amounts_text, nodes_and_cards, number, signed
+from aisbench_core.base.formats import MISSING, amounts_text, format_change, nodes_and_cards, number
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.answers.board_row import BoardRowDetails
-from aisbench_core.warehouse.values.boards import BoardRow, hardware
+from aisbench_core.warehouse.values.boards import BoardRow, describe_hardware
 from aisbench_core.warehouse.values.histories import Trend, TrendRow
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
 from pages._ui import layout
@@ -18,12 +18,12 @@ from pages._ui.runs.target import row_note, target_text
 from pages._ui.scaling import curve_charts
 from pages._ui.scaling.choice import curve_names, selection_of
 from pages._ui.shell import charts, navigation
-from pages._ui.shell.core import cached, core
-from pages._ui.shell.errors import end_page, plain
+from pages._ui.shell.core import core, run_cached
+from pages._ui.shell.errors import end_page, escape_markdown
 from pages._ui.shell.filters import region_key
-from pages._ui.shell.formats import when
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.row_keys import show_openable
-from pages._ui.shell.status import heading, title_tab
+from pages._ui.shell.status import create_heading, title_tab
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -34,19 +34,19 @@ VISIBLE = 12  # rows of the table of runs that are visible at a time
 
 
 def show_configuration() -> None:
-    title = heading()
+    title = create_heading()
     title.title(t("configuration.title"))  # until it is known that there is such a run
     run_id = st.query_params.get("run", "")
-    found = cached(core().warehouse.board_row, run_id) if run_id else None
+    found = run_cached(core().warehouse.board_row, run_id) if run_id else None
     if found is None:
-        unknown = t("configuration.unknown", run=plain(run_id)) if run_id else t("configuration.none")
+        unknown = t("configuration.unknown", run=escape_markdown(run_id)) if run_id else t("configuration.none")
         st.info(unknown, icon=":material/search:")
         navigation.link(navigation.LEADERBOARD, t("menu.leaderboard"), {})
         end_page()
     row, newest = found.row, found.runs[0]
     size = nodes_and_cards(row.node_count, row.cards_per_node)
-    name = " · ".join(filter(None, (row.model or row.workload, row.framework_version, hardware(row), size)))
-    title.title(plain(name))
+    name = " · ".join(filter(None, (row.model or row.workload, row.framework_version, describe_hardware(row), size)))
+    title.title(escape_markdown(name))
     title_tab(name)
     data = t("board.synthetic") if row.synthetic_data else row.dataset
     facts = (
@@ -56,7 +56,7 @@ def show_configuration() -> None:
         t(f"origin.{row.origin}"),
         system_text(row),
     )
-    st.caption(plain(" · ".join(filter(None, facts))))
+    st.caption(escape_markdown(" · ".join(filter(None, facts))))
     _show_numbers(found)
     _show_links(found, newest)
     trend = _trend_of(newest)
@@ -91,10 +91,10 @@ def _show_numbers(found: BoardRowDetails) -> None:
         (number(row.throughput), None),
         (number(row.per_card), None),
         (row.rank or MISSING, t("board.rank_about")),
-        (_relation(row, found.best), t("configuration.relation_help")),
+        (_format_relation(row, found.best), t("configuration.relation_help")),
         (f"{row.runs} / {found.total}", t("configuration.valid_help")),
     )
-    for (name, column), (value, help_text) in zip(layout.tiles(NUMBERS).items(), values, strict=True):
+    for (name, column), (value, help_text) in zip(layout.create_tiles(NUMBERS).items(), values, strict=True):
         is_ranked = name != "rank" or row.rank
         label = t(f"configuration.{name}", ranked=f"{found.ranked:,}") if is_ranked else t("board.rank")
         if name == "rank" and row.rank and not row.is_confirmed:
@@ -109,10 +109,10 @@ def _show_numbers(found: BoardRowDetails) -> None:
         st.caption(target_text(row))
 
 
-def _relation(row: BoardRow, best: BoardRow) -> str:
+def _format_relation(row: BoardRow, best: BoardRow) -> str:
     if row.throughput is None or not best.throughput:
         return MISSING
-    return t("board.is_best") if row is best or row == best else signed(row.throughput / best.throughput - 1, 1)
+    return t("board.is_best") if row is best or row == best else format_change(row.throughput / best.throughput - 1, 1)
 
 
 def _show_links(found: BoardRowDetails, newest: RunRow) -> None:
@@ -138,11 +138,11 @@ def _trend_of(newest: RunRow) -> TrendRow | None:
         node_counts=(newest.node_count,) if newest.node_count else (),
         limit=MAX_TRENDS,
     )
-    return next((row for row in cached(core().warehouse.trends, query).rows if row.group == trend), None)
+    return next((row for row in run_cached(core().warehouse.trends, query).rows if row.group == trend), None)
 
 
 def _show_history(trend: TrendRow | None, newest: RunRow, name: str) -> None:
-    history = cached(core().warehouse.history, trend) if trend else None
+    history = run_cached(core().warehouse.history, trend) if trend else None
     metric = next((metric for metric in history.metrics if metric.name == "throughput"), None) if history else None
     if trend is None or history is None or metric is None:
         st.caption(t("history.nothing_measured"))
@@ -154,18 +154,18 @@ def _show_history(trend: TrendRow | None, newest: RunRow, name: str) -> None:
         st.badge(t(f"outcome.{outcome.name.lower()}"), color=colour, icon=icon)
         selection = {"region": region_key(newest), "group": trend.group.id}
         navigation.link(navigation.HISTORY, t("configuration.open_history"), selection)
-    drawing = trend_charts.over_time(history, metric, charts.ink())
+    drawing = trend_charts.over_time(history, metric, charts.get_text_colour())
     charts.draw(drawing, text=t("history.chart_time", metric=t("metric.throughput")))
 
 
 def _show_scaling(newest: RunRow) -> None:
-    curve = cached(core().warehouse.curve, newest)
+    curve = run_cached(core().warehouse.curve, newest)
     if len(curve.points) < 2:  # one node count is no curve
         st.caption(t("configuration.no_curve"))
         return
     navigation.link(navigation.SCALING, t("configuration.open_scaling"), selection_of(newest, curve))
     names = curve_names([curve])
-    drawing = curve_charts.throughput([(names[curve.query.id], curve)], curve.largest)
+    drawing = curve_charts.draw_throughput([(names[curve.query.id], curve)], curve.largest)
     charts.draw(drawing, text=t("configuration.chart_scaling"))
 
 
@@ -189,8 +189,8 @@ def _show_system(row: BoardRow) -> None:
 
 def _show_people(found: BoardRowDetails) -> None:
     """Who measured it, when, and what it took."""
-    when_measured = {"first": when(found.first_at, "%Y-%m-%d"), "last": when(found.last_at, "%Y-%m-%d")}
-    st.markdown(t("configuration.who", people=plain(", ".join(found.people) or MISSING), **when_measured))
+    when_measured = {"first": format_time(found.first_at, "%Y-%m-%d"), "last": format_time(found.last_at, "%Y-%m-%d")}
+    st.markdown(t("configuration.who", people=escape_markdown(", ".join(found.people) or MISSING), **when_measured))
     if found.row.origin is Origin.LAUNCHED:
         hours = number(found.node_hours, digits=3)
         amounts = amounts_text(found.costs)

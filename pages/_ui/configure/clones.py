@@ -5,12 +5,12 @@ import streamlit as st
 from aisbench_core.base.errors import AisbenchError
 from aisbench_core.base.formats import MISSING
 from aisbench_core.domain.preflight.rule import subject_of
-from aisbench_core.model import FieldDifference, RunSpec, differences, unknown_fields
+from aisbench_core.model import FieldDifference, RunSpec, find_differences, unknown_fields
 from aisbench_core.running.reproducing.values import Original
 from pages._ui.configure import drafts
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core
-from pages._ui.shell.errors import plain, show_error, show_sentence
+from pages._ui.shell.errors import escape_markdown, show_error, show_sentence
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -42,46 +42,50 @@ def show_difference(draft: drafts.SpecDraft, profile: str) -> None:
         show_sentence(error)
         return
     with st.container(border=True, key="clone"):
-        _show(original, draft, profile)
+        _show_changes(original, draft, profile)
 
 
-def _show(original: Original, draft: drafts.SpecDraft, profile: str) -> None:
-    changes = _changes(original, draft.spec, profile) if draft.spec else ()
+def _show_changes(original: Original, draft: drafts.SpecDraft, profile: str) -> None:
+    changes = _list_changes(original, draft.spec, profile) if draft.spec else ()
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        navigation.link(navigation.LIVE, t("clone.of", run=plain(original.run_id)), {"run": original.run_id})
+        navigation.link(navigation.LIVE, t("clone.of", run=escape_markdown(original.run_id)), {"run": original.run_id})
         if changes or draft.spec is None:
             label, args = t("clone.reset"), (original,)
             st.button(label, key="reset", icon=":material/undo:", on_click=drafts.reset_to_original, args=args)
     if changes:
         st.markdown(t("clone.differs", count=len(changes)))
-        show_table([_cells(change) for change in changes], t("clone.table"), visible=VISIBLE)
+        show_table([_to_row(change) for change in changes], t("clone.table"), visible=VISIBLE)
     elif draft.spec:
         st.markdown(t("clone.same"))
     unknown = unknown_fields(original.known)
     if unknown:
-        fields = ", ".join(plain(t.field(name)) for name in unknown)
+        fields = ", ".join(escape_markdown(t.field(name)) for name in unknown)
         with st.expander(t("clone.not_known", count=len(unknown))):
             st.markdown(t("clone.not_known_help", fields=fields))
 
 
-def _changes(original: Original, spec: RunSpec, profile_name: str) -> tuple[FieldDifference, ...]:
+def _list_changes(original: Original, spec: RunSpec, profile_name: str) -> tuple[FieldDifference, ...]:
     """How a launch from here would differ from the run's; both with what the manifest and the profile fill in."""
     if not profile_name:
-        return differences(original.spec, spec, original.known)
+        return find_differences(original.spec, spec, original.known)
     profile = core().regions.profile(profile_name)
     filled = subject_of(spec, profile, core().workloads).spec
     moved = original.profile not in ("", profile_name)
     profiles = (FieldDifference("profile", original.profile, profile_name),) if moved else ()
-    return profiles + differences(original.spec, filled, original.known)
+    return profiles + find_differences(original.spec, filled, original.known)
 
 
-def _cells(change: FieldDifference) -> dict[str, str]:
+def _to_row(change: FieldDifference) -> dict[str, str]:
     head, _, parameter = change.field.partition(".")  # parameters have no other name in the form
     name = parameter if head == "parameters" else t.field(change.field)
-    return {t("compare.field"): name, t("clone.original"): _text(change.original), t("clone.now"): _text(change.now)}
+    return {
+        t("compare.field"): name,
+        t("clone.original"): _format_value(change.original),
+        t("clone.now"): _format_value(change.now),
+    }
 
 
-def _text(value: object) -> str:
+def _format_value(value: object) -> str:
     if value is None:
         return MISSING
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -11,9 +11,9 @@ from aisbench_core.domain.authoring.specfile import to_yaml
 from aisbench_core.domain.preflight.rule import subject_of
 from aisbench_core.model import Finding, RunSpec
 from pages._ui.configure import drafts
-from pages._ui.shell.callbacks import whole
+from pages._ui.shell.callbacks import repeat_if_aborted
 from pages._ui.shell.core import core
-from pages._ui.shell.errors import plain
+from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.words import t
 
 Item = TypeVar("Item")
@@ -39,7 +39,7 @@ def ask_region(token: str, check: Callable[[], Iterable[Item]], subject: str = "
         with st.spinner(t("launch.checking")):
             findings = tuple(check())
     except CloudUnavailable as error:
-        st.warning(t("launch.unreachable", reason=plain(t.message(error.message))), icon=":material/warning:")
+        st.warning(t("launch.unreachable", reason=escape_markdown(t.message(error.message))), icon=":material/warning:")
         return ()
     st.session_state[FINDINGS] = (token, subject, findings)
     return findings
@@ -51,7 +51,7 @@ def found_before(subject: str) -> tuple[Finding, ...]:
     return tuple(findings) if last == subject else ()
 
 
-def digest(spec: RunSpec, profile: str, *more: str) -> str:
+def compute_digest(spec: RunSpec, profile: str, *more: str) -> str:
     """Identifies all that a dialog shows: the spec as it would be sent, where to, and the code as it is now."""
     region = core().regions.profile(profile)
     subject = subject_of(spec, region, core().workloads)
@@ -68,7 +68,7 @@ def show_change(token: str, shown: str) -> None:
         st.warning(t("launch.changed"), icon=":material/edit:")
 
 
-def confirmed(key: str, spec: RunSpec, profile: str, shown: str, *more: str) -> bool:
+def show_confirm_button(key: str, spec: RunSpec, profile: str, shown: str, *more: str) -> bool:
     """The button that launches, and whether it was pressed for the draft as it is stored now.
 
     Had the draft changed in another window meanwhile, nothing is launched, and the page is drawn anew."""
@@ -78,18 +78,18 @@ def confirmed(key: str, spec: RunSpec, profile: str, shown: str, *more: str) -> 
         type="primary",
         icon=":material/rocket_launch:",
         width="stretch",
-        on_click=_confirm,
+        on_click=_store_confirmation,
         args=(shown,),
     )
     if not pressed:
         return False
     now = drafts.read_draft().spec
-    same: bool = now == spec and st.session_state.pop(CONFIRMED, "") == digest(spec, profile, *more)
+    same: bool = now == spec and st.session_state.pop(CONFIRMED, "") == compute_digest(spec, profile, *more)
     if not same:
         st.rerun()
     return same
 
 
-@whole
-def _confirm(shown: str) -> None:
+@repeat_if_aborted
+def _store_confirmation(shown: str) -> None:
     st.session_state[CONFIRMED] = shown

@@ -11,10 +11,10 @@ from pages._ui.configure import drafts
 from pages._ui.configure.first_draft import first_spec
 from pages._ui.shell import url
 from pages._ui.shell.browser import browser_key
-from pages._ui.shell.callbacks import whole
+from pages._ui.shell.callbacks import repeat_if_aborted
 from pages._ui.shell.core import core, profile_in_url
-from pages._ui.shell.errors import errors_shown, plain
-from pages._ui.shell.formats import when
+from pages._ui.shell.errors import errors_shown, escape_markdown
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.words import t
 
 SECONDS = 5  # how often the page looks whether another window has changed its draft
@@ -26,10 +26,10 @@ DELETED = "draft-deleted"  # where the session has the key and the text of the d
 def show_drafts() -> None:
     """The draft that is open, and the way to the others."""
     named = drafts.draft_name()
-    titles = _titles()
-    titles.setdefault(named, _title(named, core().ledger.draft(drafts.draft_key()) or "", ""))
+    titles = _build_titles()
+    titles.setdefault(named, _build_title(named, core().ledger.draft(drafts.draft_key()) or "", ""))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        url.choice(
+        url.choose_option(
             st.selectbox,
             "draft",
             t("drafts.label"),
@@ -40,14 +40,14 @@ def show_drafts() -> None:
             width=560,
             help=t("drafts.help"),
         )
-        st.button(t("drafts.new"), key="draft-new", icon=":material/add:", on_click=_add)
+        st.button(t("drafts.new"), key="draft-new", icon=":material/add:", on_click=_add_draft)
         if core().ledger.draft(drafts.draft_key()) is not None:
-            st.button(t("drafts.delete"), key="draft-delete", icon=":material/delete:", on_click=_delete)
+            st.button(t("drafts.delete"), key="draft-delete", icon=":material/delete:", on_click=_delete_draft)
     name, text = st.session_state.get(DELETED, ("", ""))
     if name:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(t("drafts.deleted", title=plain(_title(name, text, ""))))
-            st.button(t("drafts.undo"), key="draft-undo", icon=":material/undo:", on_click=_restore)
+            st.caption(t("drafts.deleted", title=escape_markdown(_build_title(name, text, ""))))
+            st.button(t("drafts.undo"), key="draft-undo", icon=":material/undo:", on_click=_restore_draft)
 
 
 def watch_draft() -> None:
@@ -65,7 +65,7 @@ def watch_draft() -> None:
     st.fragment(compare, run_every=SECONDS)()
 
 
-def _titles() -> dict[str, str]:
+def _build_titles() -> dict[str, str]:
     """The title of each draft of this browser, by its name in the URL: its own first, then the newest."""
     own = drafts.own_key()
     rows = {
@@ -74,20 +74,20 @@ def _titles() -> dict[str, str]:
         if key == own or not key.startswith(drafts.UNLINKED)
     }
     text, at = rows.pop(own, ("", None))
-    first = {drafts.MINE: _title(drafts.MINE, text, when(at, "%m-%d %H:%M") if at else "")}
-    return first | {key: _title(key, text, when(at, "%m-%d %H:%M")) for key, (text, at) in rows.items()}
+    first = {drafts.MINE: _build_title(drafts.MINE, text, format_time(at, "%m-%d %H:%M") if at else "")}
+    return first | {key: _build_title(key, text, format_time(at, "%m-%d %H:%M")) for key, (text, at) in rows.items()}
 
 
-def _title(name: str, text: str, at: str) -> str:
+def _build_title(name: str, text: str, at: str) -> str:
     """What it is, of which run it is a draft, and when it was changed."""
     run = drafts.run_of(name)
     origin = t("drafts.own") if name == drafts.MINE else t("drafts.of_run", run=run) if run else ""
-    what = (_what(text) or t("drafts.invalid")) if text else t("drafts.untouched")
+    what = (_describe_draft(text) or t("drafts.invalid")) if text else t("drafts.untouched")
     return " · ".join(part for part in (what, origin, at) if part)
 
 
 @lru_cache(maxsize=256)
-def _what(text: str) -> str:
+def _describe_draft(text: str) -> str:
     """The name or workload of a draft with nodes × cards; empty where it is no valid spec."""
     try:
         spec = from_yaml(text)
@@ -96,15 +96,15 @@ def _what(text: str) -> str:
     return f"{spec.name or spec.workload} {spec.node_count} × {spec.cards_per_node}"
 
 
-@whole
-def _add() -> None:
+@repeat_if_aborted
+def _add_draft() -> None:
     key = f"draft-{secrets.token_hex(4)}-{browser_key()[:8]}"
     drafts.store_text(to_yaml(first_spec(profile_in_url())), key)
     st.query_params["draft"] = key
 
 
-@whole
-def _delete() -> None:
+@repeat_if_aborted
+def _delete_draft() -> None:
     key = drafts.draft_key()
     text = core().ledger.draft(key)
     if text is None:
@@ -114,8 +114,8 @@ def _delete() -> None:
     st.query_params["draft"] = drafts.MINE
 
 
-@whole
-def _restore() -> None:
+@repeat_if_aborted
+def _restore_draft() -> None:
     name, text = st.session_state.pop(DELETED, ("", ""))
     if name:
         st.query_params["draft"] = name

@@ -24,7 +24,7 @@ from aisbench_core.model.spec_fields import fields_where
 from aisbench_core.running.reproducing.values import Original
 from pages._ui.configure.first_draft import first_spec
 from pages._ui.shell.browser import browser_key, own_draft
-from pages._ui.shell.callbacks import whole
+from pages._ui.shell.callbacks import repeat_if_aborted
 from pages._ui.shell.core import core, profile_in_url
 
 MINE = "mine"  # what the URL calls the browser's own draft, which is also the one where it names none
@@ -141,7 +141,7 @@ def enter_number(key: str, field: str, text: str) -> None:
     store_text(WrittenSpec(spec, refused).to_yaml(comments_of(draft.text)), key)
 
 
-@whole
+@repeat_if_aborted
 def fix(finding: Finding) -> None:
     """Apply what a finding proposes to the draft."""
     change_draft(draft_key(), lambda spec: fixed(spec, [finding]))
@@ -160,7 +160,7 @@ def last_stored(key: str) -> str | None:
     return text if stored == key else None
 
 
-@whole
+@repeat_if_aborted
 def discard_draft() -> None:
     """Drop the draft; the page then starts with a new one."""
     core().ledger.drop_draft(draft_key())
@@ -171,7 +171,7 @@ def clone(original: Original, corrected: RunSpec | None = None) -> str:
 
     `corrected`: what the draft begins with instead; the page shows how it differs from the run."""
     text = to_yaml(corrected or core().clones.spec(original))
-    first = f"{FROM}{original.run_id}.{_whose()}"
+    first = f"{FROM}{original.run_id}.{_get_browser_suffix()}"
     # An earlier clone that was changed since keeps its key; one that was not is opened again.
     keys = chain([first], (f"{first}-{number}" for number in count(2)))
     key = next(key for key in keys if core().ledger.draft(key) in (None, text))
@@ -189,12 +189,12 @@ def run_of(key: str) -> str:
     return key.removeprefix(FROM).partition(".")[0] if key.startswith(FROM) else ""
 
 
-def _whose() -> str:
+def _get_browser_suffix() -> str:
     """Distinguishes the drafts that several browsers make of the same run or file."""
     return browser_key()[:8]
 
 
-@whole
+@repeat_if_aborted
 def reset_to_original(original: Original) -> None:
     """Make the draft the run's spec again."""
     store_text(to_yaml(core().clones.spec(original)))
@@ -202,7 +202,7 @@ def reset_to_original(original: Original) -> None:
 
 def draft_of(spec: RunSpec, text: str) -> str:
     """Store an imported spec as a new draft with this text; returns its key. The browser's own draft stays."""
-    key = f"import-{spec.sha256[:12]}-{_whose()}"
+    key = f"import-{spec.sha256[:12]}-{_get_browser_suffix()}"
     core().ledger.save_draft(key, text, core().clock())
     return key
 

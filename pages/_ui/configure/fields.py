@@ -18,7 +18,7 @@ from aisbench_core.model import Finding, Flavor, RunSpec, Scalar
 from pages._ui.configure import drafts
 from pages._ui.configure.findings import show_field_findings
 from pages._ui.shell import numbers, widgets
-from pages._ui.shell.errors import plain
+from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.words import t
 
 SPEED = "†"  # marks parameters that affect speed
@@ -86,7 +86,7 @@ def _text_field(form: Form, field: str) -> None:
 def _number_field(form: Form, field: str) -> None:
     """A field for a whole number, or empty where the spec allows that."""
     value = form.refused.get(field, numbers.text_of(getattr(form.spec, field)))
-    bound = widgets.field(f"spec.{field}", value, partial(drafts.enter_number, drafts.draft_key(), field))
+    bound = widgets.bind_field(f"spec.{field}", value, partial(drafts.enter_number, drafts.draft_key(), field))
     numbers.show_number_field(t(f"field.{field}"), NUMBERS[field], help_text=t(f"field.{field}_help"), **bound)
     show_field_findings(form.findings, field)
 
@@ -106,17 +106,19 @@ def parameter(form: Form, name: str, parameter: Parameter) -> None:
     field = f"parameters.{name}"
     value = form.filled.parameters[name]
     unit = t.pick(parameter.unit, parameter.unit_zh)
-    label = " ".join(filter(None, (name, f"({plain(unit)})" if unit else "", SPEED if parameter.decides_speed else "")))
+    label = " ".join(
+        filter(None, (name, f"({escape_markdown(unit)})" if unit else "", SPEED if parameter.decides_speed else ""))
+    )
     help_text = t.pick(parameter.help, parameter.help_zh)
     about = t(
         "configure.parameter_help",
-        help=plain(help_text),
-        allowed=plain(t.message(parameter.allowed)),
-        default=plain(str(parameter.default)),
+        help=escape_markdown(help_text),
+        allowed=escape_markdown(t.message(parameter.allowed)),
+        default=escape_markdown(str(parameter.default)),
     )
     if parameter.type in _NUMBERS and not parameter.choices:
-        store = changing(lambda spec, text: drafts.with_field(spec, field, _number(text, parameter.type)))
-        st.text_input(label, help=about, **widgets.field(f"spec.{field}", numbers.text_of(value), store))
+        store = make_spec_store(lambda spec, text: drafts.with_field(spec, field, _parse_number(text, parameter.type)))
+        st.text_input(label, help=about, **widgets.bind_field(f"spec.{field}", numbers.text_of(value), store))
     elif parameter.problem(value):
         _refused_value(field, label, value, about)
     elif parameter.choices:
@@ -131,7 +133,7 @@ def parameter(form: Form, name: str, parameter: Parameter) -> None:
 _NUMBERS = {ParameterType.INT: NumberRange(is_whole=True), ParameterType.FLOAT: NumberRange()}
 
 
-def _number(text: str, kind: ParameterType) -> Scalar:
+def _parse_number(text: str, kind: ParameterType) -> Scalar:
     """The number, a float as a float; another text stays as it is, for preflight to refuse."""
     try:
         number = _NUMBERS[kind].read(text)
@@ -142,13 +144,13 @@ def _number(text: str, kind: ParameterType) -> Scalar:
 
 def _refused_value(field: str, label: str, value: Scalar, about: str) -> None:
     """A value that is none of the choices of its widget."""
-    store = changing(lambda spec, text: drafts.with_field(spec, field, _scalar(text)))
-    st.text_input(label, help=about, **widgets.field(f"spec.{field}.refused", str(value), store))
+    store = make_spec_store(lambda spec, text: drafts.with_field(spec, field, _parse_scalar(text)))
+    st.text_input(label, help=about, **widgets.bind_field(f"spec.{field}.refused", str(value), store))
 
 
 def bound_field(field: str, value: Any) -> dict[str, Any]:
     """Arguments for a text, number or toggle that shows this value and stores changes in the page's draft."""
-    return widgets.field(f"spec.{field}", value, storing(field))
+    return widgets.bind_field(f"spec.{field}", value, make_field_store(field))
 
 
 def bound_choice(
@@ -157,20 +159,20 @@ def bound_choice(
     """Arguments for a select box that shows this value and stores changes in the page's draft.
 
     `any_value`: what is typed is stored, too."""
-    return widgets.single_choice(f"spec.{field}", options, value, storing(field), titles, any_value=any_value)
+    return widgets.single_choice(f"spec.{field}", options, value, make_field_store(field), titles, any_value=any_value)
 
 
-def storing(field: str) -> widgets.Store:
+def make_field_store(field: str) -> widgets.Store:
     """Stores what a person enters or chooses for this field in the page's draft."""
-    return changing(lambda spec, value: drafts.with_field(spec, field, value))
+    return make_spec_store(lambda spec, value: drafts.with_field(spec, field, value))
 
 
-def changing(change: Callable[[RunSpec, Any], RunSpec]) -> widgets.Store:
+def make_spec_store(change: Callable[[RunSpec, Any], RunSpec]) -> widgets.Store:
     """Stores `change(spec, value)` in the page's draft, with the value that a person entered."""
-    return partial(_change, drafts.draft_key(), change)
+    return partial(_apply_change, drafts.draft_key(), change)
 
 
-def _change(draft: str, change: Callable[[RunSpec, Any], RunSpec], value: Any) -> None:
+def _apply_change(draft: str, change: Callable[[RunSpec, Any], RunSpec], value: Any) -> None:
     """Change the draft with this key: by now the URL may name another one than the widget shows."""
     try:
         drafts.change_draft(draft, lambda spec: change(spec, value))
@@ -178,7 +180,7 @@ def _change(draft: str, change: Callable[[RunSpec, Any], RunSpec], value: Any) -
         st.session_state[PROBLEM] = error
 
 
-def _scalar(text: str) -> Scalar:
+def _parse_scalar(text: str) -> Scalar:
     with suppress(InvalidNumber):
         return NumberRange().read(text)
     return {"true": True, "false": False}.get(text.strip().lower(), text)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from aisbench_core.model import Finding, Level, Scalar
-from pages._ui.shell.errors import plain
+from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.words import t
 
 SIGNS = {
@@ -36,8 +36,8 @@ def show_all(
         show_no_findings(unchecked)
     for number, finding in enumerate(sorted(findings, key=lambda finding: list(SIGNS).index(finding.level))):
         name = t.field(finding.field)
-        key = f" ({plain(finding.field)})" if name != finding.field else ""  # as YAML calls it
-        st.markdown(f"**{plain(name)}**{key} {finding_text(finding)}")
+        key = f" ({escape_markdown(finding.field)})" if name != finding.field else ""  # as YAML calls it
+        st.markdown(f"**{escape_markdown(name)}**{key} {finding_text(finding)}")
         with st.container(horizontal=True, gap="small"):
             if fix and finding.fix:
                 label = t("findings.fix", change=", ".join(_change_text(*change) for change in finding.fix))
@@ -52,7 +52,7 @@ def show_all(
 def show_no_findings(unchecked: str = "") -> None:
     """That nothing was found; or, where the region's flavors are not known, that they were not checked, and why."""
     if unchecked:
-        text = t("findings.unchecked", reason=plain(t.message(unchecked)))
+        text = t("findings.unchecked", reason=escape_markdown(t.message(unchecked)))
         st.markdown(f":material/cloud_off: :orange[{text}]")
     else:
         st.markdown(f":material/check_circle: :green[{t('findings.none')}]")
@@ -68,14 +68,14 @@ def show_field_findings(findings: Sequence[Finding], *fields: str) -> None:
 def _change_text(field: str, value: Scalar | None) -> str:
     """One change as YAML writes it: `node_count: 16`; a field that is dropped is crossed out."""
     if value is None:
-        return f"~~{plain(field)}~~"
-    return plain(f"{field}: {str(value).lower() if isinstance(value, bool) else value}")
+        return f"~~{escape_markdown(field)}~~"
+    return escape_markdown(f"{field}: {str(value).lower() if isinstance(value, bool) else value}")
 
 
 def finding_text(finding: Finding) -> str:
     """One finding in a line: a sign, the sentence in its colour, and what to do."""
     sign, colour = SIGNS[finding.level]
     parts = [t.rule(finding.rule), t.message(finding.message)]
-    sentence = " ".join(plain(part) for part in parts if part)
-    hint = f" – {plain(t.message(finding.hint))}" if finding.hint else ""
+    sentence = " ".join(escape_markdown(part) for part in parts if part)
+    hint = f" – {escape_markdown(t.message(finding.hint))}" if finding.hint else ""
     return f"{sign} :{colour}[{sentence}]{hint}"

@@ -18,11 +18,11 @@ from pages._ui.configure.fields import (
     SPEED,
     Form,
     bound_choice,
-    changing,
     is_switch,
+    make_field_store,
+    make_spec_store,
     parameter,
     show_plain_field,
-    storing,
 )
 from pages._ui.configure.findings import show_field_findings
 from pages._ui.configure.first_draft import list_flavors
@@ -30,7 +30,7 @@ from pages._ui.configure.software import show_software
 from pages._ui.region.picker import show_directory_picker, show_engine_picker, show_image_picker, show_pool_picker
 from pages._ui.shell import widgets
 from pages._ui.shell.core import actor, core
-from pages._ui.shell.errors import plain, show_error
+from pages._ui.shell.errors import escape_markdown, show_error
 from pages._ui.shell.words import t
 
 MAX_RESUMABLE = 50  # runs that are offered to go on from; others can be typed into the YAML
@@ -40,7 +40,7 @@ def read_form(draft: drafts.SpecDraft, profile: str) -> Form | None:
     """What the form shows; None, with an error on the page, for a draft that is no valid spec."""
     problem = draft.problem
     try:
-        form = _form(draft, draft.written, profile) if draft.written else None
+        form = _build_form(draft, draft.written, profile) if draft.written else None
     except AisbenchError as error:
         form, problem = None, error
     if problem and form is None:
@@ -50,7 +50,7 @@ def read_form(draft: drafts.SpecDraft, profile: str) -> Form | None:
     return form
 
 
-def _form(draft: drafts.SpecDraft, written: WrittenSpec, profile: str) -> Form:
+def _build_form(draft: drafts.SpecDraft, written: WrittenSpec, profile: str) -> Form:
     spec = written.spec
     workload = core().workloads.get(spec.workload)
     flavors, reason = list_flavors(profile) if profile else ((), "")
@@ -60,7 +60,7 @@ def _form(draft: drafts.SpecDraft, written: WrittenSpec, profile: str) -> Form:
         filled=core().workloads.filled(spec),
         workload=workload,
         edition=workload.edition(spec.framework_version),
-        findings=(*_refusals(written), *(_findings(spec, profile) if profile else ())),
+        findings=(*_list_refusals(written), *(_list_findings(spec, profile) if profile else ())),
         profile=profile,
         flavors=flavors,
         flavors_missing=reason,
@@ -69,12 +69,12 @@ def _form(draft: drafts.SpecDraft, written: WrittenSpec, profile: str) -> Form:
     )
 
 
-def _refusals(written: WrittenSpec) -> Iterator[Finding]:
+def _list_refusals(written: WrittenSpec) -> Iterator[Finding]:
     for field, problem in written.problems.items():
         yield Finding("number", Level.ERROR, field, problem)
 
 
-def _findings(spec: RunSpec, profile: str) -> Sequence[Finding]:
+def _list_findings(spec: RunSpec, profile: str) -> Sequence[Finding]:
     """What preflight finds without the region; only that, where the person may not read files that the spec names."""
     return closed_files(spec, actor(), core().runs.open_folders) or core().preflight.offline(spec, profile)
 
@@ -82,7 +82,7 @@ def _findings(spec: RunSpec, profile: str) -> Sequence[Finding]:
 def show_yaml(draft: drafts.SpecDraft) -> None:
     """The draft as YAML; the form shows what is typed here, and the other way round."""
     store = partial(drafts.store_text, key=drafts.draft_key())
-    field = widgets.field("spec.yaml", draft.text, store)
+    field = widgets.bind_field("spec.yaml", draft.text, store)
     st.text_area(t("configure.yaml"), height=480, help=t("configure.yaml_help"), **field)
 
 
@@ -90,33 +90,38 @@ def show_draft_form(form: Form) -> None:
     refused = st.session_state.pop(PROBLEM, None)
     if refused:
         show_error(refused)
-    _workload(form)
+    _show_workload(form)
     st.header(t("configure.size"))
-    _resources(form)
+    _show_resources(form)
     st.header(t("configure.inputs"))
     for channel in drafts.input_channels(form.workload, form.filled):
-        _input(form, channel)
+        _show_input(form, channel)
     show_field_findings(form.findings, "inputs")
     if _needs_code(form):
         st.header(t("configure.code"))
-        _code(form)
+        _show_code(form)
     st.header(t("configure.parameters"))
-    _parameters(form)
+    _show_parameters(form)
     with st.expander(t("software.title")):
         show_software(form)
     with st.expander(t("configure.more")):
-        _more(form)
+        _show_more(form)
 
 
-def _workload(form: Form) -> None:
+def _show_workload(form: Form) -> None:
     titles = workload_titles()
-    store = changing(drafts.with_workload)
+    store = make_spec_store(drafts.with_workload)
     choice = widgets.single_choice("spec.workload", list(titles), form.spec.workload, store, titles.__getitem__)
     st.selectbox(t("field.workload"), **choice)
-    label, versions = t("field.version_of", framework=plain(form.workload.framework)), list(form.workload.versions)
-    choice = widgets.single_choice("spec.framework_version", versions, form.edition.version, changing(_version))
+    label, versions = (
+        t("field.version_of", framework=escape_markdown(form.workload.framework)),
+        list(form.workload.versions),
+    )
+    choice = widgets.single_choice(
+        "spec.framework_version", versions, form.edition.version, make_spec_store(_change_version)
+    )
     st.selectbox(label, width=240, **choice)
-    st.markdown(plain(t.pick(form.workload.summary, form.workload.summary_zh)))
+    st.markdown(escape_markdown(t.pick(form.workload.summary, form.workload.summary_zh)))
     show_field_findings(form.findings, "workload", "framework_version")
 
 
@@ -128,18 +133,18 @@ def workload_titles() -> dict[str, str]:
     }
 
 
-def _version(spec: RunSpec, version: str) -> RunSpec:
+def _change_version(spec: RunSpec, version: str) -> RunSpec:
     return drafts.with_version(spec, core().workloads.get(spec.workload), version)
 
 
-def _resources(form: Form) -> None:
+def _show_resources(form: Form) -> None:
     if form.flavors_missing:
-        st.caption(t("configure.no_flavors", reason=plain(form.flavors_missing)))
+        st.caption(t("configure.no_flavors", reason=escape_markdown(form.flavors_missing)))
     left, right = st.columns([2, 3])
     with left:
         show_plain_field(form, "node_count")
     with right:
-        _flavor(form)
+        _show_flavor(form)
     left, middle, right = st.columns(3)
     with left:
         show_plain_field(form, "cards_per_node")
@@ -147,10 +152,10 @@ def _resources(form: Form) -> None:
         show_plain_field(form, "mode")
     with right:
         show_plain_field(form, "pool_id")
-        show_pool_picker(form.profile, storing("pool_id"))
+        show_pool_picker(form.profile, make_field_store("pool_id"))
 
 
-def _flavor(form: Form) -> None:
+def _show_flavor(form: Form) -> None:
     cards = {flavor.flavor_id: flavor.cards for flavor in form.flavors if flavor.cards is not None}
     titles = {"": t("configure.profile_flavor", flavor=form.own_flavor or "–")}
     for flavor in form.flavors:
@@ -158,7 +163,7 @@ def _flavor(form: Form) -> None:
         kind = {"kind": flavor.accelerator, "cards": flavor.cards}
         titles[name] = t("configure.flavor", flavor=name, **kind) if name in cards else name
     titles.setdefault(form.spec.flavor, form.spec.flavor)  # one that the region does not list
-    store = changing(partial(_with_flavor, cards))
+    store = make_spec_store(partial(_with_flavor, cards))
     choice = widgets.single_choice("spec.flavor", list(titles), form.spec.flavor, store, titles.__getitem__)
     st.selectbox(t("field.flavor"), help=t("field.flavor_help"), **choice)
     show_field_findings(form.findings, "flavor")
@@ -169,18 +174,18 @@ def _with_flavor(cards: Mapping[str, int], spec: RunSpec, flavor: str) -> RunSpe
     return spec.model_copy(update={"flavor": flavor, "cards_per_node": cards.get(flavor, spec.cards_per_node)})
 
 
-def _input(form: Form, channel: Channel) -> None:
+def _show_input(form: Form, channel: Channel) -> None:
     dataset = form.workload.dataset
     field = f"inputs.{channel.name}"
     entries = ", ".join(dataset.required) or "–"
-    store = changing(partial(_with_input, channel.name))
+    store = make_spec_store(partial(_with_input, channel.name))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(
             t("field.input_optional" if dataset.optional else "field.input", name=channel.name),
-            help=t("field.input_help", dataset=plain(dataset.name), entries=plain(entries)),
+            help=t("field.input_help", dataset=escape_markdown(dataset.name), entries=escape_markdown(entries)),
             placeholder="/bucket/directory/",
             live=True,
-            **widgets.field(f"spec.{field}", channel.path, store),
+            **widgets.bind_field(f"spec.{field}", channel.path, store),
         )
         show_directory_picker(field, channel.path, form.profile, store)
     show_field_findings(form.findings, field)
@@ -190,7 +195,7 @@ def _with_input(name: str, spec: RunSpec, path: str) -> RunSpec:
     return drafts.with_input(spec, core().workloads.get(spec.workload), name, path)
 
 
-def _parameters(form: Form) -> None:
+def _show_parameters(form: Form) -> None:
     """One widget per hyperparameter, in two columns."""
     parameters = form.edition.parameters
     columns = st.columns(2)
@@ -200,9 +205,15 @@ def _parameters(form: Form) -> None:
     for name in form.spec.parameters:
         if name in parameters:
             continue
-        st.markdown(t("configure.unknown_parameter", name=plain(name), value=plain(str(form.spec.parameters[name]))))
+        st.markdown(
+            t(
+                "configure.unknown_parameter",
+                name=escape_markdown(name),
+                value=escape_markdown(str(form.spec.parameters[name])),
+            )
+        )
         if name in form.comments:
-            st.caption(plain(form.comments[name]))
+            st.caption(escape_markdown(form.comments[name]))
         show_field_findings(form.findings, f"parameters.{name}")
     if any(definition.decides_speed for definition in parameters.values()):
         st.caption(t("configure.speed_legend", mark=SPEED))
@@ -213,7 +224,7 @@ def _needs_code(form: Form) -> bool:
     return not form.workload.ships_code
 
 
-def _code(form: Form) -> None:
+def _show_code(form: Form) -> None:
     left, right = st.columns(2)
     with left:
         show_plain_field(form, "code_dir")
@@ -221,27 +232,27 @@ def _code(form: Form) -> None:
         show_plain_field(form, "boot_file")
 
 
-def _more(form: Form) -> None:
+def _show_more(form: Form) -> None:
     """What most runs leave alone."""
     if not _needs_code(form):
-        _code(form)
+        _show_code(form)
     left, right = st.columns(2)
     with left:
         for field in list_form_fields(FormGroup.LABELS):
             show_plain_field(form, field)
-        show_directory_picker("log_path", form.filled.log_path, form.profile, storing("log_path"))
+        show_directory_picker("log_path", form.filled.log_path, form.profile, make_field_store("log_path"))
     with right:
         for field in list_form_fields(FormGroup.CONTAINER):
             show_plain_field(form, field)
             if field == "engine_version":
-                show_engine_picker(form.profile, changing(_with_engine))
+                show_engine_picker(form.profile, make_spec_store(_with_engine))
             elif field == "image_url":
-                show_image_picker(form.profile, storing("image_url"))
+                show_image_picker(form.profile, make_field_store("image_url"))
     limits = list_form_fields(FormGroup.LIMITS)
     for column, field in zip(st.columns(len(limits)), limits, strict=True):
         with column:
             show_plain_field(form, field)
-    _recovery(form)
+    _show_recovery(form)
 
 
 def _with_engine(spec: RunSpec, engine: tuple[str, str]) -> RunSpec:
@@ -249,9 +260,9 @@ def _with_engine(spec: RunSpec, engine: tuple[str, str]) -> RunSpec:
     return spec.model_copy(update={"engine_name": name, "engine_version": version})
 
 
-def _recovery(form: Form) -> None:
+def _show_recovery(form: Form) -> None:
     """What happens at a fault, what is recorded for its diagnosis, and from which run the job goes on."""
-    _resumed(form)
+    _show_resumed_run(form)
     fields = list_form_fields(FormGroup.RECOVERY)
     switches = [field for field in fields if is_switch(field)]
     others = [field for field in fields if field not in switches]
@@ -259,30 +270,32 @@ def _recovery(form: Form) -> None:
     with first:
         for field in switches:
             show_plain_field(form, field)
-        _prefetch(form)
+        _show_prefetch(form)
     for column, field in zip(rest, others, strict=True):
         with column:
             show_plain_field(form, field)
 
 
-def _resumed(form: Form) -> None:
+def _show_resumed_run(form: Form) -> None:
     """A choice of the newest runs of the workload that have ended, and of the one that the draft names."""
     ended = core().ledger.page(TERMINAL, workload=form.spec.workload, limit=MAX_RESUMABLE)
     titles = {"": t("configure.from_start")}
     resumable = [run for run in ended if run.job_id]
-    titles |= {run_id: plain(title) for run_id, title in cards.run_titles(resumable).items()}
+    titles |= {run_id: escape_markdown(title) for run_id, title in cards.run_titles(resumable).items()}
     titles.setdefault(form.spec.resume_from, form.spec.resume_from)
     choice = bound_choice("resume_from", list(titles), form.spec.resume_from, titles.__getitem__)
     st.selectbox(t("field.resume_from"), help=t("field.resume_from_help"), **choice)
     show_field_findings(form.findings, "resume_from")
 
 
-def _prefetch(form: Form) -> None:
+def _show_prefetch(form: Form) -> None:
     """A job that is restarted finds its own checkpoints in its output directories only if they are downloaded."""
     outputs = form.filled.outputs
-    store = changing(lambda spec, on: drafts.with_prefetch(spec, outputs, prefetch=on))
+    store = make_spec_store(lambda spec, on: drafts.with_prefetch(spec, outputs, prefetch=on))
     requested = any(channel.prefetch for channel in outputs)
     st.toggle(
-        t("field.prefetch"), help=t("field.prefetch_help"), **widgets.field("spec.outputs.prefetch", requested, store)
+        t("field.prefetch"),
+        help=t("field.prefetch_help"),
+        **widgets.bind_field("spec.outputs.prefetch", requested, store),
     )
     show_field_findings(form.findings, "outputs", *(f"outputs.{channel.name}" for channel in outputs))

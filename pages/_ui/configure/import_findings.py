@@ -13,7 +13,7 @@ from pages._ui.configure import drafts
 from pages._ui.configure.findings import finding_text, show_no_findings
 from pages._ui.shell import navigation, widgets
 from pages._ui.shell.core import actor, core
-from pages._ui.shell.errors import plain, show_error
+from pages._ui.shell.errors import escape_markdown, show_error
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -27,7 +27,7 @@ def show_findings(findings: Sequence[LineFinding]) -> None:
         show_no_findings()
     for finding in findings:
         line = t("import.line", line=finding.line) + " · " if finding.line else ""
-        st.markdown(f"**{line}{plain(finding.field)}** {finding_text(finding)}")
+        st.markdown(f"**{line}{escape_markdown(finding.field)}** {finding_text(finding)}")
 
 
 def show_facts(facts: Sequence[tuple[str, str]], alt: str) -> None:
@@ -59,7 +59,7 @@ def _choose_job(imported: ImportedConfig) -> ImportedSpec:
     first = imported.first.source if imported.first else next(iter(jobs))
 
     def title(source: str) -> str:
-        return t("import.job", name=plain(source), api=jobs[source].spec.api.upper())
+        return t("import.job", name=escape_markdown(source), api=jobs[source].spec.api.upper())
 
     choice = widgets.session_choice(JOB, list(jobs), first, title)
     return jobs[st.radio(t("import.which"), horizontal=True, **choice)]
@@ -86,9 +86,9 @@ def show_imported_profile(profile: Profile, keys: Credentials | None) -> None:
         core().configs.save_profile(profile, actor(), replace)
         if keys and st.session_state.get(KEYS):
             core().configs.save_keys(profile.name, keys, actor(), replace)
-            st.success(t("import.saved_keys", name=plain(profile.name)), icon=":material/check:")
+            st.success(t("import.saved_keys", name=escape_markdown(profile.name)), icon=":material/check:")
         else:
-            st.success(t("import.saved", name=plain(profile.name)), icon=":material/check:")
+            st.success(t("import.saved", name=escape_markdown(profile.name)), icon=":material/check:")
     except AisbenchError as error:
         st.session_state[REFUSED] = True  # from now on the form offers to replace the profile
         show_error(error)

@@ -4,13 +4,13 @@ import streamlit as st
 
 from aisbench_core.model.spec_fields import list_form_fields
 from aisbench_core.model.spec_roles import FormGroup
-from pages._ui.shell.callbacks import whole
+from pages._ui.shell.callbacks import repeat_if_aborted
 from pages._ui.shell.focus import focus
 
 TARGET = "jump-to"  # where the session has the field to go to, and how often a person has gone to one
 
 
-@whole
+@repeat_if_aborted
 def jump_to(field: str) -> None:
     """Show the field; one without a widget in the form is shown in the YAML view."""
     if field.split(".")[0] in list_form_fields(FormGroup.YAML):

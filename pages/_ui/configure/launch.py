@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from aisbench_core.base.formats import money, number, size
+from aisbench_core.base.formats import format_money, format_size, number
 from aisbench_core.domain.authoring.number_ranges import NumberRange
 from aisbench_core.domain.authoring.specfile import to_yaml
 from aisbench_core.domain.preflight.rule import subject_of
@@ -17,7 +17,7 @@ from pages._ui.configure.findings import has_errors, show_all
 from pages._ui.shell import navigation, url
 from pages._ui.shell.core import actor, core, right_to
 from pages._ui.shell.dialogs import Dialog
-from pages._ui.shell.errors import plain
+from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.words import t
 
 HOURS = NumberRange(0, 87_600)  # up to ten years: how far an estimate goes
@@ -39,9 +39,11 @@ def choose_profile(resets: Collection[str] = ()) -> str:
         return ""
     own = core().settings.profile
     default = own if own in names else None
-    name = url.choice(st.selectbox, "profile", t("configure.profile"), names, default=default, resets=resets)
+    name = url.choose_option(st.selectbox, "profile", t("configure.profile"), names, default=default, resets=resets)
     profile = core().regions.profile(name)
-    st.caption(t("configure.profile_facts", region=plain(profile.region), bucket=plain(profile.bucket)))
+    st.caption(
+        t("configure.profile_facts", region=escape_markdown(profile.region), bucket=escape_markdown(profile.bucket))
+    )
     if profile.rehearsal:
         st.caption(t("configure.rehearsal"))
     return name
@@ -60,7 +62,9 @@ def _show_hold(spec: RunSpec, profile: str) -> None:
     """That the launch would wait for somebody's approval, and why; the budget counts the time limit."""
     reason = core().runs.why_held(spec, profile, actor().name)
     if reason:
-        st.warning(t("configure.would_wait", reason=plain(t.message(reason))), icon=":material/hourglass_top:")
+        st.warning(
+            t("configure.would_wait", reason=escape_markdown(t.message(reason))), icon=":material/hourglass_top:"
+        )
 
 
 def _cost_text(spec: RunSpec, profile: str, hours: float) -> str:
@@ -68,17 +72,17 @@ def _cost_text(spec: RunSpec, profile: str, hours: float) -> str:
     if cost is None:
         chosen = core().regions.profile(profile)
         key = "configure.free" if chosen.rehearsal else "configure.no_price"
-        return t(key, flavor=plain(spec.flavor or chosen.flavor))
-    total, price = money(cost.total, cost.currency), money(cost.price_per_node_hour, cost.currency)
+        return t(key, flavor=escape_markdown(spec.flavor or chosen.flavor))
+    total, price = format_money(cost.total, cost.currency), format_money(cost.price_per_node_hour, cost.currency)
     return t("configure.cost", total=total, price=price, nodes=spec.node_count, hours=number(hours))
 
 
 def found_in_region(spec: RunSpec, profile: str) -> tuple[Finding, ...]:
     """What the region found wrong with this draft when the launch dialog asked it last."""
-    return confirmation.found_before(_subject(spec, profile))
+    return confirmation.found_before(_build_subject(spec, profile))
 
 
-def _subject(spec: RunSpec, profile: str) -> str:
+def _build_subject(spec: RunSpec, profile: str) -> str:
     return f"{profile}\0{to_yaml(spec)}"
 
 
@@ -105,27 +109,27 @@ def _confirm_launch(spec: RunSpec, profile_name: str, hours: float) -> None:
     filled = subject.spec
     where = t(
         "launch.where",
-        profile=plain(profile.name),
-        region=plain(profile.region),
+        profile=escape_markdown(profile.name),
+        region=escape_markdown(profile.region),
         nodes=filled.node_count,
         cards=filled.cards_per_node,
         total=filled.card_count,
     )
     st.markdown(where)
     if filled.code_dir:
-        st.markdown(t("launch.upload", files=subject.code.entries, size=size(subject.code.size)))
+        st.markdown(t("launch.upload", files=subject.code.entries, size=format_size(subject.code.size)))
     else:
         st.markdown(t("launch.no_upload"))
     st.markdown(_cost_text(filled, profile_name, hours))
     _show_hold(filled, profile_name)
-    shown = confirmation.digest(spec, profile_name)
+    shown = confirmation.compute_digest(spec, profile_name)
     confirmation.show_change(token, shown)
     check = partial(core().preflight.online, spec, profile_name)
-    findings = confirmation.ask_region(f"{token}-{shown}", check, _subject(spec, profile_name))
+    findings = confirmation.ask_region(f"{token}-{shown}", check, _build_subject(spec, profile_name))
     known = findings or found_in_region(spec, profile_name)
     if known:
         show_all(known)
-    if not has_errors(findings) and confirmation.confirmed("launch-yes", spec, profile_name, shown):
+    if not has_errors(findings) and confirmation.show_confirm_button("launch-yes", spec, profile_name, shown):
         # A second press brings the same token, and with it the same run.
         run = core().runs.launch(spec, profile_name, actor(), token)
         LAUNCH.close()

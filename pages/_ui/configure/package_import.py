@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from aisbench_core.base.formats import size
+from aisbench_core.base.formats import format_size
 from aisbench_core.exchange.upstream.packages.package import Answers, Package, PackagedWorkload
 from aisbench_core.model import Flavor
 from pages._ui.configure.first_draft import list_flavors
@@ -16,7 +16,7 @@ from pages._ui.configure.import_findings import (
     show_imported_profile,
 )
 from pages._ui.shell.core import actor, core, profile_in_url
-from pages._ui.shell.errors import plain
+from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.words import t
 
 NAME, BOOT, ENGINE = "import-workload-name", "import-boot", "import-engine"
@@ -25,11 +25,11 @@ NAME, BOOT, ENGINE = "import-workload-name", "import-boot", "import-engine"
 def show_package(package: Package, done: Callable[[], None]) -> None:
     """The package, and the button that makes a workload of it, calls `done`, and opens a draft."""
     st.header(t("import.package"))
-    show_facts(_facts(package), t("import.package"))
-    described = core().packages.describe(package, _answers(), *_flavors())
+    show_facts(_list_facts(package), t("import.package"))
+    described = core().packages.describe(package, _read_answers(), *_find_flavors())
     imported = described.imported
     if described.existing:
-        st.info(t("import.package_known", name=plain(described.existing)), icon=":material/inventory_2:")
+        st.info(t("import.package_known", name=escape_markdown(described.existing)), icon=":material/inventory_2:")
     else:
         _show_missing_values(package, described)
     show_findings(described.findings)
@@ -46,7 +46,7 @@ def show_package(package: Package, done: Callable[[], None]) -> None:
         offer_draft(imported, label, key="import-make", make=make, done=done)
 
 
-def _facts(package: Package) -> list[tuple[str, str]]:
+def _list_facts(package: Package) -> list[tuple[str, str]]:
     facts = [(t("import.source"), package.source)]
     if name := package.name:
         facts += [
@@ -55,16 +55,16 @@ def _facts(package: Package) -> list[tuple[str, str]]:
             (t("import.architecture"), name.architecture),
             (t("import.version"), name.framework_version),
         ]
-    return [*facts, (t("import.code"), t("import.code_size", files=package.entries, size=size(package.size)))]
+    return [*facts, (t("import.code"), t("import.code_size", files=package.entries, size=format_size(package.size)))]
 
 
-def _answers() -> Answers:
+def _read_answers() -> Answers:
     """What the person answers; the widgets below hold it."""
     name, boot_file, engine = (str(st.session_state.get(key) or "").strip() for key in (NAME, BOOT, ENGINE))
     return Answers(name, boot_file, engine, profile_name())
 
 
-def _flavors() -> tuple[tuple[Flavor, ...], str]:
+def _find_flavors() -> tuple[tuple[Flavor, ...], str]:
     """The flavors of the page's profile, and its own one; nothing while there is no profile."""
     profile = profile_in_url()
     if not profile:

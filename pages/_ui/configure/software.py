@@ -9,27 +9,27 @@ from aisbench_core.model import CannLevel, MindSporeLevel, Update
 from pages._ui.configure.fields import Form, bound_choice
 from pages._ui.configure.findings import show_field_findings
 from pages._ui.shell.core import core
-from pages._ui.shell.errors import plain
+from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.words import t
 
 
 def show_software(form: Form) -> None:
     for field in Update.model_fields:
-        _package(form, field)
-    st.caption(t("software.folder", folder=plain(str(core().software.folder))))
+        _show_package(form, field)
+    st.caption(t("software.folder", folder=escape_markdown(str(core().software.folder))))
     left, right = st.columns(2)
     switch = {False: t("software.off"), True: t("software.on")}
     with left:
-        _log_level(form, "cann", _numbered([level.value for level in CannLevel]))
+        _log_level(form, "cann", _number_levels([level.value for level in CannLevel]))
         _log_level(form, "events", switch)
     with right:
-        _log_level(form, "mindspore", _numbered([level.value for level in MindSporeLevel]))
+        _log_level(form, "mindspore", _number_levels([level.value for level in MindSporeLevel]))
         _log_level(form, "stdout", switch)
     show_field_findings(form.findings, "log_levels")
     st.caption(t("software.script"))
 
 
-def _package(form: Form, field: str) -> None:
+def _show_package(form: Form, field: str) -> None:
     """One of the packages in the folder, or the path of any other."""
     path = getattr(form.spec.update, field)
     titles = {"": t("software.image")}
@@ -45,7 +45,7 @@ def _package(form: Form, field: str) -> None:
     show_field_findings(form.findings, f"update.{field}")
 
 
-def _numbered(names: list[str]) -> dict[str, str]:
+def _number_levels(names: list[str]) -> dict[str, str]:
     """Levels with the numbers that the environment variables have for them."""
     return {name: f"{t(f'level_name.{name}')} ({number})" for number, name in enumerate(names)}
 

@@ -9,7 +9,7 @@ from aisbench_core.model import RunSpec
 from pages._ui.configure.drafts import draft_key, stored_comments, stored_spec
 from pages._ui.configure.findings import finding_text
 from pages._ui.shell.core import actor, at_click, core
-from pages._ui.shell.errors import plain
+from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.words import t
 
 FILE = "modelarts_config.py"
@@ -20,31 +20,31 @@ def show_upstream_export(spec: RunSpec, profile: str) -> None:
     """Downloads, with the fields of the spec that the files cannot hold; or why there are none."""
     with st.expander(t("export.title")):
         try:
-            exported = _exported(spec, profile, draft_key())
+            exported = _export_config(spec, profile, draft_key())
         except AisbenchError as error:
-            st.markdown(t("export.refused", reason=plain(t.message(error.message))))
+            st.markdown(t("export.refused", reason=escape_markdown(t.message(error.message))))
             return
         st.caption(t("export.what", file=FILE))
         for finding in exported.findings:
-            st.markdown(f"**{plain(t.field(finding.field))}** {finding_text(finding)}")
-        _download(FILE, "text/x-python", spec, profile)
+            st.markdown(f"**{escape_markdown(t.field(finding.field))}** {finding_text(finding)}")
+        _show_download(FILE, "text/x-python", spec, profile)
         if exported.script:
-            _download(SCRIPT, "text/x-shellscript", spec, profile)
+            _show_download(SCRIPT, "text/x-shellscript", spec, profile)
 
 
-def _download(name: str, mime: str, spec: RunSpec, profile: str) -> None:
+def _show_download(name: str, mime: str, spec: RunSpec, profile: str) -> None:
     # Written at the click: right after a change, the browser may still show the button of before.
-    data, icon = at_click(_content, name, draft_key(), spec, profile), ":material/download:"
+    data, icon = at_click(_build_content, name, draft_key(), spec, profile), ":material/download:"
     label, key = t("export.download", file=name), "export" if name == FILE else "export-script"
     st.download_button(label, data, name, mime, key=key, on_click="ignore", icon=icon)
 
 
-def _content(name: str, key: str, shown: RunSpec, profile: str) -> str:
-    exported = _exported(stored_spec(key, shown), profile, key)
+def _build_content(name: str, key: str, shown: RunSpec, profile: str) -> str:
+    exported = _export_config(stored_spec(key, shown), profile, key)
     return exported.script if name == SCRIPT else exported.text
 
 
-def _exported(spec: RunSpec, profile: str, key: str) -> ExportedConfig:
+def _export_config(spec: RunSpec, profile: str, key: str) -> ExportedConfig:
     """Raises NotAllowed for files of the server that the person may not read: the script depends on them."""
     require_open_files(spec, actor(), core().runs.open_folders)
     return core().configs.write(spec, profile, stored_comments(key))

@@ -24,7 +24,7 @@ from pages._ui.configure.import_findings import (
 )
 from pages._ui.configure.package_import import show_package
 from pages._ui.shell import uploads, widgets
-from pages._ui.shell.callbacks import whole
+from pages._ui.shell.callbacks import repeat_if_aborted
 from pages._ui.shell.core import actor, core, right_to
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.outcomes import show_outcome
@@ -41,13 +41,13 @@ def show_import() -> None:
     """The button, and the dialog that it opens."""
     if st.button(t("import.open"), key="import", icon=":material/upload_file:"):
         IMPORT.open()
-    IMPORT.show(t("import.title"), _dialog)
+    IMPORT.show(t("import.title"), _show_dialog)
 
 
-def _dialog() -> None:
+def _show_dialog() -> None:
     show_outcome(OUTCOME)
     if PACKAGE in st.session_state:
-        show_package(st.session_state[PACKAGE], _finish)
+        show_package(st.session_state[PACKAGE], _close_dialog)
     elif DOCUMENT in st.session_state:
         _show_document(st.session_state[DOCUMENT])
     else:
@@ -62,7 +62,7 @@ def _show_sources() -> None:
         t("import.files", file=FILE),
         type=["py", "sh", "txt", "gz", "tgz"],
         accept_multiple_files=True,
-        key=_uploader(),
+        key=_get_uploader_key(),
         max_upload_size=MAX_MB,
         help=t("import.files_help"),
         on_change=_read_upload,
@@ -73,56 +73,56 @@ def _show_sources() -> None:
     st.text_input(t("import.place"), key=PATH, help=help_text, on_change=_read_path, disabled=not right.is_given)
 
 
-def _uploader() -> str:
+def _get_uploader_key() -> str:
     """The uploader's key: a new one after each reading, so that the server keeps no file."""
     return f"import-files-{st.session_state.get(ROUND, 0)}"
 
 
-@whole
+@repeat_if_aborted
 def _read_upload() -> None:
-    files = st.session_state[_uploader()]
+    files = st.session_state[_get_uploader_key()]
 
     def read() -> None:
         if len(files) == 1 and files[0].name.lower().endswith(ARCHIVES):
-            with uploads.opened(files) as [(name, archive)]:
-                _hold(core().packages.unpack(name, archive))
+            with uploads.open_uploads(files) as [(name, archive)]:
+                _hold_package(core().packages.unpack(name, archive))
         else:
-            _read(uploads.read_texts(files))
+            _read_files(uploads.read_texts(files))
 
-    _try(read)
+    _try_read(read)
     # Not in a `finally`: where Streamlit leaves the callback halfway, it begins again and needs the files.
     st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
     uploads.discard_uploads(files)
 
 
-@whole
+@repeat_if_aborted
 def _read_text() -> None:
     text = st.session_state[PASTED]
     if text.strip():
-        _try(lambda: _read([ConfigFile(FILE, text.encode("utf-8", "replace"))]))
+        _try_read(lambda: _read_files([ConfigFile(FILE, text.encode("utf-8", "replace"))]))
     st.session_state[PASTED] = ""
 
 
-@whole
+@repeat_if_aborted
 def _read_path() -> None:
     path = str(st.session_state[PATH]).strip()
     if path:
-        _try(lambda: _hold(core().packages.open(path, actor())))
+        _try_read(lambda: _hold_package(core().packages.open(path, actor())))
 
 
-def _try(read: Callable[[], None]) -> None:
+def _try_read(read: Callable[[], None]) -> None:
     try:
         read()
     except AisbenchError as error:
         st.session_state[OUTCOME] = error
 
 
-def _read(files: Sequence[ConfigFile]) -> None:
+def _read_files(files: Sequence[ConfigFile]) -> None:
     if files:
         st.session_state[DOCUMENT] = core().configs.read(files)
 
 
-def _hold(package: Package) -> None:
+def _hold_package(package: Package) -> None:
     """Keep the package until it is made a workload or dropped; its code waits on disk."""
     try:
         st.session_state[PACKAGE] = package
@@ -132,7 +132,7 @@ def _hold(package: Package) -> None:
 
 
 def _show_document(document: Document) -> None:
-    imported = core().configs.understand(document, _hints())
+    imported = core().configs.understand(document, _read_hints())
     show_findings(imported.findings)
     st.header(t("import.profile"))
     if imported.profile:
@@ -146,7 +146,7 @@ def _show_document(document: Document) -> None:
         st.markdown(t("import.no_job"))
 
 
-def _hints() -> Hints:
+def _read_hints() -> Hints:
     """What the person adds to the file; the widgets hold it."""
     titles = {"": t("import.from_file"), **workload_titles()}
     left, right = st.columns(2)
@@ -156,19 +156,19 @@ def _hints() -> Hints:
     return Hints(workload=workload, package=code, code_dir=code.strip(), profile=profile_name())
 
 
-@whole
+@repeat_if_aborted
 def _start_over() -> None:
     IMPORT.close()
     IMPORT.open()
 
 
-def _finish() -> None:
+def _close_dialog() -> None:
     """Close the dialog without dropping the package: its code is the workload's now."""
     st.session_state.pop(PACKAGE, None)
     IMPORT.close()
 
 
-def _clear() -> None:
+def _clear_import() -> None:
     package = st.session_state.pop(PACKAGE, None)
     if package:
         core().packages.drop(package)
@@ -178,4 +178,4 @@ def _clear() -> None:
     widgets.forget(JOB)
 
 
-IMPORT = Dialog("import-open", "large", on_close=_clear)
+IMPORT = Dialog("import-open", "large", on_close=_clear_import)

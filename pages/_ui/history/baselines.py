@@ -4,9 +4,9 @@ import streamlit as st
 
 from aisbench_core.base.formats import short
 from aisbench_core.warehouse.values.histories import History
-from pages._ui.shell.core import actor, core, may
-from pages._ui.shell.errors import errors_shown, plain
-from pages._ui.shell.formats import when
+from pages._ui.shell.core import actor, core, is_allowed
+from pages._ui.shell.errors import errors_shown, escape_markdown
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.words import t
 
 
@@ -15,9 +15,9 @@ def show_baseline(history: History) -> None:
     st.header(t("history.baseline_of_group"))
     mark = history.row.baseline
     if mark:
-        names = ", ".join(plain(short(name)) for name in mark.names)
+        names = ", ".join(escape_markdown(short(name)) for name in mark.names)
         kind = t.field(mark.field) if mark.field else t("history.single_runs")
-        at, who = when(mark.marked_at), plain(mark.marked_by)
+        at, who = format_time(mark.marked_at), escape_markdown(mark.marked_by)
         st.markdown(t("history.marked", what=kind, names=names, who=who, at=at))
     else:
         st.markdown(t("history.not_marked"))
@@ -25,7 +25,7 @@ def show_baseline(history: History) -> None:
     for run in history.runs:
         if run.values and run.version(history.field):
             first_runs.setdefault(run.version(history.field), run.run_id)
-    if not first_runs or not may("Warehouse.mark_baseline"):
+    if not first_runs or not is_allowed("Warehouse.mark_baseline"):
         return
     left, middle, right = st.columns([3, 2, 2], vertical_alignment="bottom")
     version = left.selectbox(t.field(history.field), list(first_runs), format_func=short, key="baseline-choice")

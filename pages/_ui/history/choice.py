@@ -17,7 +17,7 @@ from aisbench_core.warehouse.values.histories import (
 from aisbench_core.warehouse.values.runs import BoardQuery
 from pages._ui.cards.run_cards import Colour
 from pages._ui.shell import url
-from pages._ui.shell.core import cached, core
+from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.filters import choose_row
 from pages._ui.shell.formats import whole_name
 from pages._ui.shell.words import t
@@ -35,12 +35,12 @@ AXES = ("time", "version")  # along what a metric may be drawn
 
 def choose_group(query: BoardQuery) -> TrendRow | None:
     """One group of runs: the same benchmark configuration on the same hardware."""
-    page = cached(core().warehouse.trends, query)
+    page = run_cached(core().warehouse.trends, query)
     if not page.rows:
         st.info(t("history.no_group"), icon=":material/search:")
         return None
     fingerprints = tuple(row.group.fingerprint for row in page.rows)
-    parameters = cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=page.rehearsal)
+    parameters = run_cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=page.rehearsal)
     _follow_earlier_id(page.rows)
     row = choose_row(
         "group",
@@ -64,14 +64,14 @@ def _follow_earlier_id(rows: Sequence[TrendRow]) -> None:
     named = st.query_params.get("group", "")
     if not named or named in {row.group.id for row in rows}:
         return
-    if today := cached(core().warehouse.first_trend_ids, rows).get(named):
+    if today := run_cached(core().warehouse.first_trend_ids, rows).get(named):
         st.query_params["group"] = today
 
 
 def selected_history(row: TrendRow) -> History:
     """The group's history, by the versions and against the baseline that the URL names."""
     left, middle, right = st.columns([2, 2, 2], vertical_alignment="bottom")
-    field = url.choice(
+    field = url.choose_option(
         left.selectbox,
         "by",
         t("history.by"),
@@ -82,9 +82,9 @@ def selected_history(row: TrendRow) -> History:
     )
     with right:
         invalid = url.toggle("invalid", t("board.invalid"), resets=["page"], help=t("board.invalid_help"))
-    history = cached(core().warehouse.history, row, field, include_invalid=invalid)
+    history = run_cached(core().warehouse.history, row, field, include_invalid=invalid)
     versions = dict.fromkeys(run.version(history.field) for run in history.runs if run.drawn)
-    baseline = url.choice(
+    baseline = url.choose_option(
         middle.selectbox,
         "against",
         t("history.against"),
@@ -94,7 +94,7 @@ def selected_history(row: TrendRow) -> History:
     )
     if baseline is None:
         return history
-    return cached(core().warehouse.history, row, history.field, (baseline,), include_invalid=invalid)
+    return run_cached(core().warehouse.history, row, history.field, (baseline,), include_invalid=invalid)
 
 
 def choose_metric(history: History) -> MetricHistory | None:
@@ -105,16 +105,16 @@ def choose_metric(history: History) -> MetricHistory | None:
         return None
     left, right = st.columns(2)
     label = t("history.metric")
-    name = url.choice(left.selectbox, "metric", label, metrics, lambda name: t(f"metric.{name}"), always=True)
+    name = url.choose_option(left.selectbox, "metric", label, metrics, lambda name: t(f"metric.{name}"), always=True)
     label = t("history.along")
-    url.choice(right.radio, "along", label, AXES, lambda axis: t(f"history.along_{axis}"), horizontal=True)
+    url.choose_option(right.radio, "along", label, AXES, lambda axis: t(f"history.along_{axis}"), horizontal=True)
     return metrics[name]
 
 
-def distinctions(regressions: Regressions, region: str) -> Mapping[str, str]:
+def find_distinctions(regressions: Regressions, region: str) -> Mapping[str, str]:
     """What distinguishes configurations of one model, by fingerprint: from all groups, not from those shown only."""
     fingerprints = tuple(group.row.group.fingerprint for group in regressions.groups)
-    return cached(core().warehouse.distinctions, region, fingerprints, rehearsal=regressions.rehearsal)
+    return run_cached(core().warehouse.distinctions, region, fingerprints, rehearsal=regressions.rehearsal)
 
 
 def short_title(row: TrendRow, parameters: Mapping[str, str]) -> str:

@@ -6,14 +6,14 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from aisbench_core.base.formats import MISSING, clipped, nodes_and_cards, short, signed
+from aisbench_core.base.formats import MISSING, clipped, format_change, nodes_and_cards, short
 from aisbench_core.warehouse.values.histories import Outcome, RegressionVerdict, TrendVerdict
 from aisbench_core.warehouse.values.runs import BoardQuery, RegionFacts
-from pages._ui.history.choice import BADGES, SIGNS, distinctions
+from pages._ui.history.choice import BADGES, SIGNS, find_distinctions
 from pages._ui.shell import url
-from pages._ui.shell.core import cached, core
+from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.filters import region_key
-from pages._ui.shell.formats import when
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.navigation import HISTORY, link
 from pages._ui.shell.row_keys import show_openable
 from pages._ui.shell.status import title_tab
@@ -27,7 +27,7 @@ MAX_LETTERS = 2000  # of a cell: its column cuts it earlier, and a double click 
 
 def shows_all(query: BoardQuery) -> bool:
     """Whether the URL names no group, and there are several to choose from."""
-    return not st.query_params.get("group") and cached(core().warehouse.trends, query).total > 1
+    return not st.query_params.get("group") and run_cached(core().warehouse.trends, query).total > 1
 
 
 def link_to_all(region: RegionFacts) -> DeltaGenerator:
@@ -41,7 +41,7 @@ def link_to_all(region: RegionFacts) -> DeltaGenerator:
 def choose_outcomes() -> Collection[Outcome]:
     """The verdicts that the URL names; all of them where it names none."""
     names = {outcome.name.lower(): outcome for outcome in Outcome}
-    chosen = url.choices(
+    chosen = url.choose_options(
         OUTCOME,
         t("history.outcome"),
         [*names],
@@ -57,7 +57,7 @@ def choose_outcomes() -> Collection[Outcome]:
 def show_all_groups(query: BoardQuery, region: RegionFacts, outcomes: Collection[Outcome]) -> None:
     """One page of groups with these outcomes as a table. Verdicts are of all groups, since the worst come first."""
     with st.spinner(t("home.reading"), show_time=True):
-        regressions = cached(core().warehouse.regressions, query)
+        regressions = run_cached(core().warehouse.regressions, query)
     regressed = sum(group.verdict.outcome is Outcome.REGRESSION for group in regressions.groups)
     title_tab(f"{SIGNS[Outcome.REGRESSION]} {regressed:,} {t('menu.history')}" if regressed else t("menu.history"))
     found = [group for group in regressions.groups if group.verdict.outcome in outcomes]
@@ -67,30 +67,30 @@ def show_all_groups(query: BoardQuery, region: RegionFacts, outcomes: Collection
     pages = url.Pages("groups", len(found), SIZE)
     shown = found[pages.offset : pages.offset + SIZE]
     selections = [{"region": region_key(region), "group": each.row.group.id} for each in shown]
-    rows = _cells(shown, distinctions(regressions, query.region))
+    rows = _build_rows(shown, find_distinctions(regressions, query.region))
     widths: dict[str, Width] = {t("board.model"): 110, t("board.parameters"): 150}
-    config = {t("history.outcome"): _chips(shown)}
+    config = {t("history.outcome"): _build_chip_column(shown)}
     show_openable(rows, t("history.groups"), HISTORY, selections,
         key="history-groups", visible=SIZE, widths=widths, config=config)  # fmt: skip
     pages.show()
     st.caption(t("history.groups_legend", total=f"{regressions.total:,}", tests=regressions.tests))
 
 
-def _chips(shown: Sequence[TrendVerdict]) -> Any:
+def _build_chip_column(shown: Sequence[TrendVerdict]) -> Any:
     """The column of verdicts, in the colours that Home gives them."""
     colours = {t(f"outcome.{each.verdict.outcome.name.lower()}"): BADGES[each.verdict.outcome][0] for each in shown}
     return st.column_config.MultiselectColumn(options=[*colours], color=[*colours.values()])
 
 
-def _cells(shown: Sequence[TrendVerdict], parameters: Mapping[str, str]) -> list[dict[str, Any]]:
+def _build_rows(shown: Sequence[TrendVerdict], parameters: Mapping[str, str]) -> list[dict[str, Any]]:
     flavors = without_prefix([group.row.group.flavor or group.row.group.pool_id for group in shown])
     return [
-        _row(group, flavor, parameters.get(group.row.group.fingerprint, ""))
+        _to_row(group, flavor, parameters.get(group.row.group.fingerprint, ""))
         for group, flavor in zip(shown, flavors, strict=True)
     ]
 
 
-def _row(group: TrendVerdict, flavor: str, parameters: str) -> dict[str, Any]:
+def _to_row(group: TrendVerdict, flavor: str, parameters: str) -> dict[str, Any]:
     """What matters most first: a window of 1280 pixels ends after the baseline."""
     regression_verdict, trend = group.verdict, group.row.group
     gap = regression_verdict.decisive.difference if regression_verdict.decisive else None
@@ -100,13 +100,13 @@ def _row(group: TrendVerdict, flavor: str, parameters: str) -> dict[str, Any]:
         t("board.flavor"): flavor,
         t("board.block_size"): nodes_and_cards(trend.node_count, trend.cards_per_node),
         t("history.change"): t.message(regression_verdict.withheld) or change_of(regression_verdict) or MISSING,
-        t("history.interval"): f"{signed(gap.ci_low, 1)} … {signed(gap.ci_high, 1)}" if gap else MISSING,
+        t("history.interval"): f"{format_change(gap.ci_low, 1)} … {format_change(gap.ci_high, 1)}" if gap else MISSING,
         t("history.candidate"): short(regression_verdict.candidate) or MISSING,
         t("history.baseline"): short(regression_verdict.baseline) or MISSING,
         t("board.parameters"): clipped(parameters, MAX_LETTERS) or MISSING,
         t("history.runs_missing"): regression_verdict.runs_missing,
         t("board.runs"): group.row.valid,
-        t("history.at"): when(group.row.latest_at, "%Y-%m-%d %H:%M"),
+        t("history.at"): format_time(group.row.latest_at, "%Y-%m-%d %H:%M"),
     }
 
 
@@ -114,4 +114,6 @@ def change_of(regression_verdict: RegressionVerdict) -> str:
     """By how much the newest version changed; the metric, unless it is throughput."""
     metric = regression_verdict.decisive
     name = t(f"metric.{metric.name}") if metric and metric.name != "throughput" else ""
-    return " ".join(filter(None, (signed(metric.difference.change, 1) if metric and metric.difference else "", name)))
+    return " ".join(
+        filter(None, (format_change(metric.difference.change, 1) if metric and metric.difference else "", name))
+    )

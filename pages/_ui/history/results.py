@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.base.formats import MISSING, nodes_and_cards, number, p_value, percent, short, signed
+from aisbench_core.base.formats import MISSING, format_change, nodes_and_cards, number, p_value, percent, short
 from aisbench_core.warehouse.measures.sorts import HISTORY_SORTS
 from aisbench_core.warehouse.values.histories import (
     BaselineReason,
@@ -23,8 +23,8 @@ from pages._ui.history.choice import SIGNS
 from pages._ui.runs.validity import id_of, show_rules
 from pages._ui.shell import charts
 from pages._ui.shell.core import core
-from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import hundredfold, interval, rounded, summary_text, when
+from pages._ui.shell.errors import escape_markdown
+from pages._ui.shell.formats import format_interval, format_time, round_digits, summary_text, to_percent
 from pages._ui.shell.listing import choose_sorting, choose_text, page_of, show_pages
 from pages._ui.shell.navigation import CONFIGURATION, LIVE, link
 from pages._ui.shell.row_keys import show_openable
@@ -52,9 +52,9 @@ def show_regression(history: History) -> None:
     where = (group.flavor or group.pool_id, nodes_and_cards(group.node_count, group.cards_per_node))
     name = " · ".join(filter(None, (history.row.model or history.row.workload, *where)))
     title_tab(f"{SIGNS.get(regression_verdict.outcome, '')} {name}".strip())
-    text = f"**{plain(outcome_or_reason(regression_verdict))}**"
+    text = f"**{escape_markdown(outcome_or_reason(regression_verdict))}**"
     if regression_verdict.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT):
-        text = " – ".join(filter(None, (text, "; ".join(_news(regression_verdict)))))
+        text = " – ".join(filter(None, (text, "; ".join(_list_news(regression_verdict)))))
     box(text, icon=icon)
 
 
@@ -72,11 +72,11 @@ def link_to_configuration(history: History) -> None:
 def show_basis(history: History) -> None:
     """What the verdict compares, which change could have been detected, and what to keep in mind."""
     if history.verdict.withheld:
-        st.markdown(plain(t.message(history.verdict.advice)))
+        st.markdown(escape_markdown(t.message(history.verdict.advice)))
     else:
-        st.markdown(_basis(history))
-        st.markdown(_power(history.verdict))
-    for line in _caveats(history):
+        st.markdown(_describe_basis(history))
+        st.markdown(_describe_power(history.verdict))
+    for line in _list_caveats(history):
         st.caption(line)
 
 
@@ -86,11 +86,11 @@ def show_chart(history: History, metric: MetricHistory) -> None:
     if history.older:
         st.caption(t("history.older", shown=len(history.runs), older=f"{history.older:,}"))
     if st.query_params.get("along") == "version":
-        drawing = trend_charts.over_versions(history, metric, charts.ink())
+        drawing = trend_charts.over_versions(history, metric, charts.get_text_colour())
         charts.draw(drawing, text=t("history.chart_versions", metric=name))
         st.caption(t("history.legend_versions"))
     else:
-        drawing = trend_charts.over_time(history, metric, charts.ink())
+        drawing = trend_charts.over_time(history, metric, charts.get_text_colour())
         charts.draw(drawing, text=t("history.chart_time", metric=name))
         st.caption(t("history.legend_time"))
 
@@ -104,7 +104,7 @@ def show_tests(history: History) -> None:
     if regression_verdict.metrics:
         show_table([_test_cells(metric) for metric in regression_verdict.metrics], t("history.tests"))
     if regression_verdict.within:
-        within = t("history.within", version=plain(short(regression_verdict.candidate)))
+        within = t("history.within", version=escape_markdown(short(regression_verdict.candidate)))
         st.markdown(within)
         show_table([_test_cells(metric) for metric in regression_verdict.within], within)
     st.caption(t("history.tests_legend", tests=regression_verdict.tests))
@@ -116,8 +116,8 @@ def _test_cells(metric: MetricVerdict) -> dict[str, Any]:
     return {
         t("compare.metric"): t.with_unit(t(f"metric.{metric.name}"), metric.unit),
         t("history.outcome"): t(f"outcome.{metric.outcome.name.lower()}"),
-        t("history.change"): signed(difference.change) if difference else MISSING,
-        t("history.interval"): interval(difference),
+        t("history.change"): format_change(difference.change) if difference else MISSING,
+        t("history.interval"): format_interval(difference),
         t("history.adjusted"): p_value(metric.adjusted_p),
         "p": p_value(metric.p_value),
         t("history.candidate"): summary_text(metric.candidate, text),
@@ -143,9 +143,9 @@ def show_changes(metric: MetricHistory) -> None:
         rows.append(
             {
                 t("history.since"): change.run_id,
-                t("history.at"): when(change.at, "%Y-%m-%d %H:%M"),
+                t("history.at"): format_time(change.at, "%Y-%m-%d %H:%M"),
                 t("history.way"): t("history.worse") if change.worse else t("history.better"),
-                t("history.change"): signed(change.change),
+                t("history.change"): format_change(change.change),
                 t("history.before"): summary_text(change.before, text),
                 t("history.after"): summary_text(change.after, text),
                 "p": p_value(change.p_value),
@@ -180,7 +180,7 @@ def _show_rules(runs: Sequence[HistoryRun]) -> None:
     failed = {rule_id for run in runs for reason in run.left_out.values() for rule_id in reason.split(";")}
     show_rules(failed, max(runs, key=lambda run: run.at).ruleset_id)
     stored = ", ".join(map(id_of, sorted({run.ruleset_id for run in runs})))
-    st.caption(t("validity.stored_by", rulesets=plain(stored)))
+    st.caption(t("validity.stored_by", rulesets=escape_markdown(stored)))
 
 
 def _run_cells(run: HistoryRun, regression_verdict: RegressionVerdict, metric: str) -> dict[str, Any]:
@@ -192,9 +192,11 @@ def _run_cells(run: HistoryRun, regression_verdict: RegressionVerdict, metric: s
         part = t("history.candidate")
     return {
         t("board.run"): run.run_id,
-        t("history.at"): when(run.at, "%Y-%m-%d %H:%M"),
+        t("history.at"): format_time(run.at, "%Y-%m-%d %H:%M"),
         t.field("framework_version"): run.framework_version,
-        t.with_unit(name, "%" if metric in SHARES else ""): hundredfold(value) if metric in SHARES else rounded(value),
+        t.with_unit(name, "%" if metric in SHARES else ""): to_percent(value)
+        if metric in SHARES
+        else round_digits(value),
         t("history.part"): part,
         t("board.validity"): t(f"validity.{run.validity}"),
         t("board.reason"): trend_charts.reason_text(run, metric),
@@ -204,14 +206,14 @@ def _run_cells(run: HistoryRun, regression_verdict: RegressionVerdict, metric: s
     }
 
 
-def _news(regression_verdict: RegressionVerdict) -> Iterator[str]:
+def _list_news(regression_verdict: RegressionVerdict) -> Iterator[str]:
     """The metrics behind the outcome; a change within the newest version is not one against the baseline."""
     for metric in regression_verdict.metrics:
         if metric.outcome is regression_verdict.outcome and metric.difference:
             yield _change_text(metric)
     for metric in regression_verdict.within:
         if metric.outcome is regression_verdict.outcome and metric.difference:
-            version = plain(short(regression_verdict.candidate))
+            version = escape_markdown(short(regression_verdict.candidate))
             yield t("history.news_within", version=version, news=_change_text(metric))
 
 
@@ -222,22 +224,22 @@ def _change_text(metric: MetricVerdict) -> str:
     return t(
         "history.news",
         metric=t(f"metric.{metric.name}"),
-        change=signed(difference.change),
-        low=signed(difference.ci_low),
-        high=signed(difference.ci_high),
+        change=format_change(difference.change),
+        low=format_change(difference.ci_low),
+        high=format_change(difference.ci_high),
         p=p_value(metric.adjusted_p),
     )
 
 
-def _basis(history: History) -> str:
+def _describe_basis(history: History) -> str:
     """What was compared with what, and by which rule the baseline was chosen."""
     regression_verdict = history.verdict
     if regression_verdict.rule is not BaselineReason.LEVEL_BEFORE:
         return t(
             "history.basis",
-            candidate=plain(_versions(regression_verdict.candidate)),
+            candidate=escape_markdown(_shorten_versions(regression_verdict.candidate)),
             candidate_runs=len(regression_verdict.candidate_run_ids),
-            baseline=plain(_versions(regression_verdict.baseline)),
+            baseline=escape_markdown(_shorten_versions(regression_verdict.baseline)),
             baseline_runs=len(regression_verdict.baseline_run_ids),
             rule=t(f"rule.{regression_verdict.rule.name.lower()}"),
             field=t.field(regression_verdict.field),
@@ -245,14 +247,14 @@ def _basis(history: History) -> str:
     if not any(run.values for run in history.runs):
         return t("history.basis_timeless" if any(run.is_timeless for run in history.runs) else "history.basis_none")
     version = short(regression_verdict.candidate)
-    return t("history.basis_level", version=plain(version) if version else t("history.version_unknown"))
+    return t("history.basis_level", version=escape_markdown(version) if version else t("history.version_unknown"))
 
 
-def _versions(names: str) -> str:
+def _shorten_versions(names: str) -> str:
     return ", ".join(short(name) for name in names.split(", ") if name) or MISSING
 
 
-def _power(regression_verdict: RegressionVerdict) -> str:
+def _describe_power(regression_verdict: RegressionVerdict) -> str:
     """How many runs detect which change, by the first metric whose spread is known."""
     is_searched = regression_verdict.rule is BaselineReason.LEVEL_BEFORE
     if is_searched and any(metric.p_value is not None for metric in regression_verdict.metrics):
@@ -268,7 +270,7 @@ def _power(regression_verdict: RegressionVerdict) -> str:
     return f"{text} {t('history.visible', change=percent(power.visible))}" if power.visible else text
 
 
-def _caveats(history: History) -> Iterator[str]:
+def _list_caveats(history: History) -> Iterator[str]:
     regression_verdict = history.verdict
     if history.clock_doubts:
         yield t("history.clocks", runs=history.clock_doubts)

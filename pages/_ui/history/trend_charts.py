@@ -19,10 +19,10 @@ from aisbench_core.warehouse.values.histories import (
 from pages._ui.shell.charts import (
     SHAPES,
     Drawing,
+    build_colour_ramp,
     chart_of,
     colour_scale,
     if_any,
-    ramp,
     shape_of,
     shape_scale,
     version_scale,
@@ -40,18 +40,18 @@ LABEL = 22  # letters of a boundary's label: longer ones would leave the chart a
 
 def over_time(history: History, metric: MetricHistory, ink: str) -> Drawing:
     """Runs over time; a level's band is the 95 % interval of its mean, dashed lines are first runs of versions."""
-    bands = [_band(metric.levels, index) for index in range(len(metric.levels))]
-    x = alt.X("from:T", title=None, axis=alt.Axis(labelOverlap=True, format=_clock(history)))
-    y = alt.Y("value:Q", title=_title(metric), scale=alt.Scale(zero=False, padding=12), axis=_axis())
+    bands = [_to_band_row(metric.levels, index) for index in range(len(metric.levels))]
+    x = alt.X("from:T", title=None, axis=alt.Axis(labelOverlap=True, format=_choose_time_format(history)))
+    y = alt.Y("value:Q", title=_format_title(metric), scale=alt.Scale(zero=False, padding=12), axis=_build_axis())
     layers = [
-        *if_any([band for band in bands if band["low"] is not None], _interval),
+        *if_any([band for band in bands if band["low"] is not None], _draw_interval),
         *if_any(
             bands,
             lambda base: base.mark_rule(color=GREY, strokeWidth=2).encode(x=x, x2=alt.X2("to:T"), y=alt.Y("mean:Q")),
         ),
-        *_boundaries(history, ink),
-        *if_any([_change(change) for change in metric.changes], _changes),
-        _dots(history, metric, ink).encode(x=alt.X("at:T", title=None), y=y),
+        *_draw_boundaries(history, ink),
+        *if_any([_to_change_row(change) for change in metric.changes], _draw_changes),
+        _draw_dots(history, metric, ink).encode(x=alt.X("at:T", title=None), y=y),
     ]
     return alt.layer(*layers, height=HEIGHT)
 
@@ -60,7 +60,7 @@ def over_versions(history: History, metric: MetricHistory, ink: str) -> Drawing:
     """Runs by version, in the order of first runs; a bar spans the 95 % interval of the mean, a tick is the mean."""
     order = [*_labels_of_versions(history, metric)]
     x = alt.X("version:N", title=t.field(history.field), sort=order, axis=alt.Axis(labelLimit=200, labelAngle=0))
-    y = alt.Y("value:Q", title=_title(metric), scale=alt.Scale(zero=False, padding=12), axis=_axis())
+    y = alt.Y("value:Q", title=_format_title(metric), scale=alt.Scale(zero=False, padding=12), axis=_build_axis())
     values = [
         {
             "version": short(version.label),
@@ -72,28 +72,28 @@ def over_versions(history: History, metric: MetricHistory, ink: str) -> Drawing:
     ]
     spread = [value for value in values if value["low"] is not None]
     layers = [
-        *if_any(spread, lambda base: _spread(base).encode(x=x)),
+        *if_any(spread, lambda base: _draw_spread(base).encode(x=x)),
         *if_any(values, lambda base: base.mark_tick(color=GREY, thickness=3, size=48).encode(x=x, y=alt.Y("mean:Q"))),
-        _dots(history, metric, ink).encode(x=x, y=y),
+        _draw_dots(history, metric, ink).encode(x=x, y=y),
     ]
     return alt.layer(*layers, height=HEIGHT)
 
 
-def _axis() -> alt.Axis:
+def _build_axis() -> alt.Axis:
     return alt.Axis(format=",.6~r")  # of a single run, the axis has its value: 5,615.35, not 5,615.346654
 
 
-def _interval(base: Drawing) -> Drawing:
+def _draw_interval(base: Drawing) -> Drawing:
     return base.mark_rect(color=GREY, opacity=0.22).encode(
         x=alt.X("from:T"), x2=alt.X2("to:T"), y=alt.Y("low:Q"), y2=alt.Y2("high:Q")
     )
 
 
-def _spread(base: Drawing) -> Drawing:
+def _draw_spread(base: Drawing) -> Drawing:
     return base.mark_bar(color=GREY, opacity=0.3, size=34).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
 
 
-def _dots(history: History, metric: MetricHistory, ink: str) -> Drawing:
+def _draw_dots(history: History, metric: MetricHistory, ink: str) -> Drawing:
     """One dot per run that counts, pale if it is not compared; those of the baseline have a ring."""
     baseline = frozenset(history.verdict.baseline_run_ids)
     values = [
@@ -113,19 +113,19 @@ def _dots(history: History, metric: MetricHistory, ink: str) -> Drawing:
     ]
     legend = alt.Legend(orient="bottom", columns=6, symbolLimit=24, symbolStrokeWidth=0, symbolOpacity=1)
     versions: dict[str, Any] = {"title": t.field(history.field), "legend": legend}
-    shapes = _shapes(history, metric)
+    shapes = _build_shape_scale(history, metric)
     return (
         chart_of(values)
         .mark_point(filled=True, size=80, stroke=ink)
         .encode(
             opacity=alt.OpacityValue(0.8, condition={"test": "datum.pale", "value": 0.3}),
             strokeWidth=alt.StrokeWidth("ring:Q", scale=None),
-            color=alt.Color("version:N", scale=_colours(history, metric), **versions),
+            color=alt.Color("version:N", scale=_build_colour_scale(history, metric), **versions),
             shape=alt.Shape("version:N", scale=shapes, **versions) if shapes else alt.ShapeValue(SHAPES[0]),
             tooltip=[
                 alt.Tooltip("run:N", title=t("charts.run")),
                 alt.Tooltip("whole:N", title=t.field(history.field)),
-                alt.Tooltip("value:Q", title=_title(metric), format=",.6~r"),
+                alt.Tooltip("value:Q", title=_format_title(metric), format=",.6~r"),
                 alt.Tooltip("at:T", title=t("history.at"), format="%Y-%m-%d %H:%M"),
                 alt.Tooltip("by:N", title=t("board.by")),
                 alt.Tooltip("remark:N", title=t("board.reason")),
@@ -141,15 +141,15 @@ def reason_text(run: HistoryRun, metric: str) -> str:
     return t(key) if t.knows(key) else t.message(reason)
 
 
-def _colours(history: History, metric: MetricHistory) -> alt.Scale:
+def _build_colour_scale(history: History, metric: MetricHistory) -> alt.Scale:
     """Of framework versions those that they have on every page; of images and code, in the order of first runs."""
     labels = _labels_of_versions(history, metric)
     if history.field is VersionField.FRAMEWORK:
         return version_scale(labels.items())
-    return colour_scale(ramp([*labels]))
+    return colour_scale(build_colour_ramp([*labels]))
 
 
-def _shapes(history: History, metric: MetricHistory) -> alt.Scale | None:
+def _build_shape_scale(history: History, metric: MetricHistory) -> alt.Scale | None:
     """Beside the colours, which begin anew after the sixth version."""
     labels = _labels_of_versions(history, metric)
     if history.field is VersionField.FRAMEWORK:
@@ -163,7 +163,7 @@ def _labels_of_versions(history: History, metric: MetricHistory) -> dict[str, st
     return {short(version): version for version in versions if version}
 
 
-def _boundaries(history: History, ink: str) -> list[Drawing]:
+def _draw_boundaries(history: History, ink: str) -> list[Drawing]:
     values = [
         {
             "at": boundary.at.isoformat(),
@@ -182,7 +182,7 @@ def _boundaries(history: History, ink: str) -> list[Drawing]:
         alt.Tooltip("run:N", title=t("charts.run")),
     ]
     lines = chart_of(values).mark_rule(color=GREY, strokeDash=[5, 4]).encode(x=alt.X("at:T"), tooltip=tips)
-    texts = _labels(values)
+    texts = _list_labels(values)
     if not texts or len(texts) > MAX_LABELS:
         return [lines]
     texts = _with_room(texts, history)
@@ -191,7 +191,7 @@ def _boundaries(history: History, ink: str) -> list[Drawing]:
     return [lines, labels.encode(x=alt.X("at:T"), y=top, text=alt.Text("label:N"))]
 
 
-def _labels(values: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _list_labels(values: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """One for each run with something new: the first news, cut to fit into the chart, and how many more there are.
 
     The line's tooltip has all of them."""
@@ -216,7 +216,7 @@ def _with_room(labels: Sequence[dict[str, Any]], history: History) -> list[dict[
     return shown
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _to_change_row(change: Change) -> dict[str, Any]:
     return {
         "at": change.at.isoformat(),
         "mean": change.after.mean,
@@ -228,7 +228,7 @@ def _change(change: Change) -> dict[str, Any]:
     }
 
 
-def _changes(base: Drawing) -> Drawing:
+def _draw_changes(base: Drawing) -> Drawing:
     """Triangles that point the way of the numbers; their colour says whether that is worse."""
     return base.mark_point(filled=True, size=220, stroke="white", strokeWidth=1, opacity=1).encode(
         x=alt.X("at:T"),
@@ -243,7 +243,7 @@ def _changes(base: Drawing) -> Drawing:
     )
 
 
-def _band(levels: tuple[RunLevel, ...], index: int) -> dict[str, Any]:
+def _to_band_row(levels: tuple[RunLevel, ...], index: int) -> dict[str, Any]:
     """A level reaches to the first run of the next one."""
     level = levels[index]
     end = levels[index + 1].first_at if index + 1 < len(levels) else level.last_at
@@ -252,11 +252,11 @@ def _band(levels: tuple[RunLevel, ...], index: int) -> dict[str, Any]:
     return {**span, "mean": summary.mean, "low": summary.ci_low, "high": summary.ci_high}
 
 
-def _clock(history: History) -> str:
+def _choose_time_format(history: History) -> str:
     """Days, in a format for every language; with hours where all runs are of a few days."""
     times = [run.at for run in history.runs]
     return "%m-%d %H:%M" if max(times) - min(times) < timedelta(days=4) else "%Y-%m-%d"
 
 
-def _title(metric: MetricHistory) -> str:
+def _format_title(metric: MetricHistory) -> str:
     return t.with_unit(t(f"metric.{metric.name}"), metric.unit)

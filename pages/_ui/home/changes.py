@@ -5,7 +5,7 @@ from collections import Counter
 import streamlit as st
 
 from aisbench_core.base.errors import AisbenchError
-from aisbench_core.base.formats import change_digits, short, signed
+from aisbench_core.base.formats import change_digits, format_change, short
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.values.boards import mixed_or_unknown
 from aisbench_core.warehouse.values.histories import (
@@ -18,10 +18,10 @@ from aisbench_core.warehouse.values.histories import (
 )
 from aisbench_core.warehouse.values.runs import RegionFacts
 from pages._ui.configure import drafts
-from pages._ui.history.choice import BADGES, distinctions, short_title
+from pages._ui.history.choice import BADGES, find_distinctions, short_title
 from pages._ui.shell import navigation
-from pages._ui.shell.core import core, may
-from pages._ui.shell.errors import plain, show_error
+from pages._ui.shell.core import core, is_allowed
+from pages._ui.shell.errors import escape_markdown, show_error
 from pages._ui.shell.filters import region_key
 from pages._ui.shell.words import t
 
@@ -40,12 +40,12 @@ def show_changed(regressions: Regressions, region: RegionFacts) -> None:
         for outcome, most in LISTED.items()
         for group in [group for group in changed if group.verdict.outcome is outcome][:most]
     ]
-    parameters = distinctions(regressions, region.region)
+    parameters = find_distinctions(regressions, region.region)
     for group in listed:
         _show_group(group, short_title(group.row, parameters), region)
     if withheld := [group.verdict.not_known for group in regressions.groups if group.verdict.withheld]:
         reasons = t.message(mixed_or_unknown(*withheld))
-        st.caption(t("home.withheld", count=f"{len(withheld):,}", reasons=plain(reasons)))
+        st.caption(t("home.withheld", count=f"{len(withheld):,}", reasons=escape_markdown(reasons)))
     counts = Counter(group.verdict.outcome for group in regressions.groups)
     with st.container(horizontal=True):
         label = t("home.all_benchmarks", count=f"{regressions.total:,}")
@@ -70,39 +70,39 @@ def _show_group(group: TrendVerdict, title: str, region: RegionFacts) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.badge(t(f"outcome.{verdict.outcome.name.lower()}"), color=colour, icon=icon)
             selection = {"region": region_key(region), "group": group.row.group.id}
-            navigation.link(navigation.HISTORY, plain(title), selection)
+            navigation.link(navigation.HISTORY, escape_markdown(title), selection)
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            st.markdown(sentence(verdict))
+            st.markdown(describe_change(verdict))
             if verdict.runs_missing and group.row.group.origin is Origin.IMPORTED:
                 # A launched run is never one of an imported row: only more imported ones help.
                 navigation.link(navigation.IMPORT, t("home.import_missing"), {})
-            elif verdict.runs_missing and may("SeriesService.launch"):
+            elif verdict.runs_missing and is_allowed("SeriesService.launch"):
                 label, run_id = t("home.launch_missing", runs=verdict.runs_missing), group.row.latest_run_id
                 if st.button(label, key=f"missing-{group.row.group.id}", icon=":material/playlist_add:"):
                     _open_series(run_id, verdict.runs_missing)
 
 
-def sentence(verdict: RegressionVerdict) -> str:
+def describe_change(verdict: RegressionVerdict) -> str:
     """What changed, by how much, and how many runs say so."""
     metric = verdict.decisive
     if verdict.outcome is Outcome.NOT_ENOUGH or metric is None or metric.difference is None:
-        return t("home.unclear", **_versions(verdict), runs=verdict.runs_missing or 0)
-    return _change(verdict, metric)
+        return t("home.unclear", **_format_versions(verdict), runs=verdict.runs_missing or 0)
+    return _format_change(verdict, metric)
 
 
-def _versions(verdict: RegressionVerdict) -> dict[str, str]:
+def _format_versions(verdict: RegressionVerdict) -> dict[str, str]:
     names = {"candidate": verdict.candidate, "baseline": verdict.baseline}
-    return {side: plain(short(name)) or t("history.version_unknown") for side, name in names.items()}
+    return {side: escape_markdown(short(name)) or t("history.version_unknown") for side, name in names.items()}
 
 
-def _change(verdict: RegressionVerdict, metric: MetricVerdict) -> str:
+def _format_change(verdict: RegressionVerdict, metric: MetricVerdict) -> str:
     gap = metric.difference
     if gap is None or metric.baseline is None or metric.candidate is None:
         return ""
     values = {
         "runs": metric.candidate.count,
         "before": metric.baseline.count,
-        **_versions(verdict),
+        **_format_versions(verdict),
         "metric": t(f"metric.{metric.name}"),
         "since": metric.since,
     }
@@ -115,9 +115,9 @@ def _change(verdict: RegressionVerdict, metric: MetricVerdict) -> str:
         digits = change_digits(gap.change)
         interval = f"{100 * low:.{digits}f}–{100 * high:.{digits}f} %"
         return t(key, change=f"{100 * abs(gap.change):.{digits}f} %", interval=interval, **values)
-    interval = f"{signed(gap.ci_low, 1)} … {signed(gap.ci_high, 1)}"
+    interval = f"{format_change(gap.ci_low, 1)} … {format_change(gap.ci_high, 1)}"
     key = "home.changed_since" if is_within else "home.metric_changed"
-    return t(key, change=signed(gap.change, 1), interval=interval, **values)
+    return t(key, change=format_change(gap.change, 1), interval=interval, **values)
 
 
 def _open_series(run_id: str, runs: int) -> None:

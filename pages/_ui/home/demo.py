@@ -4,15 +4,15 @@ import streamlit as st
 
 from aisbench_core.exchange.importing.choices import DEMO_REGION
 from aisbench_core.warehouse.values.runs import RegionFacts
-from pages._ui.shell.callbacks import whole
-from pages._ui.shell.core import actor, core, may
+from pages._ui.shell.callbacks import repeat_if_aborted
+from pages._ui.shell.core import actor, core, is_allowed
 from pages._ui.shell.errors import errors_shown
 from pages._ui.shell.words import t
 
 
 def show_demo_offer() -> None:
     """The offer to look around with generated results."""
-    if not may("ResultImport.add_demo"):
+    if not is_allowed("ResultImport.add_demo"):
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button(t("home.demo_add"), key="demo-add", icon=":material/auto_graph:"):
@@ -28,12 +28,12 @@ def show_demo_notice(region: RegionFacts) -> None:
     if region.region == DEMO_REGION:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.info(t("home.demo_notice"), icon=":material/auto_graph:")
-            if may("ResultImport.remove_demo"):
-                st.button(t("home.demo_remove"), key="demo-remove", icon=":material/delete:", on_click=_remove)
+            if is_allowed("ResultImport.remove_demo"):
+                st.button(t("home.demo_remove"), key="demo-remove", icon=":material/delete:", on_click=_remove_demo)
 
 
-@whole
-def _remove() -> None:
+@repeat_if_aborted
+def _remove_demo() -> None:
     with errors_shown():
         core().imports.remove_demo(actor())
     st.query_params.pop("region", None)

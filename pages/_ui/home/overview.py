@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from aisbench_core.base.errors import DamagedLedger
-from aisbench_core.base.formats import MISSING, amounts_text, nodes_and_cards, number, signed
+from aisbench_core.base.formats import MISSING, amounts_text, format_change, nodes_and_cards, number
 from aisbench_core.model import ACTIVE, Run, RunSort, RunState
 from aisbench_core.warehouse.answers.activity import RegionActivity
 from aisbench_core.warehouse.values.histories import Outcome, Regressions
@@ -19,10 +19,10 @@ from pages._ui.cards import run_cards as cards
 from pages._ui.cards.job_details import show_alert_badge
 from pages._ui.home.changes import show_changed
 from pages._ui.shell import navigation
-from pages._ui.shell.core import cached, core, ledger_answer
-from pages._ui.shell.errors import errors_shown, plain
+from pages._ui.shell.core import core, ledger_answer, run_cached
+from pages._ui.shell.errors import errors_shown, escape_markdown
 from pages._ui.shell.filters import region_key
-from pages._ui.shell.formats import local, when
+from pages._ui.shell.formats import format_time, to_local_time
 from pages._ui.shell.row_keys import show_openable
 from pages._ui.shell.status import title_tab
 from pages._ui.shell.words import t
@@ -43,7 +43,7 @@ MOST_FAILED = 100  # how many failed runs are looked at for those since yesterda
 
 def show_overview(region: RegionFacts | None) -> None:
     """Everything below the choice of a region; without one, the runs that are on their way to the first result."""
-    st.fragment(_refreshed, run_every=SECONDS)(region)
+    st.fragment(_draw_overview, run_every=SECONDS)(region)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,30 +55,30 @@ class _Launches:
     failed: Sequence[Run]
 
 
-def _refreshed(region: RegionFacts | None) -> None:
+def _draw_overview(region: RegionFacts | None) -> None:
     with errors_shown():
         benchmarks = st.container()  # they stand above the rest, but may take seconds
-        launches = _launches()
+        launches = _read_launches()
         if launches:
             show_waiting_notice()
             _show_launches(launches)
         if region:
             query = BoardQuery(region.region, rehearsal=region.rehearsal)
-            activity = cached(core().warehouse.activity, query, _midnight(days=DAYS - 1))
+            activity = run_cached(core().warehouse.activity, query, _find_midnight(days=DAYS - 1))
             with benchmarks:
-                tiles = layout.tiles(TILES)
+                tiles = layout.create_tiles(TILES)
                 _count_launches(tiles, launches)
                 _count_hours(tiles, activity)
             _show_records(activity, region)
             with benchmarks:
                 with st.spinner(t("home.reading"), show_time=True):
-                    regressions = cached(core().warehouse.regressions, query)
+                    regressions = run_cached(core().warehouse.regressions, query)
                 _count_outcomes(tiles, regressions)
                 show_changed(regressions, region)
-        st.caption(t("home.updated", at=when(core().clock(), "%H:%M:%S")))
+        st.caption(t("home.updated", at=format_time(core().clock(), "%H:%M:%S")))
 
 
-def _launches() -> _Launches | None:
+def _read_launches() -> _Launches | None:
     """None where the ledger is damaged, which the menu says: recorded results can still be shown."""
     ledger = core().ledger
     try:
@@ -86,7 +86,7 @@ def _launches() -> _Launches | None:
         active, total = ledger_answer(ledger.page, ACTIVE, limit=LISTED), ledger_answer(ledger.count, ACTIVE)
     except DamagedLedger:
         return None
-    since = _midnight(days=1)
+    since = _find_midnight(days=1)
     return _Launches(active, total, [run for run in latest if run.ended_at and run.ended_at >= since])
 
 
@@ -99,9 +99,9 @@ def _show_launches(launches: _Launches) -> None:
         _show_runs(t("home.failed"), t("home.none_failed"), failed[:LISTED], total=len(failed))
 
 
-def _midnight(days: int) -> datetime:
+def _find_midnight(days: int) -> datetime:
     """The beginning of the day so many days ago, in the browser's time zone: it stays the same for a day's answers."""
-    now = local(core().clock(), st.context.timezone)
+    now = to_local_time(core().clock(), st.context.timezone)
     return now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=days)
 
 
@@ -109,22 +109,22 @@ def _count_outcomes(tiles: Tiles, regressions: Regressions) -> None:
     counts = Counter(group.verdict.outcome for group in regressions.groups)
     regressed = counts[Outcome.REGRESSION]
     title_tab(f"▼ {regressed:,} {t('menu.home')}" if regressed else t("menu.home"))
-    _fill(tiles, "regressed", f"{regressed:,}")
-    _fill(tiles, "improved", f"{counts[Outcome.IMPROVEMENT]:,}")
-    _fill(tiles, "unclear", f"{counts[Outcome.NOT_ENOUGH]:,}")
+    _fill_tile(tiles, "regressed", f"{regressed:,}")
+    _fill_tile(tiles, "improved", f"{counts[Outcome.IMPROVEMENT]:,}")
+    _fill_tile(tiles, "unclear", f"{counts[Outcome.NOT_ENOUGH]:,}")
 
 
 def _count_launches(tiles: Tiles, launches: _Launches | None) -> None:
-    _fill(tiles, "running", f"{launches.total:,}" if launches else MISSING)
-    _fill(tiles, "failures", f"{len(launches.failed):,}" if launches else MISSING)
+    _fill_tile(tiles, "running", f"{launches.total:,}" if launches else MISSING)
+    _fill_tile(tiles, "failures", f"{len(launches.failed):,}" if launches else MISSING)
 
 
 def _count_hours(tiles: Tiles, activity: RegionActivity) -> None:
     hours = sum(used.node_hours for used in activity.usage)
-    _fill(tiles, "node_hours", number(hours, digits=3), spent=amounts_text(activity.costs))
+    _fill_tile(tiles, "node_hours", number(hours, digits=3), spent=amounts_text(activity.costs))
 
 
-def _fill(tiles: Tiles, name: str, value: str, spent: str = "") -> None:
+def _fill_tile(tiles: Tiles, name: str, value: str, spent: str = "") -> None:
     # Their labels are short, so that none is cut at 1280 pixels; the help has the whole sentence.
     tiles[name].metric(
         t(f"home.tile_{name}"),
@@ -147,9 +147,9 @@ def _show_runs(title: str, none: str, runs: Sequence[Run], *, total: int) -> Non
         with st.container(horizontal=True, vertical_alignment="center"):
             cards.state_badge(run)
             show_alert_badge(run)
-            navigation.link(navigation.LIVE, plain(titles[run.run_id]), {"run": run.run_id})
+            navigation.link(navigation.LIVE, escape_markdown(titles[run.run_id]), {"run": run.run_id})
         if run.state is RunState.FAILED:
-            st.caption(plain(cards.why_failed(run)))
+            st.caption(escape_markdown(cards.why_failed(run)))
         elif run.state in ACTIVE:
             cards.show_line(run, ledger_answer(core().ledger.progress, run.run_id))
     if total > len(runs):
@@ -170,9 +170,9 @@ def _show_records(activity: RegionActivity, region: RegionFacts) -> None:
             t("series.cards"): nodes_and_cards(trend.node_count, trend.cards_per_node),
             t("metric.throughput"): number(record.throughput, unit),
             t("home.previous"): number(record.previous, unit),
-            t("history.change"): signed(record.change),
+            t("history.change"): format_change(record.change),
             t("board.run"): record.run_id,
-            t("history.at"): when(record.at, "%Y-%m-%d %H:%M"),
+            t("history.at"): format_time(record.at, "%Y-%m-%d %H:%M"),
         }
         rows.append(row)
     selections = [{"run": record.run_id} for record in activity.records]

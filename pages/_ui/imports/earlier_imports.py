@@ -4,12 +4,12 @@ import streamlit as st
 
 from aisbench_core.warehouse.values.imported import Import
 from pages._ui.shell import url
-from pages._ui.shell.core import actor, core, may
+from pages._ui.shell.core import actor, core, is_allowed
 from pages._ui.shell.dialogs import Dialog
-from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import when
+from pages._ui.shell.errors import escape_markdown
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.outcomes import show_outcome
-from pages._ui.shell.row_keys import tickable
+from pages._ui.shell.row_keys import create_tickable
 from pages._ui.shell.words import t
 
 PAGE = 10
@@ -27,9 +27,9 @@ def show_imports() -> None:
     pages = url.Pages("page", total, PAGE)
     imports, _ = core().imports.imports(PAGE, pages.offset)
     st.header(t("imports.title"))
-    with tickable("imports"):
+    with create_tickable("imports"):
         event = st.dataframe(
-            [_cells(entry) for entry in imports],
+            [_to_row(entry) for entry in imports],
             hide_index=True,
             alt=t("imports.title"),
             key=f"imports-{pages.number}-{total}",  # a tick must not move to another import when one is gone
@@ -38,7 +38,7 @@ def show_imports() -> None:
             column_config={t("import_results.file"): st.column_config.TextColumn(width="large")},
         )
     ticked = [imports[index].import_id for index in event["selection"]["rows"] if index < len(imports)]
-    if may("ResultImport.forget"):
+    if is_allowed("ResultImport.forget"):
         st.button(
             t("imports.forget"),
             key="imports-forget",
@@ -52,9 +52,9 @@ def show_imports() -> None:
     FORGET.show(t("imports.question"), _confirm_forget)
 
 
-def _cells(entry: Import) -> dict[str, object]:
+def _to_row(entry: Import) -> dict[str, object]:
     return {
-        t("imports.at"): when(entry.at),
+        t("imports.at"): format_time(entry.at),
         t("imports.runs"): entry.runs,
         t("import_results.file"): entry.files,
         t("field.region"): ", ".join(entry.regions),
@@ -64,12 +64,12 @@ def _cells(entry: Import) -> dict[str, object]:
 
 def _confirm_forget() -> None:
     entry = core().imports.get_import(FORGET.subject)
-    st.markdown(t("imports.what", count=entry.runs, file=plain(entry.files), at=when(entry.at)))
+    st.markdown(t("imports.what", count=entry.runs, file=escape_markdown(entry.files), at=format_time(entry.at)))
     keep = entry.annotated > 0 and st.checkbox(t("imports.keep", count=entry.annotated), key="imports-keep")
     with st.container(horizontal=True):
         if st.button(t("imports.confirm", count=entry.runs), key="imports-yes", type="primary"):
             count = core().imports.forget(entry, actor(), keep_remarks=keep)
-            st.session_state[OUTCOME] = t("imports.done", count=count, file=plain(entry.files))
+            st.session_state[OUTCOME] = t("imports.done", count=count, file=escape_markdown(entry.files))
             FORGET.leave()
         if st.button(t("launch.cancel"), key="imports-no"):
             FORGET.leave()

@@ -16,13 +16,13 @@ from aisbench_core.exchange.importing.choices import Choices, ImportAnswers, Pre
 from aisbench_core.exchange.readers.results import ParsedResult, Table, Unread
 from aisbench_core.interfaces.web.uploads import MOST_FILE_BYTES, MOST_SESSION_BYTES, MOST_SESSION_FILES
 from aisbench_core.model import Mode, RunSpec
-from pages._ui.imports.table_columns import corrected, show_columns
+from pages._ui.imports.table_columns import apply_corrections, show_columns
 from pages._ui.runs.validity import check_text
 from pages._ui.shell import numbers, uploads, widgets
-from pages._ui.shell.callbacks import whole
-from pages._ui.shell.core import actor, core, may, right_to
+from pages._ui.shell.callbacks import repeat_if_aborted
+from pages._ui.shell.core import actor, core, is_allowed, right_to
 from pages._ui.shell.filters import region_key
-from pages._ui.shell.formats import when
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.navigation import LEADERBOARD, link
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
@@ -69,7 +69,7 @@ def choose_source() -> None:
         )
         uploads.show_refused(files)
         if _read_button("old-read-files", bool(files)):
-            _read(lambda: _results_in(files), _tables_in(files))
+            _read_results(lambda: _results_in(files), _tables_in(files))
     with path_tab:
         may_name = right_to("ResultImport.read_on_server")
         path = st.text_input(
@@ -79,7 +79,7 @@ def choose_source() -> None:
             disabled=not may_name.is_given,
         ).strip()
         if _read_button("old-read-path", bool(path)):
-            _read(lambda: _on_server(path)[0], _on_server(path)[1])
+            _read_results(lambda: _on_server(path)[0], _on_server(path)[1])
     with obs_tab:
         left, right = st.columns([1, 3])
         profile = left.selectbox(t("import_results.keys"), core().regions.names(), key="old-keys")
@@ -88,7 +88,7 @@ def choose_source() -> None:
         if _read_button("old-read-obs", bool(profile and directory)):
             prefix = directory if directory.startswith(OBS) else f"{OBS}{directory.lstrip('/')}"
             widgets.remember_choice("old-where", profile)
-            _read(lambda: core().imports.read_obs(str(profile), prefix, {}), iter(()))
+            _read_results(lambda: core().imports.read_obs(str(profile), prefix, {}), iter(()))
 
 
 def _on_server(path: str) -> tuple[Iterator[ParsedResult | Unread], Iterator[Table | Unread]]:
@@ -100,16 +100,16 @@ def _read_button(key: str, ready: bool) -> bool:
 
 
 def _results_in(files: Sequence[UploadedFile]) -> Iterator[ParsedResult | Unread]:
-    with uploads.opened(files) as opened:
+    with uploads.open_uploads(files) as opened:
         yield from core().imports.read_uploads(opened, {})
 
 
 def _tables_in(files: Sequence[UploadedFile]) -> Iterator[Table | Unread]:
-    with uploads.opened(files) as opened:
+    with uploads.open_uploads(files) as opened:
         yield from core().imports.tables_in_uploads(opened)
 
 
-def _read(again: Callable[[], Iterator[ParsedResult | Unread]], tables: Iterator[Table | Unread]) -> None:
+def _read_results(again: Callable[[], Iterator[ParsedResult | Unread]], tables: Iterator[Table | Unread]) -> None:
     results: list[ParsedResult] = []
     unread: list[Unread] = []
     with st.spinner(t("import_results.reading")), core().operations.started(actor().name):
@@ -140,7 +140,7 @@ def show_tables(read: Read) -> None:
     changed = show_columns(read.tables)
     if changed:
         core().imports.columns.remember(changed, actor())
-        _read(read.again, iter(corrected(read.tables, changed)))
+        _read_results(read.again, iter(apply_corrections(read.tables, changed)))
         st.rerun()
 
 
@@ -215,7 +215,7 @@ def show_preview(read: Read, choices: Choices) -> None:
         return
     st.caption(t("import_results.claims"))
     previews = core().imports.preview(read.results[:MAX_PREVIEWS], choices, actor())
-    rows = [_cells(preview) for preview in previews]
+    rows = [_to_row(preview) for preview in previews]
     editable = [t.field(name) for name in EDITABLE]
     # Not columns of numbers: those drop what is out of range without a word.
     helps = {name: numbers.allowed_text(NUMBERS[name]) for name in COUNTS}
@@ -240,16 +240,16 @@ def show_preview(read: Read, choices: Choices) -> None:
         alt=title,
     )
     for preview in previews:
-        for name, text in _refused().get(preview.result.identity, {}).items():
+        for name, text in _get_refused().get(preview.result.identity, {}).items():
             problem = t.message(NUMBERS[name].problem(text))
             numbers.show_refusal(f"{preview.result.location} · {t(f'field.{name}')}: {problem}")
     if len(read.results) > MAX_PREVIEWS:
         st.caption(t("import_results.first", count=MAX_PREVIEWS))
 
 
-def _cells(preview: Preview) -> dict[str, object]:
+def _to_row(preview: Preview) -> dict[str, object]:
     run, facts = preview.record.run, preview.record.workload
-    refused = _refused().get(preview.result.identity, {})
+    refused = _get_refused().get(preview.result.identity, {})
     stated = preview.record.imported.stated if preview.record.imported else ()
     state = t("import_results.here", run=preview.existing) if preview.existing else t("import_results.new")
     if preview.duplicate_of:
@@ -269,7 +269,7 @@ def _cells(preview: Preview) -> dict[str, object]:
         **{t.field(name): refused.get(name) or _count_text(run.spec, name, stated) for name in COUNTS},
         t("board.throughput", unit=facts.throughput_unit): number(preview.result.info.throughput_ratio, digits=6),
         t("board.accuracy"): percent(preview.result.info.accuracy),
-        t("recorded.ended"): when(run.ended_at),
+        t("recorded.ended"): format_time(run.ended_at),
         t.field("throughput_definition"): facts.throughput_definition,
     }
 
@@ -278,7 +278,7 @@ def _count_text(spec: RunSpec, name: str, stated: Collection[str]) -> str | None
     return numbers.text_of(getattr(spec, name)) if name in stated else None
 
 
-def _refused() -> Mapping[str, Mapping[str, str]]:
+def _get_refused() -> Mapping[str, Mapping[str, str]]:
     """The numbers that are refused, by the identity of their result and by field, as they were typed."""
     refused: Mapping[str, Mapping[str, str]] = st.session_state.get(REFUSED, {})
     return refused
@@ -288,10 +288,10 @@ def _preview_key() -> str:
     return f"old-preview-{st.session_state.get(ROUND, 0)}"
 
 
-@whole
+@repeat_if_aborted
 def _keep_corrections(identities: Sequence[str]) -> None:
     """Keep the changes of single results: the editor loses them when an answer for all draws it anew."""
-    corrections, refused = dict(st.session_state.get(CORRECTIONS, {})), dict(_refused())
+    corrections, refused = dict(st.session_state.get(CORRECTIONS, {})), dict(_get_refused())
     for index, changes in st.session_state[_preview_key()]["edited_rows"].items():
         identity = identities[int(index)]
         corrections[identity] = answers_in(changes, corrections.get(identity, ImportAnswers()))
@@ -318,10 +318,10 @@ def refused_in(changes: Mapping[str, object], before: Mapping[str, str]) -> Mapp
 def show_save(read: Read, choices: Choices) -> None:
     """The button; afterwards how many runs are new, and a link to them."""
     label = t("import_results.save", count=len(read.results))
-    blocked = any(result.identity in _refused() for result in read.results)
+    blocked = any(result.identity in _get_refused() for result in read.results)
     if (
         read.results
-        and may("ResultImport.save")
+        and is_allowed("ResultImport.save")
         and st.button(label, key="old-save", type="primary", icon=":material/save:", disabled=blocked)
     ):
         bar, total = st.progress(0.0), len(read.results)

@@ -24,7 +24,7 @@ def show_columns(tables: Sequence[Table]) -> dict[str, str]:
             {
                 t("import_results.header"): header,
                 t("import_results.meaning"): meanings[header],
-                t("import_results.sample"): _sample(table, index),
+                t("import_results.sample"): _format_sample(table, index),
             }
             for header, (table, index) in headers.items()
         ]
@@ -43,7 +43,7 @@ def show_columns(tables: Sequence[Table]) -> dict[str, str]:
         return {header: meaning for header, meaning in chosen.items() if meaning != meanings[header]}
 
 
-def corrected(tables: Sequence[Table], changed: dict[str, str]) -> Iterator[Table]:
+def apply_corrections(tables: Sequence[Table], changed: dict[str, str]) -> Iterator[Table]:
     """The same tables with a person's corrections."""
     for table in tables:
         mapping = {header: meaning for header, meaning in table.mapping.items() if header not in changed}
@@ -53,5 +53,5 @@ def corrected(tables: Sequence[Table], changed: dict[str, str]) -> Iterator[Tabl
         yield replace(table, mapping=mapping)
 
 
-def _sample(table: Table, index: int) -> str:
+def _format_sample(table: Table, index: int) -> str:
     return ", ".join(row[index] for row in table.sample if index < len(row) and row[index])

@@ -6,10 +6,10 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.base.formats import MISSING, nodes_and_cards, number, signed
+from aisbench_core.base.formats import MISSING, format_change, nodes_and_cards, number
 from aisbench_core.model import Origin
-from aisbench_core.model.columns import medians
-from aisbench_core.warehouse.values.boards import BoardRow, hardware, ties
+from aisbench_core.model.columns import list_medians
+from aisbench_core.warehouse.values.boards import BoardRow, describe_hardware, find_ties
 from aisbench_core.warehouse.values.compared import RunDot
 from aisbench_core.warehouse.values.histories import TrendVerdict
 from aisbench_core.warehouse.values.runs import BoardQuery
@@ -17,9 +17,9 @@ from pages._ui.leaderboard.changes import badge_colours, change_text
 from pages._ui.leaderboard.rows import rank_text, system_text
 from pages._ui.runs.target import row_note
 from pages._ui.shell import url
-from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import hundredfold, rounded, when
-from pages._ui.shell.tables import NARROW, columns, number_format, shared_prefix, text_width
+from pages._ui.shell.errors import escape_markdown
+from pages._ui.shell.formats import format_time, round_digits, to_percent
+from pages._ui.shell.tables import NARROW, configure_columns, number_format, shared_prefix, text_width
 from pages._ui.shell.words import t
 
 NEWEST = 30  # runs of a sparkline
@@ -44,7 +44,7 @@ _TITLES = {
     "cv": "board.cv",
     "accuracy": "board.accuracy_percent",
     "note": "board.note",
-    **{column.name: "" for column in medians()},
+    **{column.name: "" for column in list_medians()},
     "currency": "board.currency",
     "parameters": "board.parameters",
     "origin": "board.origin",
@@ -88,8 +88,8 @@ def choose_columns(query: BoardQuery) -> list[str]:
     """The names of the columns to show, behind a button; the URL has them where they are not the default ones."""
     default = [name for name in _TITLES if name in DEFAULT_COLUMNS or (query.include_invalid and name in _OF_INVALID)]
     with st.popover(t("board.columns"), icon=":material/view_column:"):
-        return url.choices(
-            PARAMETER, t("board.columns"), [*_TITLES], _title, default=default, help=t("board.columns_help")
+        return url.choose_options(
+            PARAMETER, t("board.columns"), [*_TITLES], _find_title, default=default, help=t("board.columns_help")
         )
 
 
@@ -103,25 +103,29 @@ def block_cells(
     return [
         {
             "rank": [rank] if has_bands else rank,  # chips are wider than texts
-            "flavor": hardware(row),
+            "flavor": describe_hardware(row),
             "size": nodes_and_cards(row.node_count, row.cards_per_node),
             "version": row.framework_version if same_framework else f"{row.framework} {row.framework_version}",
-            "throughput": rounded(row.throughput),
-            "per_card": rounded(row.per_card),
-            "relation": relation(row, best),
+            "throughput": round_digits(row.throughput),
+            "per_card": round_digits(row.per_card),
+            "relation": format_relation(row, best),
             **({"change": [change_text(found)]} if (found := changes.get(row.latest_run_id)) else {}),
             "interval": interval_text(row),
             "runs": row.runs,
             "trend": [dot.throughput for dot in dots[row.latest_run_id]],
-            "cv": hundredfold(row.cv),
-            "accuracy": hundredfold(row.accuracy),
+            "cv": to_percent(row.cv),
+            "accuracy": to_percent(row.accuracy),
             **({"note": note} if (note := row_note(row)) else {}),
-            **{column.name: rounded(value) for column in medians() if (value := getattr(row, column.name)) is not None},
+            **{
+                column.name: round_digits(value)
+                for column in list_medians()
+                if (value := getattr(row, column.name)) is not None
+            },
             **({"currency": row.currency} if row.currency else {}),
             **({"parameters": system_text(row)} if system_text(row) else {}),
             "origin": t(f"origin.{row.origin}"),
             "not_valid": row.invalid + row.incomplete,
-            "latest": when(row.latest_at, "%Y-%m-%d %H:%M"),
+            "latest": format_time(row.latest_at, "%Y-%m-%d %H:%M"),
             "reason": row.reason,
         }
         for row, rank in zip(rows, ranks, strict=True)
@@ -137,15 +141,15 @@ def interval_text(row: BoardRow) -> str:
 
 def rank_cells(rows: Sequence[BoardRow]) -> list[str]:
     """Each row's rank, and the letters of the ties that it is in, as ab or a–d: rows that share one tie."""
-    letters = dict(zip(ties(rows), ascii_lowercase, strict=False))
+    letters = dict(zip(find_ties(rows), ascii_lowercase, strict=False))
     tied = ["".join(letters[tie] for tie in letters if index in tie) for index in range(len(rows))]
     return [
-        " ".join(filter(None, (rank_text(row) or _why_unranked(row), _span(own))))
+        " ".join(filter(None, (rank_text(row) or _why_unranked(row), _shorten_letters(own))))
         for row, own in zip(rows, tied, strict=True)
     ]
 
 
-def _span(letters: str) -> str:
+def _shorten_letters(letters: str) -> str:
     """Ties follow each other, so that of many the first and the last letter say it."""
     return letters if len(letters) < 3 else f"{letters[0]}–{letters[-1]}"
 
@@ -168,40 +172,42 @@ def framework_of(rows: Iterable[BoardRow]) -> str:
     return names.pop() if len(names) == 1 else ""
 
 
-def relation(row: BoardRow, best: BoardRow) -> str:
+def format_relation(row: BoardRow, best: BoardRow) -> str:
     """Its median against the best one's. That it may be the fastest as well is said by its rank."""
     if row is best or row.throughput is None or not best.throughput:
         return MISSING if row.throughput is None else t("board.is_best")
-    return signed(row.throughput / best.throughput - 1, 1)
+    return format_change(row.throughput / best.throughput - 1, 1)
 
 
-def titled(cells: Sequence[Mapping[str, Any]], names: Collection[str]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def build_titled_cells(
+    cells: Sequence[Mapping[str, Any]], names: Collection[str]
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """The chosen cells by the whole titles of their columns, and how Streamlit draws each column."""
     present = [name for name in _TITLES if name in names and any(name in row for row in cells)]
-    widths = _widths(cells, present)
+    widths = _compute_widths(cells, present)
     prefix = shared_prefix(row["flavor"] for row in cells) if _lacks_room(cells, widths) else ""
     if prefix:  # without it, the ends by which names differ are seen
         cells = [{**row, "flavor": row["flavor"].removeprefix(prefix)} for row in cells]
-        widths = _widths(cells, present)
-    table = [{_title(name): row.get(name) for name in present} for row in cells]
-    config = columns(table, {_title(name): width for name, width in widths.items()})
+        widths = _compute_widths(cells, present)
+    table = [{_find_title(name): row.get(name) for name in present} for row in cells]
+    config = configure_columns(table, {_find_title(name): width for name, width in widths.items()})
     if "trend" in present:
-        config[_title("trend")] = st.column_config.LineChartColumn(width=widths["trend"])
+        config[_find_title("trend")] = st.column_config.LineChartColumn(width=widths["trend"])
     values = [row["throughput"] for row in cells if row["throughput"] is not None]
     if "throughput" in present and values:
         # From zero on: a bar that begins elsewhere makes small differences look large.
-        config[_title("throughput")] = st.column_config.ProgressColumn(
+        config[_find_title("throughput")] = st.column_config.ProgressColumn(
             min_value=0, max_value=max(values), format=number_format(values), width=widths["throughput"]
         )
     for name, colours in _chip_colours(cells).items():
         if name in present:
-            config[_title(name)] = st.column_config.MultiselectColumn(
+            config[_find_title(name)] = st.column_config.MultiselectColumn(
                 options=[*colours], color=[*colours.values()], width=widths[name]
             )
     for name in present:
-        config[_title(name)] |= {"label": _header(name), "help": _help(name)}
+        config[_find_title(name)] |= {"label": _find_header(name), "help": _find_help(name)}
     if prefix and "flavor" in present:
-        config[_title("flavor")]["help"] = t("board.flavor_prefix", prefix=plain(prefix))
+        config[_find_title("flavor")]["help"] = t("board.flavor_prefix", prefix=escape_markdown(prefix))
     return table, config
 
 
@@ -217,11 +223,15 @@ def _lacks_room(cells: Sequence[Mapping[str, Any]], widths: Mapping[str, int]) -
     return is_wide or any(widths.get("flavor", 0) < round(_SCALE * text_width(row["flavor"])) for row in cells)
 
 
-def _title(name: str) -> str:
-    return t(_TITLES[name]) if _TITLES[name] else t.column(next(column for column in medians() if column.name == name))
+def _find_title(name: str) -> str:
+    return (
+        t(_TITLES[name])
+        if _TITLES[name]
+        else t.column(next(column for column in list_medians() if column.name == name))
+    )
 
 
-def _help(name: str) -> str | None:
+def _find_help(name: str) -> str | None:
     if name == "trend":
         return t("board.trend_help", count=NEWEST)
     if name == "change":
@@ -229,13 +239,17 @@ def _help(name: str) -> str | None:
     return t("board.flavor_help") if name == "flavor" else t(_TITLES[name]) if name in _SHORT else None
 
 
-def _header(name: str) -> str:
-    return t(_SHORT[name]) if name in _SHORT else _title(name)
+def _find_header(name: str) -> str:
+    return t(_SHORT[name]) if name in _SHORT else _find_title(name)
 
 
-def _widths(cells: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, int]:
+def _compute_widths(cells: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, int]:
     """Pixels of each column: as wide as its longest text; bars and lines share what is left of a narrow window."""
-    texts = {name: [_header(name), *(_text(row.get(name)) for row in cells)] for name in names if name not in _GRAPHS}
+    texts = {
+        name: [_find_header(name), *(_format_cell(row.get(name)) for row in cells)]
+        for name in names
+        if name not in _GRAPHS
+    }
     widths = {
         name: min(
             _MAX_WIDTH.get(name, _LONGEST),
@@ -254,7 +268,7 @@ def _widths(cells: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[st
     return widths
 
 
-def _text(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     if isinstance(value, list):
         return " ".join(value)
     return f"{value:,}" if isinstance(value, int | float) else str(value or "")

@@ -17,12 +17,12 @@ from pages._ui.leaderboard.board import show_bars, show_links
 from pages._ui.leaderboard.changes import TwiceDrawn, link_to_others
 from pages._ui.runs.validity import show_rules
 from pages._ui.shell import url
-from pages._ui.shell.core import cached, core
-from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import hundredfold, whole_name
+from pages._ui.shell.core import core, run_cached
+from pages._ui.shell.errors import escape_markdown
+from pages._ui.shell.formats import to_percent, whole_name
 from pages._ui.shell.listing import page_of, show_pages
 from pages._ui.shell.navigation import LEADERBOARD, link
-from pages._ui.shell.row_keys import openable
+from pages._ui.shell.row_keys import create_openable
 from pages._ui.shell.tables import height_of
 from pages._ui.shell.words import t
 
@@ -39,13 +39,13 @@ def show_blocks(query: BoardQuery, names: Sequence[str]) -> bool:
         st.info(t("board.no_match"), icon=":material/search:")
         return False
     rows = tuple(row for block in page.rows for row in block.rows)
-    parameters = cached(
+    parameters = run_cached(
         core().warehouse.distinctions,
         query.region,
         tuple(block.rows[0].fingerprint for block in page.rows),
         rehearsal=page.rehearsal,
     )
-    newest = cached(core().warehouse.newest_dots, query, rows, block_columns.NEWEST)
+    newest = run_cached(core().warehouse.newest_dots, query, rows, block_columns.NEWEST)
     # A switch below all tables would be found by nobody, but above them it would push the first row down.
     draws_bars = st.query_params.get("chart") == "1"
     drawing, slots = TwiceDrawn.of(query), []
@@ -81,13 +81,13 @@ def show_blocks(query: BoardQuery, names: Sequence[str]) -> bool:
 
 def benchmark_title(block: BenchmarkBoard, parameters: Mapping[str, str]) -> str:
     """The benchmark in one line of Markdown, with the unit of its numbers and the accuracy to reach."""
-    unit = plain(t.unit(block.rows[0].throughput_unit))
-    return f"**{plain(benchmark_name(block, parameters))}** · {unit} · {_target_of(block)}"
+    unit = escape_markdown(t.unit(block.rows[0].throughput_unit))
+    return f"**{escape_markdown(benchmark_name(block, parameters))}** · {unit} · {_target_of(block)}"
 
 
 def _target_of(block: BenchmarkBoard) -> str:
     targets = sorted({row.accuracy_target for row in block.rows if row.accuracy_target is not None})
-    named = " / ".join(number(hundredfold(target)) for target in targets)
+    named = " / ".join(number(to_percent(target)) for target in targets)
     return t("target.of", target=named) if named else t("target.not_stated")
 
 
@@ -107,7 +107,7 @@ def benchmark_name(block: BenchmarkBoard, parameters: Mapping[str, str]) -> str:
 
 
 def _all_of(block: BenchmarkBoard) -> dict[str, str | Sequence[str]]:
-    others = {key: value for key, value in url.parameters().items() if key != "page"}
+    others = {key: value for key, value in url.read_parameters().items() if key != "page"}
     return {**others, "show": "groups", "benchmark": block.rows[0].fingerprint}
 
 
@@ -116,7 +116,7 @@ def _show_table(
 ) -> list[BoardRow]:
     """The table with the named columns; returns the ticked rows."""
     best, rows = block.rows[0], block.rows
-    table, config = block_columns.titled(cells, names)
+    table, config = block_columns.build_titled_cells(cells, names)
     key = f"block-{best.fingerprint}-{best.throughput_unit}-{best.synthetic_data}-{best.dataset_sha256}"
     options: Any = {
         "hide_index": True,
@@ -128,6 +128,6 @@ def _show_table(
     if not tickable:
         st.dataframe(table, **options)
         return []
-    with openable(key):
+    with create_openable(key):
         event = st.dataframe(table, key=key, on_select="rerun", **options)
     return [rows[index] for index in event["selection"]["rows"] if index < len(rows)]

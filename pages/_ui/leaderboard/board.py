@@ -20,12 +20,12 @@ from pages._ui.leaderboard.changes import TwiceDrawn, badge_colours, change_text
 from pages._ui.leaderboard.rows import common_unit, group_cells, run_cells, system_text
 from pages._ui.runs.validity import choose_ruleset, show_rules, show_verdict_of
 from pages._ui.shell import charts, url
-from pages._ui.shell.core import cached, core
+from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.filters import FACETS, choose_facets, filter_by
 from pages._ui.shell.listing import choose_sorting, choose_text, page_of, show_pages
 from pages._ui.shell.navigation import COMPARE, CONFIGURATION, LEADERBOARD, LIVE, link
-from pages._ui.shell.row_keys import LINKS, openable
-from pages._ui.shell.tables import Width, columns, height_of, text_width, without_prefix
+from pages._ui.shell.row_keys import LINKS, create_openable
+from pages._ui.shell.tables import Width, configure_columns, height_of, text_width, without_prefix
 from pages._ui.shell.words import t
 
 VISIBLE = 25  # rows of a table that are visible at a time
@@ -45,7 +45,7 @@ def choose_view() -> str:
     views = {"blocks": t("board.show_blocks"), "groups": t("board.show_groups"), "runs": t("board.show_runs")}
     # A link that names an order or a size is of one list: benchmarks have their best first, always.
     default = "groups" if {"sort", "order", "size"} & set(st.query_params) else "blocks"
-    return url.choice(
+    return url.choose_option(
         st.selectbox,
         "show",
         t("board.show"),
@@ -71,8 +71,8 @@ def choose_board_query(region: RegionFacts, view: str) -> BoardQuery:
 
 def _choose_filters(region: RegionFacts, view: str) -> BoardQuery:
     query = choose_facets(region, *FACETS, stacked=True)
-    tags = cached(core().warehouse.facets, region.region, region.rehearsal).tags
-    origin = url.choice(
+    tags = run_cached(core().warehouse.facets, region.region, region.rehearsal).tags
+    origin = url.choose_option(
         st.radio,
         "origin",
         t("board.origin"),
@@ -98,7 +98,7 @@ def _choose_filters(region: RegionFacts, view: str) -> BoardQuery:
 
 def _choose_validity(query: BoardQuery) -> BoardQuery:
     """Only the runs of one validity."""
-    validity = url.choice(
+    validity = url.choose_option(
         st.radio,
         "worth",
         t("board.validity"),
@@ -117,10 +117,10 @@ def show_groups(query: BoardQuery) -> bool:
         st.info(t("board.no_match"), icon=":material/search:")
         return False
     if query.fingerprint:
-        rest = {key: value for key, value in url.parameters().items() if key not in ("benchmark", "show", "page")}
+        rest = {key: value for key, value in url.read_parameters().items() if key not in ("benchmark", "show", "page")}
         link(LEADERBOARD, t("board.all_benchmarks"), rest, icon=":material/arrow_back:")
     fingerprints = tuple(row.fingerprint for row in page.rows)
-    parameters = cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=page.rehearsal)
+    parameters = run_cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=page.rehearsal)
     unit = common_unit(page.rows)
     names = [", ".join(filter(None, (parameters.get(row.fingerprint), system_text(row)))) for row in page.rows]
     drawing = TwiceDrawn.of(query)
@@ -134,7 +134,7 @@ def show_groups(query: BoardQuery) -> bool:
             for row, name, badge in zip(page.rows, names, badges, strict=True)
         ]
         with slot():
-            return _table(table, t("board.table"), "groups", tickable=tickable)
+            return _draw_table(table, t("board.table"), "groups", tickable=tickable)
 
     ticked = drawing.show(page.rows, show_table)
     st.caption(t("board.rank_about"))
@@ -152,9 +152,9 @@ def show_bars(query: BoardQuery, rows: Sequence[BoardRow], parameters: Mapping[s
     drawn = [row for row in rows if row.throughput is not None][:MAX_BARS]
     if not drawn:
         return
-    dots = cached(core().warehouse.dots, query, tuple(drawn), MAX_DOTS)
+    dots = run_cached(core().warehouse.dots, query, tuple(drawn), MAX_DOTS)
     for group in _by_benchmark(drawn):
-        charts.draw(chart.bars(group, dots, parameters), text=t("charts.board"))
+        charts.draw(chart.draw_bars(group, dots, parameters), text=t("charts.board"))
     hidden = sum(row.runs - len(dots[row.latest_run_id]) for row in drawn)
     notes = [t("charts.board_legend")]
     notes += [t("charts.first_bars", bars=MAX_BARS)] if len(rows) > MAX_BARS else []
@@ -177,7 +177,7 @@ def show_run_table(query: BoardQuery) -> bool:
         st.info(t("board.no_match"), icon=":material/search:")
         return False
     unit = common_unit(page.rows)
-    ticked = _table([run_cells(row, unit) for row in page.rows], t("board.run_table"), "runs-table")
+    ticked = _draw_table([run_cells(row, unit) for row in page.rows], t("board.run_table"), "runs-table")
     show_pages(page.total, query.limit)
     if len(ticked) == 1:
         show_verdict_of(page.rows[ticked[0]])
@@ -185,7 +185,7 @@ def show_run_table(query: BoardQuery) -> bool:
     return bool(ticked)
 
 
-def _table(rows: list[dict[str, Any]], alt: str, key: str, *, tickable: bool = True) -> list[int]:
+def _draw_table(rows: list[dict[str, Any]], alt: str, key: str, *, tickable: bool = True) -> list[int]:
     """The table; returns the indexes of the ticked rows."""
     flavors = without_prefix([row[t("board.flavor")] for row in rows])
     widths: dict[str, Width] = {
@@ -199,19 +199,19 @@ def _table(rows: list[dict[str, Any]], alt: str, key: str, *, tickable: bool = T
         "hide_index": True,
         "alt": alt,
         "height": height_of(rows, VISIBLE),
-        "column_config": columns(rows, widths) | _badges(rows),
+        "column_config": configure_columns(rows, widths) | _build_badge_column(rows),
         "placeholder": MISSING,
     }
     if not tickable:
         st.dataframe(rows, **options)
         return []
-    with openable(key):
+    with create_openable(key):
         event = st.dataframe(rows, key=key, on_select="rerun", **options)
     # A selection outlives its rows: a filter may leave fewer of them than were there when one was ticked.
     return [index for index in event["selection"]["rows"] if index < len(rows)]
 
 
-def _badges(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _build_badge_column(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """How the column of changes is drawn, where there is one."""
     texts = [text for row in rows for text in row.get(t("board.change"), ())]
     colours = badge_colours(texts)

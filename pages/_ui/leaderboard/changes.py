@@ -11,7 +11,7 @@ from aisbench_core.warehouse.values.boards import BoardRow
 from aisbench_core.warehouse.values.histories import Outcome, TrendVerdict
 from aisbench_core.warehouse.values.runs import BoardQuery
 from pages._ui.history.groups import OUTCOME, change_of
-from pages._ui.shell.core import cached, core
+from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.filters import region_key
 from pages._ui.shell.navigation import HISTORY, link
 from pages._ui.shell.words import t
@@ -85,7 +85,7 @@ def _all_trends(query: BoardQuery) -> BoardQuery:
 def trends_of(query: BoardQuery) -> Sequence[TrendVerdict]:
     """Verdicts on all trends of the query's region."""
     with st.spinner(t("home.reading"), show_time=True):  # after new results, those of a large region take seconds
-        return cached(core().warehouse.regressions, _all_trends(query)).groups
+        return run_cached(core().warehouse.regressions, _all_trends(query)).groups
 
 
 def changes_of(rows: Sequence[BoardRow], trends: Iterable[TrendVerdict]) -> dict[str, TrendVerdict]:

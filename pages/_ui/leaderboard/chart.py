@@ -10,22 +10,34 @@ from aisbench_core.warehouse.values.boards import BoardRow
 from aisbench_core.warehouse.values.compared import RunDot
 from pages._ui.leaderboard.rows import rank_text
 from pages._ui.runs.target import row_note, target_text
-from pages._ui.shell.charts import AXIS, BAR, LEGEND, Drawing, chart_of, if_any, ink, row_name, version_scale
+from pages._ui.shell.charts import (
+    AXIS,
+    BAR,
+    LEGEND,
+    Drawing,
+    chart_of,
+    get_text_colour,
+    if_any,
+    row_name,
+    version_scale,
+)
 from pages._ui.shell.words import t
 
 MAX_STRETCH = 1.5  # how far the axis reaches beyond the fastest run, for intervals that end there
 
 
-def bars(rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]], parameters: Mapping[str, str]) -> Drawing:
+def draw_bars(rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]], parameters: Mapping[str, str]) -> Drawing:
     """Rows with a median, each with its 95 % interval where there is one, its single runs, and a triangle at the best.
 
     `dots` are by a row's latest run; `parameters` distinguish configurations that look alike, by fingerprint."""
     unit = rows[0].throughput_unit
     titles = {row.latest_run_id: row_name(row, parameters.get(row.fingerprint, "")) for row in rows}
-    names = _names(rows, titles)
+    names = _name_rows(rows, titles)
     y = alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=420))
-    x = alt.X("value:Q", title=t("charts.throughput", unit=unit), axis=alt.Axis(labelBound=True), scale=_scale(rows))
-    medians = [_bar(row, names[row.latest_run_id], titles[row.latest_run_id]) for row in rows]
+    x = alt.X(
+        "value:Q", title=t("charts.throughput", unit=unit), axis=alt.Axis(labelBound=True), scale=_build_scale(rows)
+    )
+    medians = [_to_bar(row, names[row.latest_run_id], titles[row.latest_run_id]) for row in rows]
     runs = [
         {"name": names[row.latest_run_id], "value": dot.throughput, "run": dot.run_id}
         for row in rows
@@ -37,25 +49,25 @@ def bars(rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]], paramet
         if row.best is not None
     ]
     legend = alt.Legend(orient="bottom", columns=3, symbolOpacity=1)
-    scale = version_scale((_version(row), row.framework_version) for row in rows)
+    scale = version_scale((_format_version(row), row.framework_version) for row in rows)
     colour = alt.Color("version:N", title=t("charts.version"), legend=legend, scale=scale)
     layers = [
         chart_of(medians).mark_bar().encode(x=x, y=y, color=colour, tooltip=_bar_tips(unit)),
-        *if_any([bar for bar in medians if bar["low"] is not None], lambda base: _intervals(base.encode(y=y))),
-        *if_any(runs, lambda base: _dots(base, unit).encode(x=x, y=y)),
-        *if_any(best, lambda base: _best(base, unit).encode(x=x, y=y)),
+        *if_any([bar for bar in medians if bar["low"] is not None], lambda base: _draw_intervals(base.encode(y=y))),
+        *if_any(runs, lambda base: _draw_dots(base, unit).encode(x=x, y=y)),
+        *if_any(best, lambda base: _draw_best(base, unit).encode(x=x, y=y)),
     ]
     return alt.layer(*layers, height=len(rows) * BAR + AXIS + LEGEND)
 
 
-def _scale(rows: Sequence[BoardRow]) -> alt.Scale:
+def _build_scale(rows: Sequence[BoardRow]) -> alt.Scale:
     """Two runs that differ a lot have an interval so wide that all bars would be points: it ends with the axis."""
     largest = max(max(row.throughput or 0.0, row.best or 0.0) for row in rows)
     ends = max(row.ci_high or 0.0 for row in rows)
     return alt.Scale(domainMax=MAX_STRETCH * largest, clamp=True) if ends > MAX_STRETCH * largest else alt.Scale()
 
 
-def _names(rows: Sequence[BoardRow], titles: Mapping[str, str]) -> dict[str, str]:
+def _name_rows(rows: Sequence[BoardRow], titles: Mapping[str, str]) -> dict[str, str]:
     """Each row's rank and title. A bar of its own needs a name of its own: rows that look alike name a run, too."""
     names: dict[str, str] = {}
     for row in rows:
@@ -66,37 +78,37 @@ def _names(rows: Sequence[BoardRow], titles: Mapping[str, str]) -> dict[str, str
     return names
 
 
-def _bar(row: BoardRow, name: str, title: str) -> dict[str, Any]:
+def _to_bar(row: BoardRow, name: str, title: str) -> dict[str, Any]:
     return {
         "name": name,
         "whole": title,
         "value": row.throughput,
         "low": row.ci_low,
         "high": row.ci_high,
-        "version": _version(row),
+        "version": _format_version(row),
         "runs": row.runs,
         "rank": rank_text(row),
         "target": target_text(row),
     }
 
 
-def _version(row: BoardRow) -> str:
+def _format_version(row: BoardRow) -> str:
     return clipped(f"{row.framework} {row.framework_version}")
 
 
-def _intervals(base: Drawing) -> Drawing:
+def _draw_intervals(base: Drawing) -> Drawing:
     """Black with a white edge is seen on bars and beside them, in light and dark."""
     base = base.encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     return base.mark_rule(strokeWidth=4, color="white") + base.mark_rule(strokeWidth=2, color="black")
 
 
-def _dots(base: Drawing, unit: str) -> Drawing:
-    mark = base.mark_circle(size=26, opacity=0.8, color=ink(), stroke="white", strokeWidth=0.5)
+def _draw_dots(base: Drawing, unit: str) -> Drawing:
+    mark = base.mark_circle(size=26, opacity=0.8, color=get_text_colour(), stroke="white", strokeWidth=0.5)
     return mark.encode(tooltip=_run_tips(unit))
 
 
-def _best(base: Drawing, unit: str) -> Drawing:
-    mark = base.mark_point(shape="triangle-right", filled=True, size=70, dx=9, color=ink(), opacity=1)
+def _draw_best(base: Drawing, unit: str) -> Drawing:
+    mark = base.mark_point(shape="triangle-right", filled=True, size=70, dx=9, color=get_text_colour(), opacity=1)
     return mark.encode(tooltip=_run_tips(unit))
 
 

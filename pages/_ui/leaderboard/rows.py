@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from aisbench_core.base.formats import MISSING, duration, nodes_and_cards
-from aisbench_core.model.columns import medians
-from aisbench_core.warehouse.values.boards import BoardRow, hardware
+from aisbench_core.base.formats import MISSING, format_duration, nodes_and_cards
+from aisbench_core.model.columns import list_medians
+from aisbench_core.warehouse.values.boards import BoardRow, describe_hardware
 from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.runs.target import row_note, target_text
-from pages._ui.runs.validity import reasons
-from pages._ui.shell.formats import hundredfold, rounded, when
+from pages._ui.runs.validity import join_reasons
+from pages._ui.shell.formats import format_time, round_digits, to_percent
 from pages._ui.shell.words import t
 
 
@@ -30,26 +30,26 @@ def group_cells(
         t("board.model"): row.model,
         **({} if parameters is None else {t("board.parameters"): parameters}),
         t("board.version"): f"{row.framework} {row.framework_version}",
-        t("board.flavor"): hardware(row),
+        t("board.flavor"): describe_hardware(row),
         t("board.block_size"): nodes_and_cards(row.node_count, row.cards_per_node),
         **own_unit(row, unit),
-        t("board.median", unit=unit): rounded(row.throughput),
+        t("board.median", unit=unit): round_digits(row.throughput),
         **({} if changes is None else {t("board.change"): changes}),
         t("board.runs"): row.runs,
-        t("board.cv"): hundredfold(row.cv),
-        t("board.per_card", unit=unit): rounded(row.per_card),
-        t("board.accuracy_percent"): hundredfold(row.accuracy),
+        t("board.cv"): to_percent(row.cv),
+        t("board.per_card", unit=unit): round_digits(row.per_card),
+        t("board.accuracy_percent"): to_percent(row.accuracy),
         t("board.target"): target_text(row),
         **({t("board.note"): note} if (note := row_note(row)) and row.is_scattered else {}),
         **median_cells(row),
-        t("board.low", unit=unit): rounded(row.ci_low),
-        t("board.high", unit=unit): rounded(row.ci_high),
-        t("board.best", unit=unit): rounded(row.best),
+        t("board.low", unit=unit): round_digits(row.ci_low),
+        t("board.high", unit=unit): round_digits(row.ci_high),
+        t("board.best", unit=unit): round_digits(row.best),
         t("board.origin"): t(f"origin.{row.origin}"),
         t("board.not_valid"): row.invalid + row.incomplete,
         t("board.data"): t("board.synthetic") if row.synthetic_data else row.dataset,
         t("board.best_by"): row.best_by or MISSING,
-        t("board.latest"): when(row.latest_at, "%Y-%m-%d %H:%M"),
+        t("board.latest"): format_time(row.latest_at, "%Y-%m-%d %H:%M"),
         t("board.workload"): row.workload,
         t("board.reason"): row.reason,
     }
@@ -67,8 +67,8 @@ def system_text(row: BoardRow) -> str:
 
 def median_cells(row: BoardRow) -> dict[str, Any]:
     """Medians that few rows have, such as power: a table without any has no column for them."""
-    values = {column: getattr(row, column.name) for column in medians()}
-    cells = {t.column(column): rounded(value) for column, value in values.items() if value is not None}
+    values = {column: getattr(row, column.name) for column in list_medians()}
+    cells = {t.column(column): round_digits(value) for column, value in values.items() if value is not None}
     return cells | ({t("board.currency"): row.currency} if row.currency else {})
 
 
@@ -80,19 +80,19 @@ def run_cells(row: RunRow, unit: str) -> dict[str, Any]:
         t("board.model"): row.model,
         t("board.version"): f"{row.framework} {row.framework_version}",
         **own_unit(row, unit),
-        t("board.throughput", unit=unit): rounded(row.throughput),
-        t("board.flavor"): hardware(row),
+        t("board.throughput", unit=unit): round_digits(row.throughput),
+        t("board.flavor"): describe_hardware(row),
         t("board.block_size"): nodes_and_cards(row.node_count, row.cards_per_node),
-        t("board.per_card", unit=unit): rounded(row.per_card),
-        t("board.accuracy_percent"): hundredfold(row.accuracy),
+        t("board.per_card", unit=unit): round_digits(row.per_card),
+        t("board.accuracy_percent"): to_percent(row.accuracy),
         t("board.target"): target_text(row),
         t("board.origin"): t(f"origin.{row.origin}"),
         t("board.tag"): ", ".join(row.tags),
-        t("board.reason"): reasons(row),
-        t("board.duration"): duration(row.duration_s),
+        t("board.reason"): join_reasons(row),
+        t("board.duration"): format_duration(row.duration_s),
         t("board.data"): t("board.synthetic") if row.synthetic_data else row.dataset,
         t("board.by"): row.created_by,
-        t("board.launched"): when(row.created_at, "%Y-%m-%d %H:%M"),
+        t("board.launched"): format_time(row.created_at, "%Y-%m-%d %H:%M"),
     }
 
 

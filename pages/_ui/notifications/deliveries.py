@@ -4,9 +4,9 @@ import streamlit as st
 
 from aisbench_core.model import Delivery, DeliveryState
 from pages._ui.shell import url
-from pages._ui.shell.callbacks import whole
-from pages._ui.shell.core import actor, core, may
-from pages._ui.shell.formats import when
+from pages._ui.shell.callbacks import repeat_if_aborted
+from pages._ui.shell.core import actor, core, is_allowed
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -23,28 +23,28 @@ def show_deliveries() -> None:
         return
     pages = url.Pages("page", total, PAGE)
     deliveries, _ = outbox.page(PAGE, pages.offset)
-    show_table([_cells(each) for each in deliveries], t("notifications.log"))
+    show_table([_to_row(each) for each in deliveries], t("notifications.log"))
     pages.show()
     given_up = [each.message_id for each in deliveries if each.state is DeliveryState.GIVEN_UP]
-    if given_up and may("Notifications.retry"):
+    if given_up and is_allowed("Notifications.retry"):
         label = t("notifications.again", count=len(set(given_up)))
         st.button(label, key="notify-again", icon=":material/refresh:", on_click=retry_messages, args=(given_up,))
 
 
-@whole
+@repeat_if_aborted
 def retry_messages(message_ids: list[str]) -> None:
     """Send these again, with all attempts."""
     core().notifications.retry(message_ids, actor())
 
 
-def _cells(each: Delivery) -> dict[str, object]:
+def _to_row(each: Delivery) -> dict[str, object]:
     return {
-        t("notifications.at"): when(each.news.at),
+        t("notifications.at"): format_time(each.news.at),
         t("notifications.event"): t(f"news.{each.news.kind}"),
         t("notifications.subject"): each.news.subject,
         t("notifications.channel"): each.channel,
         t("notifications.state"): t(f"delivery.{each.state.name.lower()}"),
         t("notifications.attempts"): each.attempts,
-        t("notifications.next_at"): when(each.next_at) if each.state is DeliveryState.PENDING else None,
+        t("notifications.next_at"): format_time(each.next_at) if each.state is DeliveryState.PENDING else None,
         t("notifications.error"): t.message(each.error) or None,
     }

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from aisbench_core.base.formats import size
+from aisbench_core.base.formats import format_size
 from aisbench_core.model import DirectoryEntry
 from pages._ui.region.answers import query_region, show_answer
 from pages._ui.shell import navigation, url
 from pages._ui.shell.core import core
-from pages._ui.shell.errors import plain, show_sentence
+from pages._ui.shell.errors import escape_markdown, show_sentence
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -29,15 +29,15 @@ def show_files(profile: str) -> None:
     with st.container(gap="xxsmall"):
         for entry in page.entries:
             if entry.is_directory:
-                _link(profile, plain(entry.name[:MAX_NAME]), entry.path, icon=":material/folder:")
+                _show_link(profile, escape_markdown(entry.name[:MAX_NAME]), entry.path, icon=":material/folder:")
     objects = [entry for entry in page.entries if not entry.is_directory]
     if objects:
-        show_table([_row(entry) for entry in objects], t("region.objects"), widths={t("region.object"): "large"})
+        show_table([_to_row(entry) for entry in objects], t("region.objects"), widths={t("region.object"): "large"})
     with st.container(horizontal=True):
         if after:
-            _link(profile, t("region.first_page"), page.path, icon=":material/first_page:")
+            _show_link(profile, t("region.first_page"), page.path, icon=":material/first_page:")
         if page.next_after:
-            _link(profile, t("region.next_page"), page.path, page.next_after, icon=":material/chevron_right:")
+            _show_link(profile, t("region.next_page"), page.path, page.next_after, icon=":material/chevron_right:")
 
 
 def _show_way(profile: str, path: str) -> None:
@@ -46,16 +46,16 @@ def _show_way(profile: str, path: str) -> None:
     with st.container(horizontal=True, gap="xxsmall", vertical_alignment="center", key="breadcrumbs"):
         for count, part in enumerate(parts, start=1):
             icon = ":material/database:" if count == 1 else ":material/chevron_right:"
-            _link(profile, plain(part[:MAX_NAME]) or "/", f"/{'/'.join(parts[:count])}/", icon=icon)
+            _show_link(profile, escape_markdown(part[:MAX_NAME]) or "/", f"/{'/'.join(parts[:count])}/", icon=icon)
 
 
-def _link(profile: str, label: str, path: str, after: str = "", *, icon: str) -> None:
+def _show_link(profile: str, label: str, path: str, after: str = "", *, icon: str) -> None:
     selection = {"profile": profile, "show": "files", "path": path, **({"after": after} if after else {})}
     navigation.link(navigation.REGION, label, selection, icon=icon)
 
 
-def _row(entry: DirectoryEntry) -> dict[str, str]:
-    return {t("region.object"): entry.name, t("region.size"): size(entry.size)}
+def _to_row(entry: DirectoryEntry) -> dict[str, str]:
+    return {t("region.object"): entry.name, t("region.size"): format_size(entry.size)}
 
 
 def _show_size(profile: str, path: str) -> None:
@@ -68,4 +68,4 @@ def _show_size(profile: str, path: str) -> None:
         return
     counted = answer.value
     key = "region.counted" if counted.complete else "region.counted_at_least"
-    st.markdown(t(key, objects=f"{counted.objects:,}", size=size(counted.size)))
+    st.markdown(t(key, objects=f"{counted.objects:,}", size=format_size(counted.size)))

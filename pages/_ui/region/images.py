@@ -5,13 +5,13 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from aisbench_core.base.formats import size
+from aisbench_core.base.formats import format_size
 from aisbench_core.model import ImageVersion, Repository
 from pages._ui.region.answers import query_region, show_answer
 from pages._ui.region.resources import search, show_rows
 from pages._ui.shell import url
 from pages._ui.shell.core import core
-from pages._ui.shell.formats import when
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.words import t
 
 Row = TypeVar("Row")
@@ -20,7 +20,7 @@ Row = TypeVar("Row")
 def show_images(profile: str) -> None:
     """Images by organisation; of a chosen one its versions, with the names for a spec."""
     resources = core().region_resources
-    organisations = _listed(resources.organisations, profile)
+    organisations = _list_choices(resources.organisations, profile)
     if not organisations:
         if organisations is not None:
             st.info(t("region.no_organisations"), icon=":material/bedtime:")
@@ -29,14 +29,16 @@ def show_images(profile: str) -> None:
     with left:
         names = [organisation.name for organisation in organisations]
         resets = ["repository", "page", "q"]
-        organisation = url.choice(st.selectbox, "organisation", t("region.organisation"), names, resets=resets)
-    repositories = _listed(resources.repositories, profile, organisation)
+        organisation = url.choose_option(st.selectbox, "organisation", t("region.organisation"), names, resets=resets)
+    repositories = _list_choices(resources.repositories, profile, organisation)
     if repositories is None:
         return
     titles = {"": t("region.all_images"), **{repository.name: repository.name for repository in repositories}}
     with right:
         resets = ["page", "q"]
-        chosen = url.choice(st.selectbox, "repository", t("region.image"), titles, titles.__getitem__, resets=resets)
+        chosen = url.choose_option(
+            st.selectbox, "repository", t("region.image"), titles, titles.__getitem__, resets=resets
+        )
     if not chosen:
         show_answer(resources.repositories, profile, organisation)
         show_rows(search(repositories, lambda image: (image.name,)), _repository_row, t("region.images"))
@@ -44,7 +46,7 @@ def show_images(profile: str) -> None:
         show_rows(search(versions, lambda version: (version.tag,)), _version_row, t("region.versions"))
 
 
-def _listed(query: Callable[..., Sequence[Row]], *args: str) -> Sequence[Row] | None:
+def _list_choices(query: Callable[..., Sequence[Row]], *args: str) -> Sequence[Row] | None:
     """What there is to choose from, without the time and *Refresh*, which belong to the table below."""
     answer = query_region(query, *args)
     return show_answer(query, *args) if answer.error else answer.value
@@ -54,15 +56,15 @@ def _repository_row(repository: Repository) -> dict[str, Any]:
     return {
         t("region.image"): f"{repository.organisation}/{repository.name}",
         t("region.versions"): repository.versions,
-        t("region.size"): size(repository.size),
-        t("region.updated"): when(repository.updated_at, "%Y-%m-%d %H:%M") if repository.updated_at else None,
+        t("region.size"): format_size(repository.size),
+        t("region.updated"): format_time(repository.updated_at, "%Y-%m-%d %H:%M") if repository.updated_at else None,
     }
 
 
 def _version_row(version: ImageVersion) -> dict[str, Any]:
     return {
         t("field.image_url"): version.image,
-        t("region.size"): size(version.size),
-        t("region.updated"): when(version.updated_at, "%Y-%m-%d %H:%M") if version.updated_at else None,
+        t("region.size"): format_size(version.size),
+        t("region.updated"): format_time(version.updated_at, "%Y-%m-%d %H:%M") if version.updated_at else None,
         t("region.digest"): version.digest or None,
     }

@@ -5,10 +5,10 @@ import streamlit as st
 from aisbench_core.model import RegionJob
 from pages._ui.region.answers import forget_answer, show_answer
 from pages._ui.shell import navigation, url
-from pages._ui.shell.core import actor, core, may
+from pages._ui.shell.core import actor, core, is_allowed
 from pages._ui.shell.dialogs import Dialog
-from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import when
+from pages._ui.shell.errors import escape_markdown
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.listing import choose_text
 from pages._ui.shell.words import t
 
@@ -28,7 +28,7 @@ def show_region_jobs(profile: str) -> None:
         st.info(t("jobs.none"), icon=":material/bedtime:")
     pages = url.Pages("page", len(jobs), JOBS)
     for job in jobs[pages.offset : pages.offset + JOBS]:
-        _show(profile, job)
+        _show_job(profile, job)
     pages.show()
 
 
@@ -37,28 +37,38 @@ def show_stop_job_dialog() -> None:
     STOPPING.show(t("jobs.stop_title"), _confirm_stop)
 
 
-def _show(profile: str, job: RegionJob) -> None:
+def _show_job(profile: str, job: RegionJob) -> None:
     status = job.status
     with st.container(border=True, key=f"job-{status.job_id}"):
         heading, actions = st.columns([5, 2], vertical_alignment="center")
         with heading:
             version = t("jobs.version", number=status.version) if status.version else ""
-            st.markdown(f"**{plain(status.name)}** {version}")
-            facts = (plain(status.phase), t("jobs.nodes", count=status.node_count), when(status.created_at))
+            st.markdown(f"**{escape_markdown(status.name)}** {version}")
+            facts = (
+                escape_markdown(status.phase),
+                t("jobs.nodes", count=status.node_count),
+                format_time(status.created_at),
+            )
             st.caption(" · ".join(facts))
             if job.run:
-                navigation.link(navigation.LIVE, t("jobs.run", run=plain(job.run.run_id)), {"run": job.run.run_id})
+                navigation.link(
+                    navigation.LIVE, t("jobs.run", run=escape_markdown(job.run.run_id)), {"run": job.run.run_id}
+                )
             else:
                 st.caption(t("jobs.elsewhere"))
         with actions, st.container(horizontal=True, horizontal_alignment="right"):
             owner = job.run.created_by if job.run else ""
-            if job.can_stop and may("Jobs.stop", owner) and st.button(t("runs.stop"), key=f"stop-job-{status.job_id}"):
+            if (
+                job.can_stop
+                and is_allowed("Jobs.stop", owner)
+                and st.button(t("runs.stop"), key=f"stop-job-{status.job_id}")
+            ):
                 STOPPING.open((profile, job))
 
 
 def _confirm_stop() -> None:
     profile, job = STOPPING.subject
-    st.markdown(f"**{plain(job.status.name)}**")
+    st.markdown(f"**{escape_markdown(job.status.name)}**")
     st.markdown(t("jobs.stop_run" if job.run else "jobs.stop_elsewhere"))
     if st.button(t("jobs.stop_yes"), key="stop-job-yes", type="primary", icon=":material/front_hand:"):
         core().jobs.stop(profile, job, actor())

@@ -5,7 +5,7 @@ import streamlit as st
 from aisbench_core.base.formats import percent
 from aisbench_core.warehouse.answers.ranks import LAST_RUNS, WINDOW
 from pages._ui.shell.core import core
-from pages._ui.shell.formats import when
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -23,7 +23,7 @@ def show_nodes(profile: str) -> None:
             t("nodes.node"): node.host,
             t("nodes.slow"): t("nodes.slow_of", slow=node.slow, runs=node.runs),
             t("nodes.shares"): " · ".join(map(percent, node.shares)),
-            t("nodes.last"): when(node.last_at, "%Y-%m-%d %H:%M"),
+            t("nodes.last"): format_time(node.last_at, "%Y-%m-%d %H:%M"),
             t("nodes.newest"): node.run_ids[0],
         }
         for node in found

@@ -5,13 +5,13 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from aisbench_core.base.formats import MISSING, duration
+from aisbench_core.base.formats import MISSING, format_duration
 from aisbench_core.model import Algorithm, Engine, Pool, PricedFlavor, SubscribedAlgorithm, WaitingJob
 from pages._ui.region.answers import show_answer
 from pages._ui.shell import url
 from pages._ui.shell.core import core
-from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import when
+from pages._ui.shell.errors import escape_markdown
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.listing import choose_text
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
@@ -84,7 +84,7 @@ def _algorithm_row(algorithm: Algorithm) -> dict[str, Any]:
         t("region.algorithm"): algorithm.name,
         t("field.engine_name"): algorithm.engine,
         t("region.starts"): algorithm.command or algorithm.boot_path,
-        t("region.created"): when(algorithm.created_at, "%Y-%m-%d %H:%M") if algorithm.created_at else None,
+        t("region.created"): format_time(algorithm.created_at, "%Y-%m-%d %H:%M") if algorithm.created_at else None,
         t("region.description"): algorithm.description or None,
         t("region.id"): algorithm.algorithm_id,
     }
@@ -135,7 +135,7 @@ def _waiting_rows(pool: Pool, waiting: Sequence[WaitingJob] | None) -> list[dict
             t("region.job"): job.name,
             t("region.user"): job.user or None,
             t("field.flavor"): job.flavor or None,
-            t("region.waited"): duration(job.waited_s),
+            t("region.waited"): format_duration(job.waited_s),
         }
         for job in waiting or ()
     ]
@@ -146,7 +146,7 @@ def _show_quotas(profile: str) -> None:
     quotas = show_answer(core().region_resources.quotas, profile)
     for quota in quotas or ():
         used = MISSING if quota.used is None else f"{quota.used:,}"
-        name = t("region.quota_jobs") if quota.resource == "job-num" else plain(quota.resource)
+        name = t("region.quota_jobs") if quota.resource == "job-num" else escape_markdown(quota.resource)
         st.markdown(t("region.quota", resource=name, used=used, limit=f"{quota.limit:,}"))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from aisbench_core.base.formats import MISSING, amounts_text, duration, number, percent
+from aisbench_core.base.formats import MISSING, amounts_text, format_duration, number, percent
 from aisbench_core.model import Run, RunState
 from aisbench_core.running.progress.overview import RunOverview
 from aisbench_core.running.progress.snapshots import RunSnapshot
@@ -15,8 +15,8 @@ from pages._ui.run import curves, health
 from pages._ui.runs.target import target_badge
 from pages._ui.runs.validity import recorded_by_id
 from pages._ui.shell.core import core
-from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import when
+from pages._ui.shell.errors import escape_markdown
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.words import t
 
 
@@ -29,14 +29,14 @@ def show_answers(now: RunSnapshot, recorded: RunRow | None = None) -> None:
             target_badge(recorded_by_id([run.run_id]).get(run.run_id))
         if run.started_at and run.state in (RunState.RUNNING, RunState.STOPPING):
             lasted = (core().clock() - run.started_at).total_seconds()
-            st.caption(t("live.started", at=when(run.started_at), lasted=duration(max(0.0, lasted))))
+            st.caption(t("live.started", at=format_time(run.started_at), lasted=format_duration(max(0.0, lasted))))
         if page := core().regions.job_page(run):
             st.link_button(t("job.page"), page, help=t("job.page_help"), icon=":material/open_in_new:", type="tertiary")
         if not run.state.is_terminal:
             # So that one sees that the page still updates.
-            st.caption(t("live.updated", at=when(core().clock(), "%H:%M:%S")))
+            st.caption(t("live.updated", at=format_time(core().clock(), "%H:%M:%S")))
     if run.state is RunState.FAILED:  # the explanation above says why
-        st.caption(plain(t.message(run.detail)))
+        st.caption(escape_markdown(t.message(run.detail)))
     else:
         cards.show_detail(run)
     show_queue(run, now.details)
@@ -68,12 +68,12 @@ def _show_how_far(now: RunSnapshot) -> None:
         # The last line that a completed run printed may be one long before its end.
         if last.share is not None and run.state is not RunState.COMPLETED:
             st.progress(last.share, text=percent(last.share))
-        st.markdown(" · ".join(_position(overview)))
+        st.markdown(" · ".join(_describe_position(overview)))
     if run.state is RunState.RUNNING:
-        st.markdown(_ending(overview), help=t("run.ending_help"))
+        st.markdown(_describe_ending(overview), help=t("run.ending_help"))
 
 
-def _position(overview: RunOverview) -> Iterator[str]:
+def _describe_position(overview: RunOverview) -> Iterator[str]:
     last = overview.last
     if last is None:
         return
@@ -83,14 +83,14 @@ def _position(overview: RunOverview) -> Iterator[str]:
     if last.epoch is not None:
         yield t("run.epoch", epoch=last.epoch, epochs=last.epochs or MISSING)
     if last.stage:
-        yield plain(last.stage)
+        yield escape_markdown(last.stage)
 
 
-def _ending(overview: RunOverview) -> str:
+def _describe_ending(overview: RunOverview) -> str:
     if overview.remaining_s is None:
         return t("run.no_ending")
     key = "run.ending_by_earlier" if overview.by_earlier else "run.ending"
-    return t(key, left=duration(overview.remaining_s), at=when(overview.ends_at, "%H:%M"))
+    return t(key, left=format_duration(overview.remaining_s), at=format_time(overview.ends_at, "%H:%M"))
 
 
 def _show_cost(run: Run, overview: RunOverview) -> None:
@@ -103,7 +103,7 @@ def _show_cost(run: Run, overview: RunOverview) -> None:
     if overview.rehearsal:
         st.caption(t("run.rehearsal_costs_nothing"))
     elif not overview.cost:
-        st.caption(t("run.no_price", flavor=plain(run.spec.flavor)))
+        st.caption(t("run.no_price", flavor=escape_markdown(run.spec.flavor)))
     else:
         text = f"**{amounts_text(overview.cost)}**" if ended else t("run.spent", money=amounts_text(overview.cost))
         if not ended and overview.cost_end:

@@ -21,18 +21,18 @@ _NUMBERS = count()
 def show_drawing(now: RunSnapshot) -> None:
     """The answers about a run that is under way, what was wrong with its job, and its timeline. Draws no widget."""
     context = st.context
-    seen = (watch_of(now.run), timeline.known(now.run.run_id), t.language, context.theme.type, context.timezone)
-    _draw(now, _number(now, seen))
+    seen = (watch_of(now.run), timeline.read_timeline(now.run.run_id), t.language, context.theme.type, context.timezone)
+    _draw_snapshot(now, _assign_number(now, seen))
 
 
 @lru_cache(maxsize=MAX_DRAWINGS)
-def _number(_now: RunSnapshot, _seen: Hashable) -> int:
+def _assign_number(_now: RunSnapshot, _seen: Hashable) -> int:
     """A number of its own for each drawing: Streamlit would hash a snapshot with all its samples."""
     return next(_NUMBERS)
 
 
 @st.cache_resource(max_entries=MAX_DRAWINGS, show_spinner=False)
-def _draw(_now: RunSnapshot, number: int) -> None:  # noqa: ARG001  # the number is what Streamlit knows a drawing by
+def _draw_snapshot(_now: RunSnapshot, number: int) -> None:  # noqa: ARG001  # the number is what Streamlit knows a drawing by
     answers.show_answers(_now)
     causes.show_causes(_now)
     timeline.show_timeline(_now)

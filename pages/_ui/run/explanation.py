@@ -12,7 +12,7 @@ from pages._ui.configure import drafts
 from pages._ui.run.log import ANCHOR
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core
-from pages._ui.shell.errors import plain, show_error
+from pages._ui.shell.errors import escape_markdown, show_error
 from pages._ui.shell.words import t
 
 _COLOURS = {Confidence.CERTAIN: "green", Confidence.LIKELY: "blue", Confidence.POSSIBLE: "orange"}
@@ -22,12 +22,12 @@ def show_explanation(now: RunSnapshot) -> None:
     """The explanation of a run that failed or hangs; nothing for others, such as those that a person stopped."""
     if core().causes.situation(now.run, now.details, watch_of(now.run)) in (Situation.FAILED, Situation.HANGING):
         with st.container(border=True, key="cause"):
-            _show(core().causes.explain(now.run.run_id))
+            _draw_explanation(core().causes.explain(now.run.run_id))
 
 
-def _show(found: Explanation) -> None:
+def _draw_explanation(found: Explanation) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        cause = plain(t.message(found.cause.text)) if found.cause else t("cause.unknown")
+        cause = escape_markdown(t.message(found.cause.text)) if found.cause else t("cause.unknown")
         title = t("cause.failed" if found.situation is Situation.FAILED else "cause.hangs", cause=cause)
         st.markdown(f":material/troubleshoot: **{title}**")
         if found.cause:
@@ -54,9 +54,9 @@ def _show_error_lines(error: FirstError) -> None:
 
 
 def _show_advice(cause: Cause) -> None:
-    st.markdown(t("cause.advice", advice=plain(t.message(cause.advice))))
+    st.markdown(t("cause.advice", advice=escape_markdown(t.message(cause.advice))))
     if cause.links:
-        links = " · ".join(f"[{plain(t.message(link.title))}]({link.url})" for link in cause.links)
+        links = " · ".join(f"[{escape_markdown(t.message(link.title))}]({link.url})" for link in cause.links)
         st.markdown(t("cause.links", links=links))  # a caption is too pale for links
 
 
@@ -64,16 +64,17 @@ def _show_correction(found: Explanation) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button(t("cause.correct"), key="corrected-draft", icon=":material/build:"):
             _open_draft(found.run_id)
-        st.markdown(" · ".join(_change(change) for change in found.changes))
+        st.markdown(" · ".join(_format_change(change) for change in found.changes))
 
 
-def _change(change: FieldDifference) -> str:
+def _format_change(change: FieldDifference) -> str:
     head, _, parameter = change.field.partition(".")  # parameters have no other name in the form
     name = parameter if head == "parameters" else t.field(change.field)
-    return f"{plain(name)}: {plain(_value(change.original))} → {plain(_value(change.now))}"
+    before, now = (escape_markdown(_format_value(value)) for value in (change.original, change.now))
+    return f"{escape_markdown(name)}: {before} → {now}"
 
 
-def _value(value: object) -> str:
+def _format_value(value: object) -> str:
     if value is None:
         return MISSING
     return str(value).lower() if isinstance(value, bool) else str(value)

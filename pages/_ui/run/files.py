@@ -7,14 +7,14 @@ from aisbench_core.base.messages import Message
 from aisbench_core.model import Run
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core
-from pages._ui.shell.errors import plain
+from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.words import t
 
 
 def show_problem(reason: Message | None) -> None:
     """Why the files of the run that are shown may be old, where they come from OBS."""
     if reason:
-        st.warning(t("run.files_old", reason=plain(t.message(reason))), icon=":material/cloud_off:")
+        st.warning(t("run.files_old", reason=escape_markdown(t.message(reason))), icon=":material/cloud_off:")
 
 
 def show_directories(run: Run) -> None:
@@ -26,5 +26,5 @@ def show_directories(run: Run) -> None:
             directories = {}
         for name, path in directories.items():
             selection = {"profile": run.profile, "show": "files", "path": path}
-            navigation.link(navigation.REGION, f"{plain(name)}: {plain(path)}", selection)
+            navigation.link(navigation.REGION, f"{escape_markdown(name)}: {escape_markdown(path)}", selection)
         st.caption(t("run.folder", path=f"`runs/{run.run_id}/`"))

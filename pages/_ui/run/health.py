@@ -9,18 +9,18 @@ from typing import Any
 import altair as alt
 import streamlit as st
 
-from aisbench_core.base.formats import duration
+from aisbench_core.base.formats import format_duration
 from aisbench_core.domain.liveness.slow_cards import slow_message
 from aisbench_core.domain.liveness.stalls import sign_of_life
 from aisbench_core.domain.results.utilisation import busiest_metric, low_utilisation
 from aisbench_core.model import MetricSample, RunState
 from aisbench_core.running.progress.snapshots import RunSnapshot
 from pages._ui.cards.job_details import alert_kind, show_alert, watch_of
-from pages._ui.run.run_charts import RunChart, Tables, compiled, named, show_run_charts
-from pages._ui.run.snapshot import snapshot
+from pages._ui.run.run_charts import RunChart, Tables, compile_chart, create_named_chart, show_run_charts
+from pages._ui.run.snapshot import read_snapshot
 from pages._ui.shell import charts, widgets
-from pages._ui.shell.errors import errors_shown, plain
-from pages._ui.shell.formats import when
+from pages._ui.shell.errors import errors_shown, escape_markdown
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.words import t
 
 MAX_WARNINGS = 3  # about single nodes
@@ -50,15 +50,15 @@ def show_health(now: RunSnapshot) -> None:
     st.markdown(f"**{t('run.health')}**")
     slow = [rate for rate in now.rates if rate.slow_since]
     if slow:
-        st.warning(plain(t.message(slow_message(slow))), icon=":material/hourglass_bottom:")
+        st.warning(escape_markdown(t.message(slow_message(slow))), icon=":material/hourglass_bottom:")
     if now.run.state is RunState.RUNNING:
         _show_life(now, is_slow=bool(slow))
-    use = now.once("use", _use)
+    use = now.once("use", _measure_use)
     if use is None:
         st.caption(t("live.no_metrics"))
         return
     _show_low_utilisation(now)
-    show_run_charts(now, "use of nodes", lambda _: [_drawing(use)])
+    show_run_charts(now, "use of nodes", lambda _: [_draw_use(use)])
     text = t("run.use_of_nodes", metric=t.sample(use.name), nodes=use.nodes)
     st.caption(text if use.nodes == 1 else f"{text} {t('run.lowest_node', node=use.lowest)}")
 
@@ -71,21 +71,21 @@ def _show_life(now: RunSnapshot, *, is_slow: bool) -> None:
         st.caption(t("run.life_unknown"))
         return
     facts = {
-        "at": when(life.at, "%H:%M:%S"),
-        "age": duration(max(0, round((at - life.at).total_seconds()))),
-        "longest": duration(life.longest_s),
-        "typical": duration(life.typical_s),
-        "limit": duration(life.limit_s),
+        "at": format_time(life.at, "%H:%M:%S"),
+        "age": format_duration(max(0, round((at - life.at).total_seconds()))),
+        "longest": format_duration(life.longest_s),
+        "typical": format_duration(life.typical_s),
+        "limit": format_duration(life.limit_s),
     }
     alert = alert_kind(now.run, now.details)
     if not life.is_observed(at):
-        st.warning(t("run.unobserved", at=when(life.observed_at, "%H:%M:%S")), icon=":material/visibility_off:")
+        st.warning(t("run.unobserved", at=format_time(life.observed_at, "%H:%M:%S")), icon=":material/visibility_off:")
     elif alert is None and not is_slow:
         st.caption(t("run.healthy" if now.rates else "run.healthy_without_steps"))
     st.caption(t("run.life", **facts))
 
 
-def _use(now: RunSnapshot) -> _Use | None:
+def _measure_use(now: RunSnapshot) -> _Use | None:
     name = busiest_metric(now.samples)
     if name is None:
         return None
@@ -96,35 +96,39 @@ def _use(now: RunSnapshot) -> _Use | None:
     return _Use(name, used, len(by_node), min(by_node, key=lambda node: fmean(by_node[node])))
 
 
-def _drawing(use: _Use) -> RunChart:
-    chart, tables = _range(use.samples, use.lowest) if use.nodes > MAX_LINES else _lines(use.samples)
-    return compiled(chart.properties(height=HEIGHT), tables, t("charts.metric", name=t.sample(use.name)))
+def _draw_use(use: _Use) -> RunChart:
+    chart, tables = _draw_range(use.samples, use.lowest) if use.nodes > MAX_LINES else _draw_lines(use.samples)
+    return compile_chart(chart.properties(height=HEIGHT), tables, t("charts.metric", name=t.sample(use.name)))
 
 
 def _show_low_utilisation(now: RunSnapshot) -> None:
     """Nodes whose cards were hardly used for minutes, and the likely reason."""
     found = now.once("low", lambda now: low_utilisation(now.samples))
     for low in found[:MAX_WARNINGS]:
-        lasted = duration((low.until - low.since).total_seconds())
+        lasted = format_duration((low.until - low.since).total_seconds())
         facts = {"node": low.node, "metric": t.sample(low.metric), "mean": f"{low.mean:.0f}", "lasted": lasted}
-        warning = t("live.low", **facts, since=when(low.since, "%H:%M"), reason=t.message(low.reason))
-        st.warning(plain(warning), icon=":material/speed:")
+        warning = t("live.low", **facts, since=format_time(low.since, "%H:%M"), reason=t.message(low.reason))
+        st.warning(escape_markdown(warning), icon=":material/speed:")
     if len(found) > MAX_WARNINGS:
         st.caption(t("live.low_more", count=len(found) - MAX_WARNINGS))
 
 
-def _lines(used: Sequence[MetricSample]) -> tuple[Any, Tables]:
+def _draw_lines(used: Sequence[MetricSample]) -> tuple[Any, Tables]:
     rows = [
         {"at": sample.at.isoformat(), "node": t("charts.node", node=sample.node), "value": sample.value}
         for sample in used
     ]
     colour = alt.Color("node:N", title=None, legend=alt.Legend(orient="right"))
     tips = [alt.Tooltip("at:T", format="%H:%M"), alt.Tooltip("node:N", title=""), alt.Tooltip("value:Q", format=".0f")]
-    line = named("nodes").mark_line(point=len(rows) < 40).encode(x=_x(), y=_y(), color=colour, tooltip=tips)
+    line = (
+        create_named_chart("nodes")
+        .mark_line(point=len(rows) < 40)
+        .encode(x=_build_x_axis(), y=_build_y_axis(), color=colour, tooltip=tips)
+    )
     return line, {"nodes": rows}
 
 
-def _range(used: Sequence[MetricSample], lowest: int) -> tuple[Any, Tables]:
+def _draw_range(used: Sequence[MetricSample], lowest: int) -> tuple[Any, Tables]:
     by_minute: dict[Any, list[float]] = defaultdict(list)
     for sample in used:
         by_minute[sample.at.replace(second=0, microsecond=0)].append(sample.value)
@@ -137,18 +141,22 @@ def _range(used: Sequence[MetricSample], lowest: int) -> tuple[Any, Tables]:
         for sample in used
         if sample.node == lowest
     ]
-    area = named("nodes").mark_area(opacity=0.2).encode(x=_x(), y=alt.Y("low:Q", title=None), y2=alt.Y2("high:Q"))
-    middle = named("nodes").mark_line().encode(x=_x(), y=_y())
-    dashed = named("idlest").mark_line(strokeDash=[4, 3])
-    dashed = dashed.encode(x=_x(), y=_y(), tooltip=[alt.Tooltip("node:N", title="")])
+    area = (
+        create_named_chart("nodes")
+        .mark_area(opacity=0.2)
+        .encode(x=_build_x_axis(), y=alt.Y("low:Q", title=None), y2=alt.Y2("high:Q"))
+    )
+    middle = create_named_chart("nodes").mark_line().encode(x=_build_x_axis(), y=_build_y_axis())
+    dashed = create_named_chart("idlest").mark_line(strokeDash=[4, 3])
+    dashed = dashed.encode(x=_build_x_axis(), y=_build_y_axis(), tooltip=[alt.Tooltip("node:N", title="")])
     return alt.layer(area, middle, dashed), {"nodes": rows, "idlest": idlest}
 
 
-def _x() -> Any:
+def _build_x_axis() -> Any:
     return alt.X("at:T", title=None, axis=alt.Axis(format="%H:%M", labelOverlap=True, tickCount=4))
 
 
-def _y() -> Any:
+def _build_y_axis() -> Any:
     return alt.Y("value:Q", title=None, scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=4))
 
 
@@ -156,7 +164,7 @@ def show_node_metrics(run_id: str) -> None:
     """One metric of the platform, a line for each node."""
     with errors_shown():
         st.header(t("live.metrics"))
-        samples = snapshot(run_id).samples
+        samples = read_snapshot(run_id).samples
         names = sorted({sample.name for sample in samples})
         if not names:
             st.caption(t("live.no_metrics"))

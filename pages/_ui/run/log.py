@@ -12,7 +12,7 @@ from pages._ui.run.files import show_problem
 from pages._ui.run.log_hits import show_first_errors, show_hits
 from pages._ui.run.log_lines import lines_html
 from pages._ui.shell import url
-from pages._ui.shell.callbacks import whole
+from pages._ui.shell.callbacks import repeat_if_aborted
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import errors_shown
 from pages._ui.shell.words import t
@@ -36,7 +36,7 @@ def show_log(run: Run) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         nodes = _choose_node(run)
         url.text("find", t("log.find"), icon=":material/search:", width=260)
-        level = url.choice(st.selectbox, "log_level", t("log.level"), LEVELS, _level_title, width=190)
+        level = url.choose_option(st.selectbox, "log_level", t("log.level"), LEVELS, _level_title, width=190)
         url.text(AT, t("log.at"), placeholder="03:04:05", help=t("log.at_help"), resets=(OFFSET,), width=180)
     with st.container(horizontal=True, vertical_alignment="center"):
         url.toggle("regex", t("log.regex"), help=t("log.regex_help"))
@@ -49,14 +49,14 @@ def show_log(run: Run) -> None:
         show_hits(run.run_id, nodes, wanted)
         show_first_errors(run.run_id)
     follows = not (run.state.is_terminal or AT in st.query_params or OFFSET in st.query_params)
-    st.fragment(_lines, run_every=SECONDS if follows else None)(run.run_id, nodes, wanted, follows)
+    st.fragment(_show_lines, run_every=SECONDS if follows else None)(run.run_id, nodes, wanted, follows)
 
 
 def _choose_node(run: Run) -> Sequence[int] | None:
     if run.spec.node_count == 1:
         return (0,)
     options = [ALL, *map(str, range(run.spec.node_count))]
-    node = url.choice(st.selectbox, "node", t("live.node"), options, _node_title, resets=(OFFSET,), width=140)
+    node = url.choose_option(st.selectbox, "node", t("live.node"), options, _node_title, resets=(OFFSET,), width=140)
     return None if node == ALL else (int(node),)
 
 
@@ -68,16 +68,16 @@ def _level_title(level: LogLevel) -> str:
     return t(f"log_level.{level}")
 
 
-def _lines(run_id: str, nodes: Sequence[int] | None, wanted: LineFilter, follows: bool) -> None:
+def _show_lines(run_id: str, nodes: Sequence[int] | None, wanted: LineFilter, follows: bool) -> None:
     with errors_shown():
-        view, html = _drawn(run_id, nodes, wanted)
+        view, html = _draw_lines(run_id, nodes, wanted)
         show_problem(core().files.log_problem(run_id))
         if view is None or not view.lines:
             st.caption(_why_empty(run_id, nodes, view))
         else:
             with st.container(height=HEIGHT, autoscroll=follows or not _is_placed()):
                 st.html(html)
-            st.caption(_caption(view, nodes))
+            st.caption(_format_caption(view, nodes))
         if view:
             _show_ways(view, nodes)
 
@@ -86,21 +86,23 @@ def _is_placed() -> bool:
     return bool({AT, OFFSET} & set(st.query_params))
 
 
-def _focus() -> int | None:
+def _read_focus() -> int | None:
     offset = st.query_params.get(OFFSET, "")
     return int(offset) if url.PAGE_NUMBER.fullmatch(offset) or (len(offset) < 16 and offset.isdecimal()) else None
 
 
-def _drawn(run_id: str, nodes: Sequence[int] | None, wanted: LineFilter) -> tuple[LogView | None, str]:
+def _draw_lines(run_id: str, nodes: Sequence[int] | None, wanted: LineFilter) -> tuple[LogView | None, str]:
     """The lines, and how they are drawn; those at the end of a log once for everybody who follows it."""
     if _is_placed():
-        return _drawn_view(_view(run_id, nodes, wanted), nodes)
+        return _drawn_view(_read_view(run_id, nodes, wanted), nodes)
     chosen = None if nodes is None else tuple(nodes)
-    return _newest(core().logs.revision(run_id, nodes), run_id, chosen, wanted, (t.language, st.context.theme.type))
+    return _draw_newest(
+        core().logs.revision(run_id, nodes), run_id, chosen, wanted, (t.language, st.context.theme.type)
+    )
 
 
 @lru_cache(maxsize=MAX_DRAWN)
-def _newest(
+def _draw_newest(
     _revision: Hashable, run_id: str, nodes: tuple[int, ...] | None, wanted: LineFilter, _words: Hashable
 ) -> tuple[LogView | None, str]:
     return _drawn_view(core().logs.last(run_id, LINES, nodes, wanted), nodes)
@@ -108,11 +110,11 @@ def _newest(
 
 def _drawn_view(view: LogView | None, nodes: Sequence[int] | None) -> tuple[LogView | None, str]:
     lines = view.lines if view else ()
-    return view, lines_html(lines, t("live.log"), with_nodes=nodes is None, focus=_focus())
+    return view, lines_html(lines, t("live.log"), with_nodes=nodes is None, focus=_read_focus())
 
 
-def _view(run_id: str, nodes: Sequence[int] | None, wanted: LineFilter) -> LogView | None:
-    offset, at = _focus(), st.query_params.get(AT, "")
+def _read_view(run_id: str, nodes: Sequence[int] | None, wanted: LineFilter) -> LogView | None:
+    offset, at = _read_focus(), st.query_params.get(AT, "")
     if offset is not None and nodes:
         return core().logs.around(run_id, nodes[0], offset, LINES, wanted)
     if at:
@@ -126,7 +128,7 @@ def _why_empty(run_id: str, nodes: Sequence[int] | None, view: LogView | None) -
     return t("log.no_lines") if view is None or view.is_complete else t("log.no_lines_in_reach")
 
 
-def _caption(view: LogView, nodes: Sequence[int] | None) -> str:
+def _format_caption(view: LogView, nodes: Sequence[int] | None) -> str:
     lines = f"{len(view.lines):,}"
     if nodes is None:
         shown = t("log.lines_by_time" if view.by_time else "log.lines_by_node", lines=lines)
@@ -139,24 +141,28 @@ def _show_ways(view: LogView, nodes: Sequence[int] | None) -> None:
     """Older and newer lines, and the way back to the end."""
     with st.container(horizontal=True):
         for name, line, more in (("older", 0, view.older), ("newer", -1, view.newer)):
-            target = _target(view, line, nodes) if more else None
+            target = _find_target(view, line, nodes) if more else None
             if target:
-                st.button(t(f"log_move.{name}"), key=f"log-{name}", on_click=_go, args=(target,))
+                st.button(t(f"log_move.{name}"), key=f"log-{name}", on_click=_open_target, args=(target,))
         if _is_placed():
             st.button(
-                t("log.latest"), key="log-latest", on_click=_go, args=({},), icon=":material/vertical_align_bottom:"
+                t("log.latest"),
+                key="log-latest",
+                on_click=_open_target,
+                args=({},),
+                icon=":material/vertical_align_bottom:",
             )
 
 
-def _target(view: LogView, index: int, nodes: Sequence[int] | None) -> Mapping[str, str] | None:
+def _find_target(view: LogView, index: int, nodes: Sequence[int] | None) -> Mapping[str, str] | None:
     if nodes:
         return {OFFSET: str(view.lines[index].offset)} if view.lines else None
     times = [line.at for line in view.lines if line.at]
     return {AT: times[index].isoformat(" ")} if times and view.by_time else None
 
 
-@whole
-def _go(target: Mapping[str, str]) -> None:
+@repeat_if_aborted
+def _open_target(target: Mapping[str, str]) -> None:
     for name in (AT, OFFSET):
         st.query_params.pop(name, None)
     st.query_params.update(target)

@@ -42,10 +42,10 @@ def show_hits(run_id: str, nodes: Sequence[int] | None, wanted: LineFilter) -> N
             del st.session_state[FOUND]
             st.rerun()
         return
-    st.session_state[FOUND] = (key, *_search(key))
+    st.session_state[FOUND] = (key, *_search_log(key))
 
 
-def _search(key: tuple[str, tuple[int, ...], LogPattern, LineFilter]) -> tuple[Mapping[int, int], Found]:
+def _search_log(key: tuple[str, tuple[int, ...], LogPattern, LineFilter]) -> tuple[Mapping[int, int], Found]:
     """Search, and show what is found meanwhile."""
     run_id, nodes, pattern, wanted = key
     sizes = core().logs.sizes(run_id, nodes or None)
@@ -88,10 +88,10 @@ def _show_counts(with_hits: Sequence[NodeHits]) -> None:
 
 
 def _of_node(line: Line) -> Prefix:
-    return Prefix(f"{line.node}", _address(line))
+    return Prefix(f"{line.node}", _build_address(line))
 
 
-def _address(line: Line) -> str:
+def _build_address(line: Line) -> str:
     """This page, at a line."""
     others = [(name, value) for name in st.query_params for value in st.query_params.get_all(name)]
     own = {"node": str(line.node), "offset": str(line.offset)}
@@ -123,7 +123,7 @@ def _show_errors(errors: Sequence[RankError], unfinished: int) -> None:
     def prefix(line: Line) -> Prefix:
         rank = ranks[line.node, line.offset]
         owner = t("log.node", node=line.node) if rank is None else t("log.rank", node=line.node, rank=rank)
-        return Prefix(f"{line.at:%H:%M:%S} {owner}" if line.at else owner, _address(line))
+        return Prefix(f"{line.at:%H:%M:%S} {owner}" if line.at else owner, _build_address(line))
 
     lines = [replace(error.line, text=error.cause, at=error.at) for error in errors]
     with st.container(height=lines_height(lines, HEIGHT)):

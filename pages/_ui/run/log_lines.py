@@ -35,17 +35,17 @@ def lines_html(
     pattern: LogPattern | None = None,
 ) -> str:
     """Lines in a box that keys can scroll. `focus`: the byte whose line stands out. `pattern`: what is marked."""
-    limit = _limit(lines)
+    limit = _compute_limit(lines)
     numbers = prefix or ((lambda line: Prefix(str(line.node))) if with_nodes else None)
     focused = _line_at(lines, focus)
     rows = "".join(
-        f'<div class="{_classes(line, is_focused=line is focused)}">{_prefix(numbers, line)}'
-        f"{_text(line.text, limit, pattern)}</div>"
+        f'<div class="{_list_classes(line, is_focused=line is focused)}">{_render_prefix(numbers, line)}'
+        f"{_render_text(line.text, limit, pattern)}</div>"
         for line in lines
     )
     # Not read out by itself: a log that grows would never let a screen reader speak of anything else.
     attributes = f'role="log" aria-live="off" aria-label="{escape(label)}" tabindex="0"'
-    return f'{_style()}<div class="log-lines" {attributes}>{rows}</div>'
+    return f'{_build_style()}<div class="log-lines" {attributes}>{rows}</div>'
 
 
 def lines_height(lines: Sequence[Line], most: int) -> int:
@@ -53,7 +53,7 @@ def lines_height(lines: Sequence[Line], most: int) -> int:
     return min(most, FRAME_PX + LINE_PX * len(lines))
 
 
-def _limit(lines: Sequence[Line]) -> int:
+def _compute_limit(lines: Sequence[Line]) -> int:
     size = sum(len(line.text[:MOST_LETTERS].encode()) for line in lines)
     return MOST_LETTERS if size <= MOST_BYTES else max(40, MOST_BYTES // (3 * len(lines)))
 
@@ -63,11 +63,11 @@ def _line_at(lines: Sequence[Line], offset: int | None) -> Line | None:
     return before[-1] if before else None
 
 
-def _classes(line: Line, *, is_focused: bool) -> str:
+def _list_classes(line: Line, *, is_focused: bool) -> str:
     return f"log-{line.level}{' log-system' if line.is_system else ''}{' log-focus' if is_focused else ''}"
 
 
-def _prefix(prefix: Callable[[Line], Prefix] | None, line: Line) -> str:
+def _render_prefix(prefix: Callable[[Line], Prefix] | None, line: Line) -> str:
     if prefix is None:
         return ""
     shown = prefix(line)
@@ -76,7 +76,7 @@ def _prefix(prefix: Callable[[Line], Prefix] | None, line: Line) -> str:
     return f'<span class="log-node">{link}</span> '
 
 
-def _text(text: str, limit: int, pattern: LogPattern | None) -> str:
+def _render_text(text: str, limit: int, pattern: LogPattern | None) -> str:
     shown = pattern.marked(text) if pattern else text
     cut = shown if len(shown) <= limit else _around_first_match(shown, limit)
     marked = escape(cut, quote=False).replace(BEGIN, "<mark>").replace(END, "</mark>")
@@ -91,7 +91,7 @@ def _around_first_match(shown: str, limit: int) -> str:
     return cut + END if cut.count(BEGIN) > cut.count(END) else cut
 
 
-def _style() -> str:
+def _build_style() -> str:
     theme = f"theme.{st.context.theme.type or 'light'}"
     colours: Mapping[LogLevel, str] = {level: st.get_option(f"{theme}.{name}") for level, name in COLOURS.items()}
     levels = "".join(

@@ -12,7 +12,7 @@ from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.cards import run_cards as cards
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.run import answers, causes, drawings, explanation, files, health, log, parameters, result, timeline
-from pages._ui.run.snapshot import snapshot
+from pages._ui.run.snapshot import read_snapshot
 from pages._ui.runs import card_metrics, cleaning, reproduce, scalars
 from pages._ui.runs.annotations import show_annotation_form, show_note
 from pages._ui.runs.priority import show_priority
@@ -21,9 +21,9 @@ from pages._ui.runs.recorded import show_recorded
 from pages._ui.runs.system_form import show_system
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core, ledger_answer
-from pages._ui.shell.errors import errors_shown, plain
+from pages._ui.shell.errors import errors_shown, escape_markdown
 from pages._ui.shell.navigation import link
-from pages._ui.shell.status import heading, title_tab
+from pages._ui.shell.status import create_heading, title_tab
 from pages._ui.shell.words import t
 from pages._ui.spending.approval import show_run_approval
 
@@ -33,7 +33,7 @@ METRICS_SECONDS = 21.0  # the platform samples once a minute, and so does the fo
 
 def show_run(run_id: str) -> None:
     """One run, kept up to date until it ends."""
-    title = heading()
+    title = create_heading()
     title.title(t("live.title"))  # until it is known that there is such a run
     recorded = _without_ledger(run_id)
     if recorded:
@@ -41,9 +41,9 @@ def show_run(run_id: str) -> None:
         show_recorded(recorded)
         return
     run = ledger_answer(core().ledger.get, run_id)
-    title.title(plain(core().run_names.of([run])[run.run_id]))
+    title.title(escape_markdown(core().run_names.of([run])[run.run_id]))
     title_tab(cards.tab_title(run))
-    st.caption(" · ".join((run.run_id, plain(cards.run_facts(run)), cards.started_text(run))))
+    st.caption(" · ".join((run.run_id, escape_markdown(cards.run_facts(run)), cards.started_text(run))))
     reproduce.show_original(run_id)
     reproduce.show_resumed(run)
     _show_actions(run)
@@ -61,12 +61,12 @@ def _show_sections(run: Run) -> None:
     parameters.show_parameters(run)
     files.show_directories(run)
     log.show_log(run)
-    st.fragment(_measured, run_every=None if ended else METRICS_SECONDS)(run, ended)
+    st.fragment(_show_measurements, run_every=None if ended else METRICS_SECONDS)(run, ended)
     if ended:  # they are collected with the result
         card_metrics.show_card_metrics(run)
 
 
-def _measured(run: Run, ended: bool) -> None:
+def _show_measurements(run: Run, ended: bool) -> None:
     """In one fragment: each redraw has a price of its own, and a console has many viewers."""
     health.show_node_metrics(run.run_id)
     if not ended:
@@ -77,7 +77,7 @@ def _measured(run: Run, ended: bool) -> None:
 def _under_way(run_id: str, drawn: RunState) -> None:
     """Why it failed or hangs, the state, the four answers, and what is wrong with the run, as of now."""
     with errors_shown():
-        now = snapshot(run_id)
+        now = read_snapshot(run_id)
         # A fragment cannot change its own pace, nor the buttons above it: the page is drawn once more.
         was_held = drawn is RunState.HELD and now.run.state is not drawn
         if was_held or (now.run.state.is_terminal and not drawn.is_terminal):

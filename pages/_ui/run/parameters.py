@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import streamlit as st
 
-from aisbench_core.base.formats import MISSING, size
+from aisbench_core.base.formats import MISSING, format_size
 from aisbench_core.model import Resolved, ResolvedContent, Run
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import errors_shown
@@ -18,12 +18,12 @@ def show_parameters(run: Run) -> None:
         found = core().files.resolved(run.run_id)
         rows = [
             {t("run.kind"): kind, t("compare.field"): name, t("import.value"): value or MISSING}
-            for kind, name, value in _sent(run, found)
+            for kind, name, value in _list_parameters(run, found)
         ]
         show_table(rows, t("run.parameters"), widths={t("import.value"): "large"})
 
 
-def _sent(run: Run, found: Resolved) -> Iterable[tuple[str, str, str]]:
+def _list_parameters(run: Run, found: Resolved) -> Iterable[tuple[str, str, str]]:
     spec = run.spec
     for name, value in spec.parameters.items():
         content = f" (sha256:{sha256})" if (sha256 := found.file_hashes.get(name)) else ""
@@ -43,16 +43,16 @@ def _sent(run: Run, found: Resolved) -> Iterable[tuple[str, str, str]]:
     for channel in spec.inputs:
         yield t("run.input"), channel.name, channel.path
         if data := found.inputs.get(channel.name):
-            yield t("run.input"), t("run.data_of", name=channel.name), _data(data)
+            yield t("run.input"), t("run.data_of", name=channel.name), _describe_data(data)
     for channel in spec.outputs:
         yield t("run.output"), channel.name, channel.path
 
 
-def _data(found: ResolvedContent) -> str:
+def _describe_data(found: ResolvedContent) -> str:
     """How much there was of an input, and its hash; or why that is not known."""
     if not found.sha256:
         return t.message(found.why_unknown)
-    hashed = {"size": size(found.size), "sha256": found.sha256}
+    hashed = {"size": format_size(found.size), "sha256": found.sha256}
     if found.objects == 1:
         return t("run.data_listed_one", **hashed)
     return t("run.data_listed", count=f"{found.objects:,}", **hashed)

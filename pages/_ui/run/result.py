@@ -4,7 +4,7 @@ import streamlit as st
 
 from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.runs.recorded import board_selection, show_details, show_measured
-from pages._ui.runs.validity import badge
+from pages._ui.runs.validity import show_validity_badge
 from pages._ui.shell import navigation
 from pages._ui.shell.navigation import link
 from pages._ui.shell.words import t
@@ -16,7 +16,7 @@ def show_run_outcome(recorded: RunRow | None) -> None:
         st.caption(t("live.not_recorded"))
         return
     if recorded.throughput is None:
-        badge(recorded.validity)
+        show_validity_badge(recorded.validity)
     else:
         show_measured(recorded)
     show_details(recorded)

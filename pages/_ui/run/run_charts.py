@@ -9,7 +9,7 @@ import pyarrow as pa
 import streamlit as st
 
 from aisbench_core.running.progress.snapshots import RunSnapshot
-from pages._ui.shell.charts import ink
+from pages._ui.shell.charts import get_text_colour
 from pages._ui.shell.words import t
 
 Tables = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -24,18 +24,18 @@ class RunChart:
     text: str
 
 
-def compiled(chart: Any, tables: Tables, text: str) -> RunChart:
+def compile_chart(chart: Any, tables: Tables, text: str) -> RunChart:
     """A chart over named tables, in the colours of the person's theme."""
-    colour = ink()  # Streamlit's own axes are too pale to read
+    colour = get_text_colour()  # Streamlit's own axes are too pale to read
     axis, legend = alt.AxisConfig(labelColor=colour, titleColor=colour), alt.LegendConfig(labelColor=colour)
     # Above the chart, where there is room for all of it; beside the axis a long one is cut.
     title = alt.TitleConfig(color=colour, anchor="start", fontSize=12, fontWeight="normal", offset=4)
     chart.config = alt.Config(axis=axis, legend=legend, title=title)
     # As in charts.draw: a check against Altair's schema takes as long as all the rest.
-    return RunChart(chart.to_dict(validate=False), {name: _arrow(rows) for name, rows in tables.items()}, text)
+    return RunChart(chart.to_dict(validate=False), {name: _to_arrow(rows) for name, rows in tables.items()}, text)
 
 
-def named(table: str) -> Any:
+def create_named_chart(table: str) -> Any:
     """A chart over one of the tables that it is compiled with."""
     return alt.Chart(alt.NamedData(table))
 
@@ -47,7 +47,7 @@ def show_run_charts(now: RunSnapshot, name: str, draw: Callable[[RunSnapshot], I
         st.vega_lite_chart(spec={**chart.spec, "datasets": dict(chart.tables)}, alt=chart.text)
 
 
-def _arrow(rows: Sequence[Mapping[str, Any]]) -> bytes:
+def _to_arrow(rows: Sequence[Mapping[str, Any]]) -> bytes:
     names = dict.fromkeys(name for row in rows for name in row)
     table = pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
     sink = pa.BufferOutputStream()

@@ -5,12 +5,12 @@ from itertools import accumulate
 
 import streamlit as st
 
-from aisbench_core.base.formats import duration
-from aisbench_core.domain.results.job_events import chronological, cloud_events
+from aisbench_core.base.formats import format_duration
+from aisbench_core.domain.results.job_events import cloud_events, sort_events
 from aisbench_core.model import Annotations, Event
 from aisbench_core.running.progress.snapshots import RunSnapshot
 from pages._ui.shell.core import core, ledger_answer
-from pages._ui.shell.formats import when
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -20,28 +20,30 @@ VISIBLE = 30  # rows that are visible at a time: two nodes without trouble have 
 def show_timeline(now: RunSnapshot) -> None:
     """Everything that is known to have happened, oldest first."""
     st.header(t("live.timeline"))
-    events, noted = known(now.run.run_id)
-    rows = now.once(("timeline", events, noted, t.language, st.context.timezone), lambda now: _rows(now, events, noted))
+    events, noted = read_timeline(now.run.run_id)
+    rows = now.once(
+        ("timeline", events, noted, t.language, st.context.timezone), lambda now: _build_rows(now, events, noted)
+    )
     if rows:
         show_table(rows, t("live.timeline"), widths={t("live.what"): "large"}, visible=VISIBLE)
     else:
         st.caption(t("live.no_events"))
 
 
-def known(run_id: str) -> tuple[tuple[Event, ...], Annotations]:
+def read_timeline(run_id: str) -> tuple[tuple[Event, ...], Annotations]:
     """What the console has seen of a run, and what people noted."""
     return tuple(ledger_answer(core().ledger.events, run_id)), core().annotations.of(run_id)
 
 
-def _rows(now: RunSnapshot, seen: Sequence[Event], noted: Annotations) -> list[dict[str, str]]:
+def _build_rows(now: RunSnapshot, seen: Sequence[Event], noted: Annotations) -> list[dict[str, str]]:
     run_id = now.run.run_id
-    events = chronological([*seen, *cloud_events(run_id, now.details), *noted.timeline(run_id)])
+    events = sort_events([*seen, *cloud_events(run_id, now.details), *noted.timeline(run_id)])
     # The platform's times have whole seconds, so that its events can seem older than those before them.
     passed = accumulate(((event.at - events[0].at).total_seconds() for event in events), max)
     return [
         {
-            t("live.at"): when(event.at),
-            t("live.after"): duration(elapsed),
+            t("live.at"): format_time(event.at),
+            t("live.after"): format_duration(elapsed),
             t("live.what"): t.message(event.message),
             t("live.level"): t(f"level.{event.level}"),
             t("live.source"): t.actor(event.actor, event.source),

@@ -8,10 +8,10 @@ import streamlit as st
 from aisbench_core.base.errors import StaleRun
 from aisbench_core.model import Annotations
 from pages._ui.shell import widgets
-from pages._ui.shell.core import actor, core, may
-from pages._ui.shell.errors import errors_shown, plain
-from pages._ui.shell.formats import when
-from pages._ui.shell.outcomes import reported, show_outcome
+from pages._ui.shell.core import actor, core, is_allowed
+from pages._ui.shell.errors import errors_shown, escape_markdown
+from pages._ui.shell.formats import format_time
+from pages._ui.shell.outcomes import report_outcome, show_outcome
 from pages._ui.shell.words import t
 
 NAME, TAGS, NOTE = "annotation-name", "annotation-tags", "annotation-note"
@@ -32,12 +32,12 @@ def show_annotation_form(run_id: str) -> None:
         annotations = core().annotations.of(run_id)
         with st.container(horizontal=True, vertical_alignment="center", key="annotations", width="content"):
             show_tags(annotations.tags)
-            if not may("AnnotationService.tag"):
+            if not is_allowed("AnnotationService.tag"):
                 return
             with st.popover(t("annotations.edit"), icon=":material/sell:"):
                 if st.session_state.get(BASE, ("",))[0] != run_id:
-                    _fill(run_id, annotations)
-                _form(run_id)
+                    _fill_form(run_id, annotations)
+                _show_form(run_id)
 
 
 def show_note(run_id: str) -> None:
@@ -47,59 +47,62 @@ def show_note(run_id: str) -> None:
         annotations = core().annotations.of(run_id)
         last_note = annotations.last_note
         if last_note and annotations.note:
-            st.markdown("  \n".join(plain(line) for line in annotations.note.split("\n")))
-            st.caption(t("annotations.noted", who=plain(last_note.who), at=when(last_note.at)))
+            st.markdown("  \n".join(escape_markdown(line) for line in annotations.note.split("\n")))
+            st.caption(t("annotations.noted", who=escape_markdown(last_note.who), at=format_time(last_note.at)))
 
 
 def show_tags(tags: tuple[str, ...]) -> None:
     """Each tag as a chip."""
     for tag in tags:
-        st.markdown(f":gray-badge[:material/sell: {plain(tag)}]")  # st.badge would escape brackets a second time
+        st.markdown(
+            f":gray-badge[:material/sell: {escape_markdown(tag)}]"
+        )  # st.badge would escape brackets a second time
 
 
-def _form(run_id: str) -> None:
+def _show_form(run_id: str) -> None:
     name, tags, note = (
-        widgets.field(key, st.session_state[_typed(key)], partial(_type, key)) for key in (NAME, TAGS, NOTE)
+        widgets.bind_field(key, st.session_state[_build_typed_key(key)], partial(_type_text, key))
+        for key in (NAME, TAGS, NOTE)
     )
     st.text_input(t("annotations.name"), help=t("annotations.name_help"), **name)
     st.text_input(t("annotations.tags"), help=t("annotations.tags_help"), **tags)
     st.text_area(t("annotations.note"), help=t("annotations.note_help"), height=140, **note)
-    st.button(t("annotations.save"), key="annotation-save", type="primary", on_click=_save, args=(run_id,))
+    st.button(t("annotations.save"), key="annotation-save", type="primary", on_click=_save_annotations, args=(run_id,))
 
 
-def _fill(run_id: str, annotations: Annotations) -> None:
+def _fill_form(run_id: str, annotations: Annotations) -> None:
     """Fill the form, and remember with what: what others write from here on is not overwritten."""
     noted_at = annotations.last_note.at if annotations.last_note else None
     st.session_state[BASE] = (run_id, annotations.name, annotations.tags, noted_at)
-    _type(NAME, annotations.name)
-    _type(TAGS, ", ".join(annotations.tags))
-    _type(NOTE, annotations.note)
+    _type_text(NAME, annotations.name)
+    _type_text(TAGS, ", ".join(annotations.tags))
+    _type_text(NOTE, annotations.note)
 
 
-def _type(key: str, text: str) -> None:
-    st.session_state[_typed(key)] = text
+def _type_text(key: str, text: str) -> None:
+    st.session_state[_build_typed_key(key)] = text
 
 
-def _typed(key: str) -> str:
+def _build_typed_key(key: str) -> str:
     """Where the session has the text of a field: Streamlit drops the value of a widget that is not drawn."""
     return f"{key}-typed"
 
 
-@reported(OUTCOME)
-def _save(run_id: str) -> None:
+@report_outcome(OUTCOME)
+def _save_annotations(run_id: str) -> None:
     """Store only what the person changed: a name and tags that others gave meanwhile stay."""
     base: tuple[str, str, tuple[str, ...], datetime | None] = st.session_state[BASE]
     _, name, tags, noted_at = base
-    typed = {part.strip() for part in st.session_state[_typed(TAGS)].split(",") if part.strip()}
-    text: str = st.session_state[_typed(NOTE)]
+    typed = {part.strip() for part in st.session_state[_build_typed_key(TAGS)].split(",") if part.strip()}
+    text: str = st.session_state[_build_typed_key(NOTE)]
     annotations = core().annotations
     try:
-        if st.session_state[_typed(NAME)] != name:
-            annotations.rename(run_id, st.session_state[_typed(NAME)], actor())
+        if st.session_state[_build_typed_key(NAME)] != name:
+            annotations.rename(run_id, st.session_state[_build_typed_key(NAME)], actor())
         annotations.tag(run_id, typed - set(tags), set(tags) - typed, actor())
         annotations.note(run_id, text, actor(), noted_at)
     except StaleRun:
-        _fill(run_id, annotations.of(run_id))
-        _type(NOTE, text)  # the person's own words stay in the field
+        _fill_form(run_id, annotations.of(run_id))
+        _type_text(NOTE, text)  # the person's own words stay in the field
         raise
-    _fill(run_id, annotations.of(run_id))
+    _fill_form(run_id, annotations.of(run_id))

@@ -27,7 +27,7 @@ def show_card_metrics(run: Run) -> None:
             name = str(st.selectbox(t("live.card_metric"), width=320, **choice))
             node = nodes[0]
             if len(nodes) > 1:
-                node = url.choice(st.selectbox, "card_node", t("live.node"), nodes, width=220)
+                node = url.choose_option(st.selectbox, "card_node", t("live.node"), nodes, width=220)
         chosen = [sample for sample in samples if sample.name == name and sample.node == node]
         charts.draw(charts.cards_over_time(chosen, name), text=t("charts.card_metric", name=t.sample(name), node=node))
         rows = [
@@ -35,16 +35,16 @@ def show_card_metrics(run: Run) -> None:
                 t("live.node"): card.node,
                 t("live.card"): card.card,
                 t("live.readings"): card.readings,
-                t("live.core_use"): _whole(card.core_use),
-                t("live.memory_used"): _whole(card.memory_used),
-                t("live.memory_total"): _whole(card.memory_total),
-                t("live.power"): _whole(card.power),
-                t("live.temperature"): _whole(card.temperature),
+                t("live.core_use"): _round_whole(card.core_use),
+                t("live.memory_used"): _round_whole(card.memory_used),
+                t("live.memory_total"): _round_whole(card.memory_total),
+                t("live.power"): _round_whole(card.power),
+                t("live.temperature"): _round_whole(card.temperature),
             }
             for card in card_summaries(samples)
         ]
         show_table(rows, t("live.cards"), visible=min(len(rows), VISIBLE_CARDS))
 
 
-def _whole(value: float | None) -> int | None:
+def _round_whole(value: float | None) -> int | None:
     return None if value is None else round(value)

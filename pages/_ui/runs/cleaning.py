@@ -3,34 +3,34 @@
 import streamlit as st
 
 from aisbench_core.base.errors import ResultError
-from aisbench_core.base.formats import size
+from aisbench_core.base.formats import format_size
 from aisbench_core.model import Removal, Run, RunPart
 from aisbench_core.running.cleaning.plans import CleaningPlan, RemovalItem
-from pages._ui.shell.core import actor, core, may
+from pages._ui.shell.core import actor, core, is_allowed
 from pages._ui.shell.dialogs import Dialog
-from pages._ui.shell.errors import plain, show_sentence
-from pages._ui.shell.formats import when
+from pages._ui.shell.errors import escape_markdown, show_sentence
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.words import t
 
 PLAN = "clean-plan"  # where the session has what the open dialog shows; asking the region takes seconds
 
 
-def _forget() -> None:
+def _forget_plan() -> None:
     st.session_state.pop(PLAN, None)
 
 
-CLEANING = Dialog("cleaning", "medium", _forget)  # about the id of the run to clean up
+CLEANING = Dialog("cleaning", "medium", _forget_plan)  # about the id of the run to clean up
 
 
 def show_clean_button(run: Run) -> None:
     """A button that opens the question; the page calls `show_clean_dialog`, too."""
-    if may("Cleaning.clean") and st.button(t("clean.open"), key="clean-open", icon=":material/delete_sweep:"):
+    if is_allowed("Cleaning.clean") and st.button(t("clean.open"), key="clean-open", icon=":material/delete_sweep:"):
         CLEANING.open(run.run_id)
 
 
 def show_clean_dialog() -> None:
     """The question that the button raised, if it did; call it once a page, outside fragments."""
-    CLEANING.show(t("clean.title"), _confirm)
+    CLEANING.show(t("clean.title"), _show_confirmation)
 
 
 def show_removals(run_id: str) -> None:
@@ -43,31 +43,38 @@ def show_removals(run_id: str) -> None:
     ended = [removal for removal in removals if removal.ended_at]
     # Sizes and paths are in the timeline.
     if ended:
-        st.caption("  \n".join(map(_removed, ended)))
+        st.caption("  \n".join(map(_describe_removal, ended)))
     for removal in removals:
         if removal.ended_at is None:
-            part, at = t(f"clean.{removal.part}"), when(removal.began_at)
-            st.warning(t("clean.interrupted", part=part, at=at, who=plain(removal.who)), icon=":material/warning:")
+            part, at = t(f"clean.{removal.part}"), format_time(removal.began_at)
+            st.warning(
+                t("clean.interrupted", part=part, at=at, who=escape_markdown(removal.who)), icon=":material/warning:"
+            )
 
 
-def _removed(removal: Removal) -> str:
-    return t("clean.removed", part=t(f"clean.{removal.part}"), at=when(removal.ended_at), who=plain(removal.who))
+def _describe_removal(removal: Removal) -> str:
+    return t(
+        "clean.removed",
+        part=t(f"clean.{removal.part}"),
+        at=format_time(removal.ended_at),
+        who=escape_markdown(removal.who),
+    )
 
 
-def _confirm() -> None:
+def _show_confirmation() -> None:
     st.markdown(t("clean.about"))
-    plan = _plan(CLEANING.subject)
-    chosen = [part for part in RunPart if _choose(plan, part)]
+    plan = _get_plan(CLEANING.subject)
+    chosen = [part for part in RunPart if _choose_part(plan, part)]
     selected = plan.only(chosen)
-    label = t("clean.yes", size=size(selected.size))
+    label = t("clean.yes", size=format_size(selected.size))
     if st.button(label, key="clean-yes", type="primary", icon=":material/delete:", disabled=not chosen):
-        _clean(selected)
+        _clean_run(selected)
         CLEANING.leave()
     if st.button(t("clean.no"), key="clean-no"):
         CLEANING.leave()
 
 
-def _plan(run_id: str) -> CleaningPlan:
+def _get_plan(run_id: str) -> CleaningPlan:
     """What there is of the run, as it was when the dialog opened."""
     if PLAN not in st.session_state:
         with st.spinner(t("clean.looking")):
@@ -76,7 +83,7 @@ def _plan(run_id: str) -> CleaningPlan:
     return plan
 
 
-def _clean(plan: CleaningPlan) -> None:
+def _clean_run(plan: CleaningPlan) -> None:
     bar = st.progress(0.0)
 
     def show(done: int, total: int) -> None:
@@ -85,23 +92,23 @@ def _clean(plan: CleaningPlan) -> None:
     core().cleaning.clean(plan, actor(), show)
 
 
-def _choose(plan: CleaningPlan, part: RunPart) -> bool:
+def _choose_part(plan: CleaningPlan, part: RunPart) -> bool:
     items = plan.only([part]).items
     obstacles = plan.only([part]).obstacles
     free = bool(items) and not obstacles
     chosen = st.checkbox(t(f"clean.{part}"), key=f"clean-{part}", disabled=not free)
     for item in items:
-        st.caption(_found(item))
+        st.caption(_describe_item(item))
     for obstacle in obstacles:
-        st.caption(t("clean.stays", reason=plain(t.message(obstacle.reason))))
+        st.caption(t("clean.stays", reason=escape_markdown(t.message(obstacle.reason))))
     if not items and not obstacles:
         st.caption(t("clean.nothing"))
     return chosen and free
 
 
-def _found(item: RemovalItem) -> str:
+def _describe_item(item: RemovalItem) -> str:
     """The path, and what is below it; a job is only named."""
-    path = plain(item.path)
+    path = escape_markdown(item.path)
     if item.part is RunPart.JOB:
         return path
-    return t("clean.found", path=path, objects=f"{item.objects:,}", size=size(item.size))
+    return t("clean.found", path=path, objects=f"{item.objects:,}", size=format_size(item.size))

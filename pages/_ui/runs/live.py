@@ -6,8 +6,8 @@ from pages._ui.cards import run_cards as cards
 from pages._ui.cards.job_details import job_details, show_alert, show_queue
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core, ledger_answer
-from pages._ui.shell.errors import errors_shown, plain
-from pages._ui.shell.formats import when
+from pages._ui.shell.errors import errors_shown, escape_markdown
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.navigation import link
 from pages._ui.shell.words import t
 
@@ -35,8 +35,8 @@ def _all_runs(was_active: bool) -> None:
             with st.container(border=True, key=f"run-{run.run_id}"):
                 with st.container(horizontal=True, vertical_alignment="center"):
                     cards.state_badge(run)
-                    link(navigation.LIVE, plain(titles[run.run_id]), {"run": run.run_id})
-                st.caption(f"{plain(cards.run_facts(run))} · {cards.started_text(run)}")
+                    link(navigation.LIVE, escape_markdown(titles[run.run_id]), {"run": run.run_id})
+                st.caption(f"{escape_markdown(cards.run_facts(run))} · {cards.started_text(run)}")
                 details = job_details(run.run_id)
                 show_alert(run, details)
                 cards.show_line(run, ledger_answer(core().ledger.progress, run.run_id))
@@ -44,4 +44,4 @@ def _all_runs(was_active: bool) -> None:
                 show_queue(run, details)
         if runs:
             # When the list was drawn last, so that one sees that it still updates.
-            st.caption(t("live.updated", at=when(core().clock(), "%H:%M:%S")))
+            st.caption(t("live.updated", at=format_time(core().clock(), "%H:%M:%S")))

@@ -7,7 +7,7 @@ import altair as alt
 
 from aisbench_core.base.formats import number
 from aisbench_core.warehouse.values.compared import RankCell, RankMap, RankSpread
-from pages._ui.shell.charts import AXIS, BAR, LEGEND, Drawing, chart_of, ink
+from pages._ui.shell.charts import AXIS, BAR, LEGEND, Drawing, chart_of, get_text_colour
 from pages._ui.shell.words import t
 
 LIMIT = 0.1  # colours range from 10 % below the median card to 10 % above; what is beyond has the colour of the limit
@@ -23,7 +23,7 @@ def heat_map(ranks: RankMap, unit: str) -> Drawing:
     """Each card against the run's median card; nodes to the right, cards downwards, stragglers marked.
 
     Of many cards, each cell is a node or several, by the median of its cards, in rows of ROW_OF_NODES."""
-    values = [_cell(cell, ranks, index) for index, cell in enumerate(ranks.cells)]
+    values = [_to_cell(cell, ranks, index) for index, cell in enumerate(ranks.cells)]
     rows = len({value["y"] for value in values})
     x = alt.X("x:O", title=t("ranks.node") if ranks.by_card else None, axis=alt.Axis(labelOverlap=True, labelAngle=0))
     y = alt.Y("y:O", title=t("ranks.card") if ranks.by_card else t("ranks.from_node"))
@@ -31,7 +31,7 @@ def heat_map(ranks: RankMap, unit: str) -> Drawing:
     legend = alt.Legend(orient="bottom", format="+.0%", gradientLength=260, titleLimit=400)
     colour = alt.Color("s:Q", title=t("ranks.beside"), scale=scale, legend=legend)
     base = chart_of(values).encode(x=x, y=y)
-    cells = base.mark_rect(stroke="white", strokeWidth=0.5).encode(color=colour, tooltip=_tips(ranks, unit))
+    cells = base.mark_rect(stroke="white", strokeWidth=0.5).encode(color=colour, tooltip=_build_tips(ranks, unit))
     layers = [cells]
     if ranks.by_card and ranks.spread.nodes <= LABELLED:
         layers.append(base.mark_text(color="black").encode(text=alt.Text("l:N")))
@@ -70,15 +70,15 @@ def spread_boxes(spreads: Mapping[str, RankSpread], unit: str) -> Drawing:
     ]
     base = chart_of(values).encode(y=y)
     x = alt.X("low:Q", title=title, scale=alt.Scale(zero=False, padding=16), axis=alt.Axis(labelBound=True))
-    whiskers = base.mark_rule(strokeWidth=2, color=ink()).encode(x=x, x2=alt.X2("high:Q"))
+    whiskers = base.mark_rule(strokeWidth=2, color=get_text_colour()).encode(x=x, x2=alt.X2("high:Q"))
     boxes = base.mark_bar(size=16, opacity=0.8).encode(
         x=alt.X("q:Q"), x2=alt.X2("r:Q"), color=alt.Color("run:N", legend=None, sort=list(spreads)), tooltip=tips
     )
-    medians = base.mark_tick(thickness=3, size=20, color=ink()).encode(x=alt.X("mid:Q"))
+    medians = base.mark_tick(thickness=3, size=20, color=get_text_colour()).encode(x=alt.X("mid:Q"))
     return alt.layer(whiskers, boxes, medians, height=len(values) * BAR + AXIS)
 
 
-def _cell(cell: RankCell, ranks: RankMap, index: int) -> dict[str, Any]:
+def _to_cell(cell: RankCell, ranks: RankMap, index: int) -> dict[str, Any]:
     # Keys are short because there may be 1,500 cells, and all of them go to the browser each time.
     share = round(cell.throughput / ranks.spread.median - 1, 4)
     value: dict[str, Any] = {"v": float(f"{cell.throughput:.5g}"), "s": share}
@@ -95,7 +95,7 @@ def _cell(cell: RankCell, ranks: RankMap, index: int) -> dict[str, Any]:
     return value | ({"m": MARK} if cell.stragglers else {})
 
 
-def _tips(ranks: RankMap, unit: str) -> Sequence[Any]:
+def _build_tips(ranks: RankMap, unit: str) -> Sequence[Any]:
     value = alt.Tooltip("v:Q", title=t("charts.per_card", unit=unit), format=",.5~g")
     beside = alt.Tooltip("s:Q", title=t("ranks.beside"), format="+.1%")
     if ranks.by_card:

@@ -11,9 +11,9 @@ from aisbench_core.warehouse.values.compared import RankMap
 from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.runs import rank_charts
 from pages._ui.shell import charts, url
-from pages._ui.shell.core import cached, core
-from pages._ui.shell.errors import errors_shown, plain
-from pages._ui.shell.formats import hundredfold, rounded
+from pages._ui.shell.core import core, run_cached
+from pages._ui.shell.errors import errors_shown, escape_markdown
+from pages._ui.shell.formats import round_digits, to_percent
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -22,10 +22,10 @@ VISIBLE = 10  # stragglers that are visible at a time; the table scrolls
 
 def show_ranks_of(run: RunRow) -> None:
     """The cards of one run, when it has several and their results are recorded."""
-    ranks = cached(core().warehouse.rank_map, run.run_id)
+    ranks = run_cached(core().warehouse.rank_map, run.run_id)
     if ranks and ranks.spread.ranks > 1:
         st.header(t("ranks.title"))
-        _show(ranks, run.throughput_unit)
+        _draw_ranks(ranks, run.throughput_unit)
 
 
 def show_live_ranks(run: Run) -> None:
@@ -37,13 +37,13 @@ def show_live_ranks(run: Run) -> None:
             return
         st.header(t("ranks.title"))
         st.caption(t("ranks.live"))
-        _show(ranks, core().workloads.get(run.spec.workload).throughput_unit)
+        _draw_ranks(ranks, core().workloads.get(run.spec.workload).throughput_unit)
 
 
 def show_ranks(runs: Sequence[RunRow]) -> None:
     """Several runs: how far the cards of each differ, and the map of one of them."""
     units = {run.run_id: run.throughput_unit for run in runs}
-    spreads = cached(core().warehouse.rank_spreads, tuple(units))
+    spreads = run_cached(core().warehouse.rank_spreads, tuple(units))
     spreads = {run_id: spreads[run_id] for run_id in units if run_id in spreads}
     if not spreads:
         st.caption(t("compare.not_measured"))
@@ -57,24 +57,24 @@ def show_ranks(runs: Sequence[RunRow]) -> None:
         {
             t("charts.run"): run_id,
             t("ranks.cards"): spread.ranks,
-            t("ranks.lowest"): rounded(spread.lowest),
-            t("ranks.lower"): rounded(spread.lower_quartile),
-            t("ranks.median"): rounded(spread.median),
-            t("ranks.upper"): rounded(spread.upper_quartile),
-            t("ranks.highest"): rounded(spread.highest),
+            t("ranks.lowest"): round_digits(spread.lowest),
+            t("ranks.lower"): round_digits(spread.lower_quartile),
+            t("ranks.median"): round_digits(spread.median),
+            t("ranks.upper"): round_digits(spread.upper_quartile),
+            t("ranks.highest"): round_digits(spread.highest),
             t("ranks.unit"): units[run_id],
             t("ranks.stragglers"): spread.stragglers,
         }
         for run_id, spread in spreads.items()
     ]
     show_table(rows, t("ranks.chart_spread"))
-    run_id = url.choice(st.selectbox, "map", t("ranks.of_run"), spreads, width=420)
-    ranks = cached(core().warehouse.rank_map, run_id)
+    run_id = url.choose_option(st.selectbox, "map", t("ranks.of_run"), spreads, width=420)
+    ranks = run_cached(core().warehouse.rank_map, run_id)
     if ranks and ranks.spread.ranks > 1:
-        _show(ranks, units[run_id])
+        _draw_ranks(ranks, units[run_id])
 
 
-def _show(ranks: RankMap, unit: str) -> None:
+def _draw_ranks(ranks: RankMap, unit: str) -> None:
     spread = ranks.spread
     text = t(
         "ranks.summary",
@@ -83,7 +83,7 @@ def _show(ranks: RankMap, unit: str) -> None:
         median=number(spread.median),
         low=number(spread.lowest),
         high=number(spread.highest),
-        unit=plain(unit),
+        unit=escape_markdown(unit),
         stragglers=spread.stragglers,
         floor=number(ranks.floor),
     )
@@ -97,8 +97,8 @@ def _show(ranks: RankMap, unit: str) -> None:
             t("ranks.node"): straggler.node,
             t("ranks.card"): straggler.card,
             t("ranks.rank"): straggler.rank,
-            t("charts.per_card", unit=unit): rounded(straggler.throughput),
-            t("ranks.share"): hundredfold(straggler.share),
+            t("charts.per_card", unit=unit): round_digits(straggler.throughput),
+            t("ranks.share"): to_percent(straggler.share),
         }
         for straggler in ranks.stragglers
     ]

@@ -7,7 +7,7 @@ from datetime import datetime
 import streamlit as st
 
 from aisbench_core.base.errors import AisbenchError
-from aisbench_core.base.formats import MISSING, clipped, duration, nodes_and_cards, number, percent
+from aisbench_core.base.formats import MISSING, clipped, format_duration, nodes_and_cards, number, percent
 from aisbench_core.model import JobDetails, Origin, RunRecord, TrainResultInfo
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
 from pages._ui.cards.job_details import show_job_attempts
@@ -19,14 +19,14 @@ from pages._ui.runs.reproduce import show_original, show_reproduce_button, show_
 from pages._ui.runs.servers import show_servers_of
 from pages._ui.runs.system_form import show_system
 from pages._ui.runs.target import show_target, target_badge
-from pages._ui.runs.validity import badge, show_verdict_of
+from pages._ui.runs.validity import show_validity_badge, show_verdict_of
 from pages._ui.shell import navigation
-from pages._ui.shell.core import cached, core
-from pages._ui.shell.errors import plain, show_sentence
+from pages._ui.shell.core import core, run_cached
+from pages._ui.shell.errors import escape_markdown, show_sentence
 from pages._ui.shell.filters import region_key
-from pages._ui.shell.formats import when, whole_name
+from pages._ui.shell.formats import format_time, whole_name
 from pages._ui.shell.navigation import link
-from pages._ui.shell.status import heading, title_tab
+from pages._ui.shell.status import create_heading, title_tab
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -37,8 +37,8 @@ def show_recorded(row: RunRow) -> None:
     """The page of a run that is imported, or older than the ledger."""
     name = core().annotations.of(row.run_id).name or row.title
     title_tab(clipped(name, 80))
-    title = f"{plain(clipped(name, 80))} · {plain(row.run_id)}"
-    heading().title(title, help=whole_name(name, 80))
+    title = f"{escape_markdown(clipped(name, 80))} · {escape_markdown(row.run_id)}"
+    create_heading().title(title, help=whole_name(name, 80))
     record: RunRecord | None = None
     try:
         record = core().imports.record(row.run_id)
@@ -46,7 +46,7 @@ def show_recorded(row: RunRow) -> None:
         show_sentence(error)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(t(f"origin.{row.origin}"), icon=":material/history:", color="violet")
-        badge(row.validity)
+        show_validity_badge(row.validity)
         target_badge(row)
         link(navigation.LEADERBOARD, t("live.go_leaderboard"), board_selection(row))
         link(navigation.COMPARE, t("live.go_compare"), {"ids": [row.run_id]})
@@ -55,7 +55,14 @@ def show_recorded(row: RunRow) -> None:
         if record:
             show_system(record.run)
     if row.origin is Origin.IMPORTED:
-        st.caption(t("recorded.from", source=plain(row.source), at=when(row.imported_at), who=plain(row.created_by)))
+        st.caption(
+            t(
+                "recorded.from",
+                source=escape_markdown(row.source),
+                at=format_time(row.imported_at),
+                who=escape_markdown(row.created_by),
+            )
+        )
     show_removals(row.run_id)
     show_annotations(row.run_id)
     show_original(row.run_id)
@@ -66,25 +73,25 @@ def show_recorded(row: RunRow) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         st.header(t("recorded.facts"))
-        _table(_facts(row, record), t("recorded.facts"))
+        _show_pairs(_list_facts(row, record), t("recorded.facts"))
     if record is None:
         return
     with right:
         st.header(t("recorded.block"))
-        _table(_block(record), t("recorded.block"))
+        _show_pairs(_list_result_fields(record), t("recorded.block"))
         st.caption(t("recorded.block_help"))
     if record.result and record.result.raw:
         with st.expander(t("recorded.raw")):
             st.code(clipped(record.result.raw, MAX_RAW), language=None, wrap_lines=True)
     notes = (record.imported.note, *record.imported.told) if record.imported else ()
     for note in filter(None, notes):
-        st.caption(plain(note))
+        st.caption(escape_markdown(note))
 
 
 def show_measured(row: RunRow) -> None:
     """The result in three figures; those of a rehearsal are marked as such."""
     throughput, accuracy, validity = st.columns(3)
-    unit = plain(row.throughput_unit)
+    unit = escape_markdown(row.throughput_unit)
     throughput.metric(t("charts.throughput", unit=unit), number(row.throughput), border=True)
     accuracy.metric(t("board.accuracy"), percent(row.accuracy), border=True)
     validity.metric(t("board.validity"), t(f"validity.{row.validity}"), border=True)
@@ -106,7 +113,7 @@ def board_selection(row: RunRow) -> dict[str, str]:
     there are: the run alone, unless it is among the newest."""
     is_counted = row.validity.counts
     newest = BoardQuery(row.region, rehearsal=row.rehearsal, include_invalid=not is_counted, sort="created_at")
-    is_on_first_page = any(one.run_id == row.run_id for one in cached(core().warehouse.runs, newest).rows)
+    is_on_first_page = any(one.run_id == row.run_id for one in run_cached(core().warehouse.runs, newest).rows)
     return {
         "region": region_key(row),
         "show": "runs",
@@ -115,7 +122,7 @@ def board_selection(row: RunRow) -> dict[str, str]:
     }
 
 
-def _facts(row: RunRow, record: RunRecord | None) -> Iterable[tuple[str, str]]:
+def _list_facts(row: RunRow, record: RunRecord | None) -> Iterable[tuple[str, str]]:
     # Old results often do not say whether their nodes worked together.
     imported = record.imported if record else None
     has_mode = "mode" in imported.stated if imported else row.origin is Origin.LAUNCHED
@@ -129,18 +136,18 @@ def _facts(row: RunRow, record: RunRecord | None) -> Iterable[tuple[str, str]]:
     yield t.field("throughput_definition"), row.throughput_definition
     yield t("metric.per_node"), number(row.per_node, row.throughput_unit)
     yield t("metric.per_card"), number(row.per_card, row.throughput_unit)
-    yield t("board.duration"), duration(row.duration_s)
-    yield t("recorded.began"), when(row.began_at)
-    yield t("recorded.ended"), when(row.ended_at)
+    yield t("board.duration"), format_duration(row.duration_s)
+    yield t("recorded.began"), format_time(row.began_at)
+    yield t("recorded.ended"), format_time(row.ended_at)
     yield t("recorded.job"), f"{row.job_name} {row.job_id}"
 
 
-def _block(record: RunRecord) -> Iterable[tuple[str, str]]:
+def _list_result_fields(record: RunRecord) -> Iterable[tuple[str, str]]:
     info = record.result.info if record.result else TrainResultInfo()
     for key in fields(info):
         value = getattr(info, key.name)
-        yield key.name, when(value) if isinstance(value, datetime) else number(value, digits=6)
+        yield key.name, format_time(value) if isinstance(value, datetime) else number(value, digits=6)
 
 
-def _table(pairs: Iterable[tuple[str, str]], alt: str) -> None:
+def _show_pairs(pairs: Iterable[tuple[str, str]], alt: str) -> None:
     show_table([{t("compare.field"): name, t("import.value"): value.strip() or MISSING} for name, value in pairs], alt)

@@ -14,10 +14,10 @@ from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.configure.confirmation import ask_region
 from pages._ui.configure.findings import has_errors, show_all
 from pages._ui.shell import navigation, widgets
-from pages._ui.shell.callbacks import whole
-from pages._ui.shell.core import actor, core, may, right_to
+from pages._ui.shell.callbacks import repeat_if_aborted
+from pages._ui.shell.core import actor, core, is_allowed, right_to
 from pages._ui.shell.dialogs import Dialog
-from pages._ui.shell.errors import plain, show_sentence
+from pages._ui.shell.errors import escape_markdown, show_sentence
 from pages._ui.shell.spec_fields import field_name
 from pages._ui.shell.tables import Width, show_table
 from pages._ui.shell.words import t
@@ -33,17 +33,19 @@ VISIBLE = 12  # rows that are visible at a time: the launch button below them sh
 
 
 def show_reproduce_button(run_id: str) -> None:
-    if may("Reproductions.launch"):
-        st.button(t("reproduce.button"), key="reproduce", icon=":material/replay:", on_click=_open, args=(run_id,))
+    if is_allowed("Reproductions.launch"):
+        st.button(
+            t("reproduce.button"), key="reproduce", icon=":material/replay:", on_click=_open_dialog, args=(run_id,)
+        )
     if REPRODUCE.subject and REPRODUCE.subject[0] == run_id:
-        REPRODUCE.show(t("reproduce.title"), _dialog)
+        REPRODUCE.show(t("reproduce.title"), _show_dialog)
 
 
 def show_original(run_id: str) -> None:
     """A link to the original, for a run that reproduces another."""
     original = core().reproductions.of(run_id)
     if original:
-        label = t("reproduce.of", run=plain(original))
+        label = t("reproduce.of", run=escape_markdown(original))
         navigation.link(navigation.LIVE, label, {"run": original}, icon=":material/replay:")
 
 
@@ -51,7 +53,7 @@ def show_resumed(run: Run) -> None:
     """A link to the run whose outputs this one went on from."""
     earlier = run.spec.resume_from
     if earlier:
-        label = t("reproduce.resumes", run=plain(earlier))
+        label = t("reproduce.resumes", run=escape_markdown(earlier))
         navigation.link(navigation.LIVE, label, {"run": earlier}, icon=":material/resume:")
 
 
@@ -61,11 +63,11 @@ def show_result(row: RunRow) -> None:
         return
     result = core().reproductions.result(row.run_id)
     if result is None:
-        st.caption(t("reproduce.no_original", run=plain(row.reproduces)))
+        st.caption(t("reproduce.no_original", run=escape_markdown(row.reproduces)))
         return
     navigation.link(navigation.COMPARE, t("reproduce.compare"), {"ids": [row.reproduces, row.run_id]})
     if result.ratio is None:
-        reasons = ", ".join(plain(field_name(name)) for name in result.not_comparable)
+        reasons = ", ".join(escape_markdown(field_name(name)) for name in result.not_comparable)
         st.warning(t("reproduce.not_comparable", reasons=reasons or MISSING), icon=":material/balance:")
         return
     box = st.warning if result.is_within is False else st.success if result.is_within else st.info
@@ -73,16 +75,16 @@ def show_result(row: RunRow) -> None:
 
 
 def _result_text(result: Repeated) -> str:
-    ratio = t("reproduce.ratio", ratio=number(result.ratio, digits=4), run=plain(result.original.run_id))
+    ratio = t("reproduce.ratio", ratio=number(result.ratio, digits=4), run=escape_markdown(result.original.run_id))
     if result.is_within is None:
         return ratio + t("reproduce.too_few", count=result.runs)
     key = "reproduce.within" if result.is_within else "reproduce.outside"
-    unit = plain(result.run.throughput_unit)
+    unit = escape_markdown(result.run.throughput_unit)
     span = t(key, count=result.runs, low=number(result.low), high=number(result.high), unit=unit)
     return ratio + span + t(f"reproduce.data_{result.dataset.name.lower()}")
 
 
-def _dialog() -> None:
+def _show_dialog() -> None:
     run_id, token = REPRODUCE.subject
     profiles = ["", *core().regions.names()]
     own = t("reproduce.own_profile")
@@ -109,7 +111,7 @@ def _show_verdict(check: ReproductionCheck) -> None:
         same=len(check.having(Sameness.SAME)),
         different=len(check.having(Sameness.DIFFERENT)),
         unknown=len(check.having(Sameness.NOT_KNOWN)),
-        profile=plain(check.profile),
+        profile=escape_markdown(check.profile),
     )
     if check.identical is False:
         st.warning(t("reproduce.differs") + text, icon=":material/difference:")
@@ -155,7 +157,7 @@ def _show_launch(check: ReproductionCheck, token: str) -> None:
         navigation.go(navigation.LIVE, {"run": run.run_id})
 
 
-@whole
-def _open(run_id: str) -> None:
+@repeat_if_aborted
+def _open_dialog(run_id: str) -> None:
     widgets.forget(PROFILE)
     REPRODUCE.open((run_id, secrets.token_hex(8)))

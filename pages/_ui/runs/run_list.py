@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from aisbench_core.base.formats import duration
+from aisbench_core.base.formats import format_duration
 from aisbench_core.model import ACTIVE, TERMINAL, Run, RunSort
 from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.cards import run_cards as cards
@@ -10,11 +10,11 @@ from pages._ui.cards.job_details import alert_kind, show_alert_badge
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.runs.annotations import show_tags
 from pages._ui.runs.target import target_badge
-from pages._ui.runs.validity import badge, recorded_by_id
+from pages._ui.runs.validity import recorded_by_id, show_validity_badge
 from pages._ui.shell import navigation, url
 from pages._ui.shell.core import core, is_timer, ledger_answer
-from pages._ui.shell.errors import errors_shown, plain
-from pages._ui.shell.formats import when
+from pages._ui.shell.errors import errors_shown, escape_markdown
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.listing import MAX_PAGES
 from pages._ui.shell.words import t
 
@@ -36,7 +36,7 @@ def show_active(text: str, sort: RunSort, descending: bool, total: int) -> froze
         with st.container(border=True, key=f"run-{run.run_id}"):
             heading, actions = st.columns([5, 2], vertical_alignment="center")
             with heading:
-                _heading(run, titles[run.run_id])
+                _show_heading(run, titles[run.run_id])
             with actions, st.container(horizontal=True, horizontal_alignment="right"):
                 cards.show_stop(run, key=run.run_id)
             cards.show_line(run, ledger_answer(core().ledger.progress, run.run_id))
@@ -61,7 +61,7 @@ def show_ended(text: str, sort: RunSort, descending: bool, total: int, shown: fr
         with st.container(border=True, key=f"run-{run.run_id}"):
             heading, actions = st.columns([5, 2], vertical_alignment="center")
             with heading:
-                _heading(run, titles[run.run_id], recorded.get(run.run_id), annotations[run.run_id].tags)
+                _show_heading(run, titles[run.run_id], recorded.get(run.run_id), annotations[run.run_id].tags)
             with actions, st.container(horizontal=True, horizontal_alignment="right"):
                 cards.show_collect_again(run, key=run.run_id)
                 show_clone_button(run.run_id, key=run.run_id)
@@ -69,18 +69,18 @@ def show_ended(text: str, sort: RunSort, descending: bool, total: int, shown: fr
     pages.show()
 
 
-def _heading(run: Run, title: str, recorded: RunRow | None = None, tags: tuple[str, ...] = ()) -> None:
+def _show_heading(run: Run, title: str, recorded: RunRow | None = None, tags: tuple[str, ...] = ()) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         cards.state_badge(run)
         show_alert_badge(run)
         if recorded:
-            badge(recorded.validity)
+            show_validity_badge(recorded.validity)
             target_badge(recorded)
-        navigation.link(navigation.LIVE, plain(title), {"run": run.run_id})
+        navigation.link(navigation.LIVE, escape_markdown(title), {"run": run.run_id})
         show_tags(tags)
-    ended = t("runs.ended_at", at=when(run.ended_at)) if run.ended_at else ""
-    took = t("runs.took", time=duration(run.duration_s)) if run.duration_s is not None else ""
-    parts = (plain(cards.run_facts(run)), cards.started_text(run), ended, took)
+    ended = t("runs.ended_at", at=format_time(run.ended_at)) if run.ended_at else ""
+    took = t("runs.took", time=format_duration(run.duration_s)) if run.duration_s is not None else ""
+    parts = (escape_markdown(cards.run_facts(run)), cards.started_text(run), ended, took)
     st.caption(" · ".join(part for part in parts if part))
 
 

@@ -11,8 +11,8 @@ from aisbench_core.base.formats import clipped, number
 from aisbench_core.domain.summaries.curves import RunCurves, TrainingCurve
 from aisbench_core.domain.summaries.tensorboards import INSTALL, is_installed
 from pages._ui.shell import charts, url
-from pages._ui.shell.core import core, tensorboards
-from pages._ui.shell.errors import errors_shown, plain
+from pages._ui.shell.core import core, get_tensorboards
+from pages._ui.shell.errors import errors_shown, escape_markdown
 from pages._ui.shell.formats import whole_name
 from pages._ui.shell.words import t
 
@@ -37,7 +37,7 @@ def show_scalars(run_id: str) -> None:
         shown = sorted(tags, key=lambda curves: (curves[0].group, curves[0].tag))[pages.offset : pages.offset + PAGE]
         for group, members in groupby(shown, key=lambda curves: curves[0].group):
             if len(read.groups) > 1 and group:
-                st.subheader(plain(clipped(group, 80)), help=whole_name(group, 80))
+                st.subheader(escape_markdown(clipped(group, 80)), help=whole_name(group, 80))
             _show_group(list(members))
         pages.show()
         _show_notes(read)
@@ -50,12 +50,12 @@ def show_tensorboard(run_ids: Sequence[str]) -> None:
     if not is_installed():
         st.caption(t("scalars.install", command=INSTALL))
         return
-    running = tensorboards().find(tuple(run_ids))
+    running = get_tensorboards().find(tuple(run_ids))
     if running:
         st.link_button(t("scalars.open"), running.path, icon=":material/open_in_new:")
     elif st.button(t("scalars.start"), icon=":material/monitoring:"):
         with st.spinner(t("scalars.starting")):
-            tensorboards().start({run_id: core().files.summaries(run_id) for run_id in run_ids})
+            get_tensorboards().start({run_id: core().files.summaries(run_id) for run_id in run_ids})
         st.rerun(scope="fragment")
 
 
@@ -67,7 +67,7 @@ def _show_group(tags: Sequence[Sequence[TrainingCurve]]) -> None:
 
 
 def _show_tag(curves: Sequence[TrainingCurve]) -> None:
-    tag, whole = plain(clipped(curves[0].tag, 80)), whole_name(curves[0].tag, 80)
+    tag, whole = escape_markdown(clipped(curves[0].tag, 80)), whole_name(curves[0].tag, 80)
     not_finite = sum(curve.not_finite for curve in curves)
     if len(curves) == 1 and (last := curves[0].last):
         st.markdown(t("scalars.last", tag=tag, value=number(last.value), step=f"{last.step:,}"), help=whole)
@@ -75,14 +75,14 @@ def _show_tag(curves: Sequence[TrainingCurve]) -> None:
         st.markdown(f"**{tag}**", help=whole)
     drawn = [curve for curve in curves if curve.points][:MAX_LINES]
     if drawn:
-        charts.draw(_chart(drawn), text=t("charts.scalar", tag=tag))
+        charts.draw(_draw_chart(drawn), text=t("charts.scalar", tag=tag))
     if len(curves) > MAX_LINES:
         st.caption(t("scalars.more_lines", shown=MAX_LINES, count=len(curves)))
     if not_finite:
         st.caption(t("scalars.not_finite", count=not_finite))
 
 
-def _chart(curves: Sequence[TrainingCurve]) -> charts.Drawing:
+def _draw_chart(curves: Sequence[TrainingCurve]) -> charts.Drawing:
     values = [
         {"source": curve.directory, "step": point.step, "value": point.value}
         for curve in curves
@@ -106,6 +106,9 @@ def _show_notes(read: RunCurves) -> None:
     if not read.curves:
         st.caption(t("scalars.none"))
     if read.damaged:
-        st.warning(t("scalars.damaged", files=plain(clipped(", ".join(read.damaged), 400))), icon=":material/warning:")
+        st.warning(
+            t("scalars.damaged", files=escape_markdown(clipped(", ".join(read.damaged), 400))),
+            icon=":material/warning:",
+        )
     if read.excluded:
         st.caption(t("scalars.excluded", count=len(read.curves)))

@@ -7,14 +7,14 @@ import streamlit as st
 from aisbench_core.base.formats import number, percent
 from aisbench_core.warehouse.values.compared import Servers, ServerSpread
 from aisbench_core.warehouse.values.runs import RunRow
-from pages._ui.shell.core import cached, core
+from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
 
 def show_servers_of(run: RunRow) -> None:
     """The servers of one run; nothing for a cluster's."""
-    servers = cached(core().warehouse.servers, run.run_id)
+    servers = run_cached(core().warehouse.servers, run.run_id)
     show_servers({run.run_id: servers} if servers else {}, {run.run_id: run.throughput_unit})
 
 
@@ -24,14 +24,14 @@ def show_servers(runs: Mapping[str, Servers], units: Mapping[str, str]) -> None:
         return
     st.header(t("servers.title"))
     show_table(_by_server(runs, units), t("servers.title"))
-    show_table(list(_spreads(runs, units)), t("servers.spread"))
+    show_table(list(_list_spreads(runs, units)), t("servers.spread"))
     st.caption(t("servers.legend"))
 
 
 def _by_server(runs: Mapping[str, Servers], units: Mapping[str, str]) -> list[dict[str, object]]:
     rows: dict[int, dict[str, object]] = {}
     for run_id, servers in runs.items():
-        throughput, accuracy = _titles(run_id, runs, units)
+        throughput, accuracy = _build_titles(run_id, runs, units)
         for result in servers.results:
             row = rows.setdefault(result.server, {t("servers.server"): result.server})
             row[throughput] = number(result.throughput)
@@ -40,14 +40,14 @@ def _by_server(runs: Mapping[str, Servers], units: Mapping[str, str]) -> list[di
     return [dict.fromkeys(titles, "") | rows[server] for server in sorted(rows)]
 
 
-def _spreads(runs: Mapping[str, Servers], units: Mapping[str, str]) -> Iterator[dict[str, object]]:
+def _list_spreads(runs: Mapping[str, Servers], units: Mapping[str, str]) -> Iterator[dict[str, object]]:
     for run_id, servers in runs.items():
-        throughput, accuracy = _titles(run_id, runs, units)
-        yield _spread(throughput, servers.throughput, len(servers.results), number)
-        yield _spread(accuracy, servers.accuracy, len(servers.results), percent)
+        throughput, accuracy = _build_titles(run_id, runs, units)
+        yield _to_row(throughput, servers.throughput, len(servers.results), number)
+        yield _to_row(accuracy, servers.accuracy, len(servers.results), percent)
 
 
-def _spread(
+def _to_row(
     title: str, spread: ServerSpread | None, servers: int, text: Callable[[float | None], str]
 ) -> dict[str, object]:
     summary = spread.summary if spread else None
@@ -62,7 +62,7 @@ def _spread(
     }
 
 
-def _titles(run_id: str, runs: Mapping[str, Servers], units: Mapping[str, str]) -> tuple[str, str]:
+def _build_titles(run_id: str, runs: Mapping[str, Servers], units: Mapping[str, str]) -> tuple[str, str]:
     """For throughput and accuracy, naming the run where there are several."""
     prefix = "" if len(runs) == 1 else f"{run_id} · "
     return prefix + t("charts.throughput", unit=units[run_id]), prefix + t("board.accuracy")

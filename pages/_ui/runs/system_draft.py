@@ -4,33 +4,33 @@ import json
 
 from aisbench_core.running.systems.descriptions import SystemValues
 from pages._ui.shell.browser import own_draft
-from pages._ui.shell.callbacks import whole
+from pages._ui.shell.callbacks import repeat_if_aborted
 from pages._ui.shell.core import core
 
 Value = str | int | None
 
 
-def changes(run_id: str) -> dict[str, Value]:
+def read_changes(run_id: str) -> dict[str, Value]:
     """The changed fields with their new values; an empty one withdraws what was stated."""
-    values: dict[str, Value] = json.loads(core().ledger.draft(_key(run_id)) or "{}")
+    values: dict[str, Value] = json.loads(core().ledger.draft(_build_key(run_id)) or "{}")
     return values
 
 
 def change(run_id: str, described: SystemValues, values: dict[str, Value]) -> None:
     """Add changes; what equals the saved statement is no change."""
     saved = described.stated.values
-    merged = {**changes(run_id), **values}
+    merged = {**read_changes(run_id), **values}
     changed = {name: value for name, value in merged.items() if (value or "") != saved.get(name, "")}
     if changed:
-        core().ledger.save_draft(_key(run_id), json.dumps(changed), core().clock())
+        core().ledger.save_draft(_build_key(run_id), json.dumps(changed), core().clock())
     else:
-        core().ledger.drop_draft(_key(run_id))
+        core().ledger.drop_draft(_build_key(run_id))
 
 
-@whole
+@repeat_if_aborted
 def discard_system_draft(run_id: str) -> None:
-    core().ledger.drop_draft(_key(run_id))
+    core().ledger.drop_draft(_build_key(run_id))
 
 
-def _key(run_id: str) -> str:
+def _build_key(run_id: str) -> str:
     return own_draft(f"system-{run_id}.", f"system-{run_id}")

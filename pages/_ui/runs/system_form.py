@@ -11,10 +11,10 @@ from aisbench_core.running.systems.descriptions import SystemValues
 from pages._ui.configure.findings import finding_text, show_field_findings
 from pages._ui.runs import system_draft
 from pages._ui.shell import numbers, uploads, widgets
-from pages._ui.shell.core import actor, at_click, core, may
+from pages._ui.shell.core import actor, at_click, core, is_allowed
 from pages._ui.shell.dialogs import Dialog
-from pages._ui.shell.errors import errors_shown, plain
-from pages._ui.shell.outcomes import reported, show_outcome
+from pages._ui.shell.errors import errors_shown, escape_markdown
+from pages._ui.shell.outcomes import report_outcome, show_outcome
 from pages._ui.shell.words import t
 
 SYSTEM = Dialog("system-open", "large")  # about a run's id
@@ -36,12 +36,12 @@ def show_system(run: Run) -> None:
         label = t("system.open", filled=filled, fields=fields)
         st.button(label, key="system", icon=":material/dns:", on_click=SYSTEM.open, args=(run.run_id,))
         if SYSTEM.subject == run.run_id:
-            SYSTEM.show(t("system.title"), _dialog, run)
+            SYSTEM.show(t("system.title"), _show_dialog, run)
 
 
-def _dialog(run: Run) -> None:
+def _show_dialog(run: Run) -> None:
     described = core().systems.of(run.run_id)
-    changed = system_draft.changes(run.run_id)
+    changed = system_draft.read_changes(run.run_id)
     filled, fields = described.counted
     text = t("system.counted", filled=filled, fields=fields, known=described.counted_from_job)
     st.progress(filled / fields, text=text)
@@ -49,7 +49,7 @@ def _dialog(run: Run) -> None:
     show_outcome(OUTCOME)
     findings: Sequence[Finding] = st.session_state.pop(FINDINGS, ())
     for finding in findings:
-        st.markdown(f"**{plain(finding.field)}** {finding_text(finding)}")
+        st.markdown(f"**{escape_markdown(finding.field)}** {finding_text(finding)}")
     _show_actions(run, len(changed))
     values = {**described.stated.values, **changed}
     for tab, names in zip(st.tabs([t(f"system.group_{group}") for group in GROUPS]), GROUPS.values(), strict=True):
@@ -62,7 +62,7 @@ def _show_actions(run: Run, changes: int) -> None:
     if changes:
         st.warning(t("system.unsaved", count=changes), icon=":material/edit:")
     args = (run.run_id,)
-    if not may("Systems.state"):
+    if not is_allowed("Systems.state"):
         return
     with st.container(horizontal=True):
         st.button(
@@ -71,7 +71,7 @@ def _show_actions(run: Run, changes: int) -> None:
             type="primary",
             icon=":material/save:",
             disabled=not changes,
-            on_click=_save,
+            on_click=_save_system,
             args=args,
         )
         if changes:
@@ -87,7 +87,7 @@ def _show_actions(run: Run, changes: int) -> None:
             t("system.keep"),
             key="system-keep",
             icon=":material/content_copy:",
-            help=t("system.keep_help", profile=plain(run.profile), flavor=plain(flavor)),
+            help=t("system.keep_help", profile=escape_markdown(run.profile), flavor=escape_markdown(flavor)),
             disabled=bool(changes) or run.profile not in core().regions.names(),
             on_click=_use_for_new_runs,
             args=args,
@@ -102,7 +102,7 @@ def _show_fields(run_id: str, described: SystemValues, values: dict[str, Any], f
             with column:
                 _show_field(run_id, field, values.get(field), str(from_job.get(field, "")))
                 if field in from_job:
-                    st.caption(f":material/verified: {t('system.known', value=plain(str(from_job[field])))}")
+                    st.caption(f":material/verified: {t('system.known', value=escape_markdown(str(from_job[field])))}")
                 show_field_findings(described.findings, field)
 
 
@@ -121,16 +121,16 @@ def _show_field(run_id: str, field: str, value: Any, placeholder: str) -> None:
     common["placeholder"] = placeholder
     if field in COUNTS:
         allowed, shown = range_of(FIELDS[field], is_whole=True), numbers.text_of(value)
-        bound = widgets.field(name, shown, lambda text: store(_count(text, allowed)))
+        bound = widgets.bind_field(name, shown, lambda text: store(_parse_count(text, allowed)))
         numbers.show_number_field(title, allowed, help_text=help_text, placeholder=placeholder, **bound)
         numbers.show_refusal(allowed.problem(shown) if shown else "")
     elif field in NOTES:
-        st.text_area(**common, **widgets.field(name, value or "", store))
+        st.text_area(**common, **widgets.bind_field(name, value or "", store))
     else:
-        st.text_input(live=True, **common, **widgets.field(name, value or "", store))
+        st.text_input(live=True, **common, **widgets.bind_field(name, value or "", store))
 
 
-def _count(text: str, allowed: NumberRange) -> system_draft.Value:
+def _parse_count(text: str, allowed: NumberRange) -> system_draft.Value:
     """The number; what is none stays as it is typed, and cannot be saved."""
     return text.strip() if allowed.problem(text) else int(allowed.read(text))
 
@@ -151,15 +151,15 @@ def _show_files(run_id: str) -> None:
             for name in core().systems.files(run_id):
                 label, icon = t("system.download", file=name), ":material/download:"
                 # Read at the click: right after a change, the browser may still show the button of before.
-                text = at_click(_file, run_id, name)
+                text = at_click(_build_file, run_id, name)
                 st.download_button(label, text, name, "application/json", key=name, on_click="ignore", icon=icon)
 
 
-def _file(run_id: str, name: str) -> str:
+def _build_file(run_id: str, name: str) -> str:
     return core().systems.files(run_id)[name]
 
 
-@reported(OUTCOME)
+@report_outcome(OUTCOME)
 def _read_files(run_id: str, key: str) -> str:
     files = st.session_state[key]
     st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
@@ -170,13 +170,13 @@ def _read_files(run_id: str, key: str) -> str:
     return t("system.read", count=len(stated.values))
 
 
-@reported(OUTCOME)
-def _save(run_id: str) -> str:
-    core().systems.state(run_id, system_draft.changes(run_id), actor())
+@report_outcome(OUTCOME)
+def _save_system(run_id: str) -> str:
+    core().systems.state(run_id, system_draft.read_changes(run_id), actor())
     system_draft.discard_system_draft(run_id)
     return t("system.saved")
 
 
-@reported(OUTCOME)
+@report_outcome(OUTCOME)
 def _use_for_new_runs(run_id: str) -> str:
-    return t("system.kept_for", place=plain(str(core().systems.keep(run_id, actor()))))
+    return t("system.kept_for", place=escape_markdown(str(core().systems.keep(run_id, actor()))))

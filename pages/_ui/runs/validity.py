@@ -11,8 +11,8 @@ from aisbench_core.domain.rulesets.ruleset import Ruleset
 from aisbench_core.model import Origin, RunState
 from aisbench_core.warehouse.values.runs import BoardQuery, Check, CheckLevel, RunRow, Validity, is_of_the_end
 from pages._ui.shell import url
-from pages._ui.shell.core import cached, core
-from pages._ui.shell.errors import plain
+from pages._ui.shell.core import core, run_cached
+from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -29,21 +29,23 @@ MAX_LETTERS = 600  # of what a check expects or finds: names in it may be of any
 CHECKS = ":material/rule:"
 
 
-def badge(validity: Validity) -> None:
+def show_validity_badge(validity: Validity) -> None:
     st.badge(t(f"validity.{validity}"), color=COLOURS[validity])
 
 
 def show_verdict_of(row: RunRow) -> None:
     """The ruleset and the division, and every check that failed or warns, with what to do."""
     ruleset = ruleset_of(row.ruleset_id)
-    st.caption(t("validity.by", ruleset=plain(name_of(ruleset, row.ruleset_id)), division=_division(row)))
+    st.caption(
+        t("validity.by", ruleset=escape_markdown(name_of(ruleset, row.ruleset_id)), division=_format_division(row))
+    )
     if not row.reasons:
         return
     stopped = row.state is RunState.STOPPED
     if stopped:
         st.info(t("validity.stopped"), icon=":material/stop_circle:")
     expanded = not stopped and (not row.validity.counts or len(row.reasons) <= MAX_OPEN)
-    with st.expander(_counts(row), expanded=expanded, icon=CHECKS):
+    with st.expander(_format_counts(row), expanded=expanded, icon=CHECKS):
         for check in row.reasons:
             show_check(check, ruleset, row)
 
@@ -55,17 +57,19 @@ def show_verdicts(runs: Sequence[RunRow]) -> None:
         {
             t("board.run"): run.run_id,
             t("board.validity"): t(f"validity.{run.validity}"),
-            t("validity.failed"): _ids(run, CheckLevel.FAIL),
-            t("validity.warned"): _ids(run, CheckLevel.WARN),
+            t("validity.failed"): _join_ids(run, CheckLevel.FAIL),
+            t("validity.warned"): _join_ids(run, CheckLevel.WARN),
             t("validity.ruleset"): id_of(run.ruleset_id),
-            t("validity.division"): _division(run),
+            t("validity.division"): _format_division(run),
         }
         for run in runs
     ]
     show_table(rows, t("validity.title"))
     for run in runs:
         if run.reasons:
-            with st.expander(t("validity.checks_of", run=plain(run.run_id), checks=_counts(run)), icon=CHECKS):
+            with st.expander(
+                t("validity.checks_of", run=escape_markdown(run.run_id), checks=_format_counts(run)), icon=CHECKS
+            ):
                 for check in run.reasons:
                     show_check(check, ruleset_of(run.ruleset_id), run)
 
@@ -77,25 +81,25 @@ def show_rules(rule_ids: Iterable[str], ruleset_id: str) -> None:
     named = sorted(rules.keys() & set(rule_ids))
     if not named:
         return
-    with st.expander(t("validity.rules", ruleset=plain(name_of(ruleset, ruleset_id))), icon=CHECKS):
+    with st.expander(t("validity.rules", ruleset=escape_markdown(name_of(ruleset, ruleset_id))), icon=CHECKS):
         for rule_id in named:
             rule = rules[rule_id]
             title, fix = t.pick(rule.title, rule.title_zh), t.pick(rule.fix, rule.fix_zh)
-            st.markdown(f"**{rule_id}** {plain(title)}  \n{t('validity.fix', fix=plain(fix))}")
+            st.markdown(f"**{rule_id}** {escape_markdown(title)}  \n{t('validity.fix', fix=escape_markdown(fix))}")
 
 
-def _ids(row: RunRow, level: CheckLevel) -> str:
+def _join_ids(row: RunRow, level: CheckLevel) -> str:
     return ", ".join(check.id for check in row.reasons if check.level is level) or MISSING
 
 
-def _counts(row: RunRow) -> str:
+def _format_counts(row: RunRow) -> str:
     failed = sum(check.level is CheckLevel.FAIL for check in row.reasons)
     return t("validity.checks", failed=failed, warned=len(row.reasons) - failed)
 
 
 def choose_ruleset() -> str:
     """The ruleset whose verdicts are shown; empty: the stored ones."""
-    ruleset_id = url.choice(
+    ruleset_id = url.choose_option(
         st.selectbox,
         "ruleset",
         t("validity.ruleset"),
@@ -113,18 +117,18 @@ def show_rulesets(query: BoardQuery) -> None:
     if query.ruleset_id:
         ruleset = ruleset_of(query.ruleset_id)
         title = f"{query.ruleset_id} {t.pick(ruleset.title, ruleset.title_zh)}" if ruleset else query.ruleset_id
-        st.caption(f"{t('validity.ruleset')}: {plain(_with_basis(title, ruleset))}")
+        st.caption(f"{t('validity.ruleset')}: {escape_markdown(_with_basis(title, ruleset))}")
         return
-    stored = cached(core().warehouse.facets, query.region, query.rehearsal).rulesets
+    stored = run_cached(core().warehouse.facets, query.region, query.rehearsal).rulesets
     if stored:
         key = "validity.stored_by" if len(stored) == 1 else "validity.several"
-        st.caption(t(key, rulesets=plain(", ".join(map(id_of, stored)))))
+        st.caption(t(key, rulesets=escape_markdown(", ".join(map(id_of, stored)))))
 
 
 def recorded_by_id(run_ids: Sequence[str]) -> Mapping[str, RunRow]:
     """Those of the runs that are recorded; none while the warehouse cannot be read."""
     try:
-        return cached(core().warehouse.runs_of, tuple(run_ids))
+        return run_cached(core().warehouse.runs_of, tuple(run_ids))
     except AisbenchError:
         return {}
 
@@ -137,7 +141,7 @@ def ruleset_of(ruleset_id: str) -> Ruleset | None:
         return None
 
 
-def reasons(row: RunRow) -> str:
+def join_reasons(row: RunRow) -> str:
     """Why a run is not valid, or doubtful."""
     return "; ".join(map(check_text, row.reasons))
 
@@ -155,18 +159,18 @@ def show_check(check: Check, ruleset: Ruleset | None, row: RunRow | None = None)
     evidence = f" ({t.message(check.evidence)})" if check.evidence else ""
     expected, actual = (clipped(t.message(text), MAX_LETTERS) for text in (check.expected, check.found))
     lines = [
-        f"**{check.id}**{plain(title)}",
-        plain(t("validity.comparison", expected=expected, found=actual) + evidence),
+        f"**{check.id}**{escape_markdown(title)}",
+        escape_markdown(t("validity.comparison", expected=expected, found=actual) + evidence),
     ]
     stopped = row is not None and row.state is RunState.STOPPED
     if stopped:  # a person's wish: there is nothing to fix
         pass
     elif row and is_of_the_end(check.id, row.validity):
-        lines.append(t("validity.fix", fix=plain(t("validity.fix_end", run=row.run_id))))
+        lines.append(t("validity.fix", fix=escape_markdown(t("validity.fix_end", run=row.run_id))))
     elif row and row.origin is Origin.IMPORTED:
-        lines.append(t("validity.fix", fix=plain(t("validity.fix_imported"))))
+        lines.append(t("validity.fix", fix=escape_markdown(t("validity.fix_imported"))))
     elif rule:
-        lines.append(t("validity.fix", fix=plain(t.pick(rule.fix, rule.fix_zh))))
+        lines.append(t("validity.fix", fix=escape_markdown(t.pick(rule.fix, rule.fix_zh))))
     box: Any = st.info if stopped else st.error if check.level is CheckLevel.FAIL else st.warning
     box("  \n".join(lines))
 
@@ -188,6 +192,6 @@ def _with_basis(name: str, ruleset: Ruleset | None) -> str:
     return t("validity.with_basis", ruleset=name, basis=t.message(ruleset.basis)) if ruleset and ruleset.basis else name
 
 
-def _division(row: RunRow) -> str:
+def _format_division(row: RunRow) -> str:
     key = f"validity.division_{row.division}"
     return t(key) if t.knows(key) else t("validity.division_not_stated")

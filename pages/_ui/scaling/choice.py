@@ -7,13 +7,19 @@ import streamlit as st
 from aisbench_core.base.formats import clipped
 from aisbench_core.domain.authoring.number_ranges import NumberRange
 from aisbench_core.model import Origin
-from aisbench_core.warehouse.values.boards import hardware
+from aisbench_core.warehouse.values.boards import describe_hardware
 from aisbench_core.warehouse.values.configurations import BenchmarkConfiguration
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
-from aisbench_core.warehouse.values.scalings import ConfigurationRow, Scaling, ScalingQuery, newest_curves, systems
+from aisbench_core.warehouse.values.scalings import (
+    ConfigurationRow,
+    Scaling,
+    ScalingQuery,
+    describe_systems,
+    newest_curves,
+)
 from pages._ui.shell import url
-from pages._ui.shell.core import cached, core
-from pages._ui.shell.errors import plain
+from pages._ui.shell.core import core, run_cached
+from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.filters import choose_row, region_key
 from pages._ui.shell.formats import whole_name
 from pages._ui.shell.tables import without_prefix
@@ -35,16 +41,16 @@ def open_run() -> None:
     if not run_ids:
         return
     del st.query_params["run"]
-    rows = [row for run_id in run_ids if (row := cached(core().warehouse.run, run_id))]
+    rows = [row for run_id in run_ids if (row := run_cached(core().warehouse.run, run_id))]
     for row in rows:
-        if (curve := cached(core().warehouse.curve, row)).points:
+        if (curve := run_cached(core().warehouse.curve, row)).points:
             for name, value in selection_of(row, curve).items():
                 st.query_params[name] = value
             return
     if rows:
-        st.info(t("scaling.no_curve", run=plain(rows[0].run_id)), icon=":material/info:")
+        st.info(t("scaling.no_curve", run=escape_markdown(rows[0].run_id)), icon=":material/info:")
     else:
-        st.info(t("scaling.no_run", run=plain(run_ids[0])), icon=":material/search:")
+        st.info(t("scaling.no_run", run=escape_markdown(run_ids[0])), icon=":material/search:")
 
 
 def selection_of(row: RunRow, curve: Scaling) -> dict[str, str]:
@@ -54,17 +60,17 @@ def selection_of(row: RunRow, curve: Scaling) -> dict[str, str]:
 
 def choose_configuration(query: BoardQuery) -> ConfigurationRow | None:
     """One benchmark configuration that was measured in cluster mode."""
-    page = cached(core().warehouse.configurations, query)
+    page = run_cached(core().warehouse.configurations, query)
     if not page.rows:
         st.info(t("scaling.no_configuration"), icon=":material/search:")
         return None
     fingerprints = tuple(row.configuration.fingerprint for row in page.rows)
-    parameters = cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=page.rehearsal)
+    parameters = run_cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=page.rehearsal)
     row = choose_row(
         "question",
         t("scaling.configuration"),
         {row.configuration.id: row for row in page.rows},
-        lambda row: _title(row, parameters),
+        lambda row: _build_title(row, parameters),
         unknown=t("scaling.unknown_configuration"),
         resets=["curve"],
         help_text=t("scaling.configuration_help"),
@@ -84,7 +90,9 @@ def choose_curves(scalings: Sequence[Scaling], names: Mapping[str, str]) -> list
     _update_old_ids(curves)
     label, help_text = t("scaling.curves", most=MAX_CURVES), t("scaling.curves_help")
     default = [curve.query.id for curve in newest_curves([*curves.values()])][:MAX_CURVES]
-    chosen = url.choices("curve", label, [*curves], names.__getitem__, default=default, most=MAX_CURVES, help=help_text)
+    chosen = url.choose_options(
+        "curve", label, [*curves], names.__getitem__, default=default, most=MAX_CURVES, help=help_text
+    )
     return [curves[curve_id] for curve_id in chosen]
 
 
@@ -96,8 +104,8 @@ def choose_nodes(curves: Sequence[Scaling]) -> int:
 
 def curve_names(curves: Sequence[Scaling]) -> Mapping[str, str]:
     """Version and hardware of each curve by its id; curves that are alike in both are named with their systems, too."""
-    by_id = systems(curve.query for curve in curves)
-    flavors = without_prefix([hardware(curve.query) for curve in curves])
+    by_id = describe_systems(curve.query for curve in curves)
+    flavors = without_prefix([describe_hardware(curve.query) for curve in curves])
     return {
         curve.query.id: _curve_name(curve.query, flavor, by_id[curve.query.id])
         for curve, flavor in zip(curves, flavors, strict=True)
@@ -110,7 +118,7 @@ def _curve_name(query: ScalingQuery, flavor: str, system: str) -> str:
         flavor,
         system,
         t("scaling.cards", cards=query.cards_per_node),
-        _imported(query.origin),
+        _label_imported(query.origin),
     )
     return " · ".join(part for part in parts if part)
 
@@ -126,7 +134,7 @@ def _update_old_ids(curves: Mapping[str, Scaling]) -> None:
         st.query_params["curve"] = [curve_id for old_id in named for curve_id in successors[old_id] or [old_id]]
 
 
-def _title(row: ConfigurationRow, parameters: Mapping[str, str]) -> str:
+def _build_title(row: ConfigurationRow, parameters: Mapping[str, str]) -> str:
     configuration = row.configuration
     key = "scaling.node_counts_claimed" if configuration.origin is Origin.IMPORTED else "scaling.node_counts"
     parts = [
@@ -135,11 +143,11 @@ def _title(row: ConfigurationRow, parameters: Mapping[str, str]) -> str:
         clipped(row.workload),
         t("board.synthetic") if configuration.synthetic_data else row.dataset,
         t(key, counts=row.node_counts, runs=row.runs),
-        _imported(configuration.origin),
+        _label_imported(configuration.origin),
         configuration.fingerprint[:8],
     ]
     return " · ".join(part for part in parts if part)
 
 
-def _imported(origin: Origin) -> str:
+def _label_imported(origin: Origin) -> str:
     return t("origin.imported") if origin is Origin.IMPORTED else ""

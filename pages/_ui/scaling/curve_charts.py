@@ -19,10 +19,10 @@ WIDE = 16  # from so many times the smallest node count on, axes are logarithmic
 Named = Sequence[tuple[str, Scaling]]
 
 
-def throughput(curves: Named, nodes: int) -> Drawing:
+def draw_throughput(curves: Named, nodes: int) -> Drawing:
     """Every single run, medians, the 95 % interval of the mean, the ideal line, and the law as far as `nodes`."""
     unit = curves[0][1].throughput_unit
-    y = alt.Y("value:Q", title=t("charts.throughput", unit=unit), scale=_scale(curves, zero=True))
+    y = alt.Y("value:Q", title=t("charts.throughput", unit=unit), scale=_build_scale(curves, zero=True))
     dots = [
         {"curve": name, "nodes": point.node_count, "value": dot.throughput, "run": dot.run_id}
         for name, curve in curves
@@ -49,28 +49,28 @@ def throughput(curves: Named, nodes: int) -> Drawing:
         }
         for name, _, point in points
     ]
-    x, colour = _nodes(curves), _colour(curves)
+    x, colour = _build_node_axis(curves), _build_colour(curves)
     low, high = alt.Y("low:Q"), alt.Y2("high:Q")
     layers = [
-        _ideal(ideal).encode(x=x, y=alt.Y("value:Q"), detail=alt.Detail("curve:N")),
-        *_law(curves, nodes, _by_law, lambda base: base.encode(x=x, y=y, color=colour)),
+        _draw_ideal(ideal).encode(x=x, y=alt.Y("value:Q"), detail=alt.Detail("curve:N")),
+        *_draw_law(curves, nodes, _by_law, lambda base: base.encode(x=x, y=y, color=colour)),
         *if_any(intervals, lambda base: base.mark_rule(strokeWidth=3).encode(x=x, y=low, y2=high, color=colour)),
         chart_of(dots).mark_circle(size=45, opacity=0.55).encode(x=x, y=y, color=colour, tooltip=_run_tips(unit)),
         chart_of(medians)
         .mark_point(filled=True, size=110, opacity=1)
-        .encode(x=x, y=y, color=colour, shape=_shape(curves), tooltip=_tips(unit)),
+        .encode(x=x, y=y, color=colour, shape=_build_shape(curves), tooltip=_build_tips(unit)),
     ]
     return alt.layer(*layers, height=HEIGHT)
 
 
 def speed_up(curves: Named, nodes: int) -> Drawing:
     """Speed-up of medians against the ideal line, with the law and its 95 % band."""
-    y = alt.Y("value:Q", title=t("charts.speed_up"), scale=_scale(curves, zero=True))
+    y = alt.Y("value:Q", title=t("charts.speed_up"), scale=_build_scale(curves, zero=True))
     tip = alt.Tooltip("value:Q", title=t("charts.speed_up"), format=".3~f")
     return _against_ideal(curves, nodes, y, tip, lambda _, __: 1.0)
 
 
-def efficiency(curves: Named, nodes: int) -> Drawing:
+def draw_efficiency(curves: Named, nodes: int) -> Drawing:
     """Efficiency of medians against 100 %, with the law and its 95 % band."""
     axis = alt.Axis(format=".1~%")
     y = alt.Y("value:Q", title=t("charts.efficiency"), axis=axis, scale=alt.Scale(zero=False, nice=True))
@@ -82,7 +82,7 @@ def _against_ideal(
     curves: Named, nodes: int, y: alt.Y, tip: alt.Tooltip, per_ideal: Callable[[int, int], float]
 ) -> Drawing:
     """Speed-up times `per_ideal`: of 1 it stays the speed-up, of n0/n it becomes the efficiency."""
-    x, colour = _nodes(curves), _colour(curves)
+    x, colour = _build_node_axis(curves), _build_colour(curves)
 
     def law(curve: Scaling, size: int) -> dict[str, float] | None:
         base = curve.base_nodes or 1
@@ -111,17 +111,17 @@ def _against_ideal(
     bands = [
         {"curve": name, "nodes": size, **speed_up}
         for name, curve in curves
-        for size in _sizes(curve, nodes)
+        for size in _list_sizes(curve, nodes)
         if (speed_up := law(curve, size))
     ]
     low, high = alt.Y("low:Q"), alt.Y2("high:Q")
     layers = [
-        _ideal(ideal).encode(x=x, y=y, detail=alt.Detail("curve:N")),
+        _draw_ideal(ideal).encode(x=x, y=y, detail=alt.Detail("curve:N")),
         *if_any(bands, lambda base: base.mark_area(opacity=0.2).encode(x=x, y=low, y2=high, color=colour)),
-        *_law(curves, nodes, law, lambda base: base.encode(x=x, y=y, color=colour)),
+        *_draw_law(curves, nodes, law, lambda base: base.encode(x=x, y=y, color=colour)),
         chart_of(medians)
         .mark_point(filled=True, size=90, opacity=1)
-        .encode(x=x, y=y, color=colour, shape=_shape(curves), tooltip=tips),
+        .encode(x=x, y=y, color=colour, shape=_build_shape(curves), tooltip=tips),
     ]
     return alt.layer(*layers, height=SMALL_HEIGHT)
 
@@ -134,7 +134,7 @@ def _by_law(curve: Scaling, size: int) -> dict[str, float] | None:
     return {"value": curve.fit.one_node * speed_up.value / one.value}
 
 
-def _law(
+def _draw_law(
     curves: Named,
     nodes: int,
     law: Callable[[Scaling, int], dict[str, float] | None],
@@ -144,7 +144,7 @@ def _law(
     values = [
         {"curve": name, "nodes": size, "beyond": size > curve.largest, **point}
         for name, curve in curves
-        for size in _sizes(curve, nodes)
+        for size in _list_sizes(curve, nodes)
         if (point := law(curve, size))
     ]
     # The dotted part begins where the solid one ends, or there would be a gap.
@@ -157,35 +157,35 @@ def _law(
     ]
 
 
-def _sizes(curve: Scaling, nodes: int) -> list[int]:
+def _list_sizes(curve: Scaling, nodes: int) -> list[int]:
     """Node counts at which the law is drawn, from the smallest measured one to the one to predict up to."""
     first, last = curve.base_nodes or 1, max(nodes, curve.largest)
     steps = {round(first * (last / first) ** (step / STEPS)) for step in range(STEPS + 1)}
     return sorted({*steps, curve.largest})
 
 
-def _ideal(values: Values) -> Drawing:
+def _draw_ideal(values: Values) -> Drawing:
     return chart_of(values).mark_line(strokeDash=[6, 4], color=IDEAL)
 
 
-def _nodes(curves: Named) -> alt.X:
+def _build_node_axis(curves: Named) -> alt.X:
     sizes = sorted({point.node_count for _, curve in curves for point in curve.points})
     axis = alt.Axis(values=sizes, format="d", labelOverlap=True)
-    return alt.X("nodes:Q", title=t("charts.nodes"), axis=axis, scale=_scale(curves, zero=False))
+    return alt.X("nodes:Q", title=t("charts.nodes"), axis=axis, scale=_build_scale(curves, zero=False))
 
 
-def _scale(curves: Named, *, zero: bool) -> alt.Scale:
+def _build_scale(curves: Named, *, zero: bool) -> alt.Scale:
     largest = max(curve.largest for _, curve in curves)
     smallest = min(curve.base_nodes or 1 for _, curve in curves)
     return alt.Scale(type="log", base=2) if largest > WIDE * smallest else alt.Scale(zero=zero)
 
 
-def _colour(curves: Named) -> alt.Color:
+def _build_colour(curves: Named) -> alt.Color:
     scale = version_scale((name, curve.query.framework_version) for name, curve in curves)
-    return alt.Color("curve:N", title=t("scaling.curve"), sort=_names(curves), scale=scale, legend=_legend())
+    return alt.Color("curve:N", title=t("scaling.curve"), sort=_list_names(curves), scale=scale, legend=_build_legend())
 
 
-def _shape(curves: Named) -> alt.Shape:
+def _build_shape(curves: Named) -> alt.Shape:
     """Curves of one version have one colour, and so may two of seven versions: their medians differ in shape."""
     earlier: defaultdict[str, int] = defaultdict(int)
     colours = version_colours()
@@ -194,20 +194,20 @@ def _shape(curves: Named) -> alt.Shape:
         colour = colours.get(curve.query.framework_version, "")
         shapes.append(SHAPES[earlier[colour] % len(SHAPES)])
         earlier[colour] += 1
-    scale = alt.Scale(domain=_names(curves), range=shapes)
-    return alt.Shape("curve:N", title=t("scaling.curve"), sort=_names(curves), scale=scale, legend=_legend())
+    scale = alt.Scale(domain=_list_names(curves), range=shapes)
+    return alt.Shape("curve:N", title=t("scaling.curve"), sort=_list_names(curves), scale=scale, legend=_build_legend())
 
 
-def _names(curves: Named) -> list[str]:
+def _list_names(curves: Named) -> list[str]:
     return [name for name, _ in curves]
 
 
-def _legend() -> alt.Legend:
+def _build_legend() -> alt.Legend:
     """One for colours and shapes: Vega joins legends that are equal."""
     return alt.Legend(orient="bottom", columns=1, labelLimit=340, symbolOpacity=1)
 
 
-def _tips(unit: str) -> list[Any]:
+def _build_tips(unit: str) -> list[Any]:
     return [
         alt.Tooltip("curve:N", title=t("scaling.curve")),
         alt.Tooltip("nodes:Q", title=t("charts.nodes")),

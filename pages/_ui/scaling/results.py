@@ -10,8 +10,8 @@ from aisbench_core.warehouse.values.scalings import Scaling, ScalingPoint
 from pages._ui.scaling import curve_charts
 from pages._ui.scaling.choice import curve_names
 from pages._ui.shell import charts
-from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import rounded
+from pages._ui.shell.errors import escape_markdown
+from pages._ui.shell.formats import round_digits
 from pages._ui.shell.tables import show_table, text_width
 from pages._ui.shell.words import t
 
@@ -20,14 +20,14 @@ Names = Mapping[str, str]  # the name of each curve, by its id
 
 def show_law(curves: Sequence[Scaling], nodes: int, names: Names) -> None:
     """For each curve the serial share and the prediction, or why there is none."""
-    points = [f"**{plain(names[curve.query.id])}**" for curve in curves if len(curve.points) == 1]
+    points = [f"**{escape_markdown(names[curve.query.id])}**" for curve in curves if len(curve.points) == 1]
     if points:
         st.info(t("scaling.one_point", curves=", ".join(points)), icon=":material/add_chart:")
     for curve in curves:
         if curve.mixed:
-            st.caption(f"**{plain(names[curve.query.id])}** – *{plain(t.message(curve.mixed))}*")
+            st.caption(f"**{escape_markdown(names[curve.query.id])}** – *{escape_markdown(t.message(curve.mixed))}*")
     for curve in curves:
-        text = f"**{plain(names[curve.query.id])}** – {' '.join(_law(curve, nodes))}"
+        text = f"**{escape_markdown(names[curve.query.id])}** – {' '.join(_describe_law(curve, nodes))}"
         if len(curve.points) == 1:
             continue
         if curve.fit.problem:
@@ -41,7 +41,7 @@ def show_scaling_charts(curves: Sequence[Scaling], nodes: int, names: Names) -> 
     named = [(names[curve.query.id], curve) for curve in curves if len(curve.points) > 1]
     if not named:
         return
-    charts.draw(curve_charts.throughput(named, nodes), text=t("scaling.chart_throughput"))
+    charts.draw(curve_charts.draw_throughput(named, nodes), text=t("scaling.chart_throughput"))
     st.caption(f"{t('scaling.legend')} {t('scaling.law_legend')}")
     sampled = sum(point.runs - len(point.dots) for curve in curves for point in curve.points)
     if sampled:
@@ -52,14 +52,14 @@ def show_scaling_charts(curves: Sequence[Scaling], nodes: int, names: Names) -> 
         charts.draw(curve_charts.speed_up(named, nodes), text=t("scaling.chart_speed_up"))
     with right:
         st.header(t("charts.efficiency"))
-        charts.draw(curve_charts.efficiency(named, nodes), text=t("scaling.chart_efficiency"))
+        charts.draw(curve_charts.draw_efficiency(named, nodes), text=t("scaling.chart_efficiency"))
 
 
 def show_numbers(curves: Sequence[Scaling], names: Names) -> None:
     """Everything that the charts show, as numbers."""
     st.header(t("scaling.numbers"))
     rows = [
-        {t("scaling.curve"): names[curve.query.id], **_cells(curve, point)}
+        {t("scaling.curve"): names[curve.query.id], **_to_row(curve, point)}
         for curve in curves
         for point in curve.points
     ]
@@ -70,7 +70,9 @@ def show_numbers(curves: Sequence[Scaling], names: Names) -> None:
 def show_predictions(curves: Sequence[Scaling], nodes: int, names: Names) -> None:
     """What the law predicts for `nodes`, and for two, four and eight times the largest measured node count."""
     rows = [
-        {t("scaling.curve"): names[curve.query.id], **row} for curve in curves for row in _predictions(curve, nodes)
+        {t("scaling.curve"): names[curve.query.id], **row}
+        for curve in curves
+        for row in _list_predictions(curve, nodes)
     ]
     if rows:
         st.header(t("scaling.predicted"))
@@ -112,7 +114,7 @@ def show_excluded(scalings: Sequence[Scaling]) -> None:
             show_table(rows, t("scaling.why"))
 
 
-def _law(curve: Scaling, nodes: int) -> Iterator[str]:
+def _describe_law(curve: Scaling, nodes: int) -> Iterator[str]:
     fit, base = curve.fit, curve.base_nodes or 1
     if fit.problem:
         worst = max((abs(residual) for _, residual in fit.residuals), default=None)
@@ -121,43 +123,47 @@ def _law(curve: Scaling, nodes: int) -> Iterator[str]:
     share = fit.serial
     if share is None or share.high is None:
         return
-    values = {"share": _short(100 * share.value), "low": _short(100 * share.low), "high": _short(100 * share.high)}
+    values = {
+        "share": _format_short(100 * share.value),
+        "low": _format_short(100 * share.low),
+        "high": _format_short(100 * share.high),
+    }
     yield t("scaling.share", **values)
     speed_up = fit.speed_up(nodes, base)
     if speed_up:
         key = "scaling.extrapolated" if nodes > curve.largest else "scaling.interpolated"
-        low, high = _short(speed_up.low), _short(speed_up.high)
+        low, high = _format_short(speed_up.low), _format_short(speed_up.high)
         yield t(key, largest=curve.largest, low=low, high=high, nodes=nodes, base=base)
     limit = fit.limit(base)
     if limit and limit.high:
-        yield t("scaling.limit", low=_short(limit.low), high=_short(limit.high), base=base)
+        yield t("scaling.limit", low=_format_short(limit.low), high=_format_short(limit.high), base=base)
 
 
-def _short(value: float | None) -> str:
+def _format_short(value: float | None) -> str:
     """A number in a sentence, to three digits: 57.6, 2,470."""
     return MISSING if value is None else number(float(f"{value:.3g}"))
 
 
-def _cells(curve: Scaling, point: ScalingPoint) -> dict[str, Any]:
+def _to_row(curve: Scaling, point: ScalingPoint) -> dict[str, Any]:
     law = curve.fit.speed_up(point.node_count, curve.base_nodes or 1)
     residual = dict(curve.fit.residuals).get(point.node_count)
     unit = curve.throughput_unit
     return {
         t("charts.nodes"): point.node_count,
         t("board.runs"): point.runs,
-        t("board.median", unit=unit): rounded(point.throughput),
-        t("charts.speed_up"): rounded(point.speed_up),
+        t("board.median", unit=unit): round_digits(point.throughput),
+        t("charts.speed_up"): round_digits(point.speed_up),
         t("scaling.efficiency"): round(point.efficiency * 100, 1),
-        t("scaling.beside"): None if residual is None else rounded(residual * 100, 3),
-        t("scaling.by_law"): rounded(law.value if law else None),
-        t("scaling.ideal"): rounded(point.ideal),
-        t("scaling.mean", unit=unit): rounded(point.mean),
-        t("scaling.low", unit=unit): rounded(point.ci_low),
-        t("scaling.high", unit=unit): rounded(point.ci_high),
+        t("scaling.beside"): None if residual is None else round_digits(residual * 100, 3),
+        t("scaling.by_law"): round_digits(law.value if law else None),
+        t("scaling.ideal"): round_digits(point.ideal),
+        t("scaling.mean", unit=unit): round_digits(point.mean),
+        t("scaling.low", unit=unit): round_digits(point.ci_low),
+        t("scaling.high", unit=unit): round_digits(point.ci_high),
     }
 
 
-def _predictions(curve: Scaling, nodes: int) -> Iterator[dict[str, Any]]:
+def _list_predictions(curve: Scaling, nodes: int) -> Iterator[dict[str, Any]]:
     base = curve.base_nodes or 1
     sizes = sorted({nodes, *(curve.largest * factor for factor in (2, 4, 8))})
     for size in sizes:
@@ -166,10 +172,10 @@ def _predictions(curve: Scaling, nodes: int) -> Iterator[dict[str, Any]]:
             ideal = size / base
             yield {
                 t("charts.nodes"): size,
-                t("scaling.about"): rounded(speed_up.value),
-                t("scaling.at_least"): rounded(speed_up.low),
-                t("scaling.at_most"): rounded(speed_up.high),
-                t("scaling.ideal"): rounded(ideal),
+                t("scaling.about"): round_digits(speed_up.value),
+                t("scaling.at_least"): round_digits(speed_up.low),
+                t("scaling.at_most"): round_digits(speed_up.high),
+                t("scaling.ideal"): round_digits(ideal),
                 t("scaling.efficiency"): round(speed_up.value / ideal * 100, 1),
                 t("scaling.basis"): t("scaling.beyond") if size > curve.largest else MISSING,
             }

@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.base.formats import MISSING, p_value, signed
+from aisbench_core.base.formats import MISSING, format_change, p_value
 from aisbench_core.running.series.comparing import RowPair, SeriesComparison
 from aisbench_core.running.series.matrix import Matrix
 from aisbench_core.warehouse.values.compared import FieldValues
@@ -13,8 +13,8 @@ from pages._ui.runs.target import missed_text
 from pages._ui.series.matrix import row_title
 from pages._ui.shell import url
 from pages._ui.shell.core import core
-from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import interval, summary_text, when
+from pages._ui.shell.errors import escape_markdown
+from pages._ui.shell.formats import format_interval, format_time, summary_text
 from pages._ui.shell.spec_fields import field_name, field_text
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
@@ -29,31 +29,31 @@ def show_against(matrix: Matrix) -> None:
     def title(series_id: str | None) -> str:
         if series_id is None:
             return t("against.none")
-        return f"{by_id[series_id].title} · {series_id} · {when(by_id[series_id].created_at, '%Y-%m-%d %H:%M')}"
+        return f"{by_id[series_id].title} · {series_id} · {format_time(by_id[series_id].created_at, '%Y-%m-%d %H:%M')}"
 
     st.header(t("against.title"))
     label, options = t("against.choose"), [None, *by_id]
-    baseline = url.choice(st.selectbox, "before", label, options, title, help=t("against.help"))
+    baseline = url.choose_option(st.selectbox, "before", label, options, title, help=t("against.help"))
     if baseline:
-        _show(core().series.compare(baseline, matrix.series.series_id))
+        _draw_comparison(core().series.compare(baseline, matrix.series.series_id))
 
 
-def _show(comparison: SeriesComparison) -> None:
+def _draw_comparison(comparison: SeriesComparison) -> None:
     box, icon = OUTCOMES[comparison.outcome]
     box(f"**{t(f'outcome.{comparison.outcome.name.lower()}')}**", icon=icon)
     if comparison.pairs:
-        show_table([_cells(pair) for pair in comparison.pairs], t("against.title"))
+        show_table([_to_row(pair) for pair in comparison.pairs], t("against.title"))
         st.caption(t("against.legend"))
     if comparison.alone:
         rows = ", ".join(dict.fromkeys(map(row_title, comparison.alone)))
-        st.caption(t("against.alone", rows=plain(rows)))
+        st.caption(t("against.alone", rows=escape_markdown(rows)))
     if comparison.differences:
         show_table([_field_cells(difference) for difference in comparison.differences], t("compare.differences"))
     elif any(pair.comparability for pair in comparison.pairs):
         st.caption(t("compare.no_differences"))
 
 
-def _cells(pair: RowPair) -> dict[str, Any]:
+def _to_row(pair: RowPair) -> dict[str, Any]:
     difference, outcome = pair.difference, t(f"outcome.{pair.outcome.name.lower()}")
     if pair.reasons:
         outcome = t("against.not_comparable", fields=", ".join(map(field_name, pair.reasons)))
@@ -65,8 +65,8 @@ def _cells(pair: RowPair) -> dict[str, Any]:
     return {
         t("series.row"): row_title(pair.candidate.planned),
         t("history.outcome"): outcome,
-        t("history.change"): signed(difference.change) if difference else MISSING,
-        t("history.interval"): interval(difference),
+        t("history.change"): format_change(difference.change) if difference else MISSING,
+        t("history.interval"): format_interval(difference),
         t("history.adjusted"): p_value(pair.adjusted_p),
         t("against.needed"): _needed_runs(pair),
         t("history.candidate"): summary_text(pair.candidate.summary),

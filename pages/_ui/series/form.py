@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from aisbench_core.base.errors import AisbenchError
-from aisbench_core.base.formats import MISSING, money, nodes_and_cards, number
+from aisbench_core.base.formats import MISSING, format_money, nodes_and_cards, number
 from aisbench_core.domain.access.server_files import require_open_files
 from aisbench_core.domain.authoring.number_ranges import range_of
 from aisbench_core.model import Objective, ParameterSearch, RunSpec, Sampler, SeriesPlan, SeriesRow
@@ -21,7 +21,7 @@ from pages._ui.series.trials import objective_text, sampler_text
 from pages._ui.shell import navigation, numbers, url
 from pages._ui.shell.core import actor, core, right_to
 from pages._ui.shell.dialogs import Dialog
-from pages._ui.shell.errors import plain, show_error
+from pages._ui.shell.errors import escape_markdown, show_error
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -42,11 +42,11 @@ def show_series_form() -> None:
     with left:
         st.header(t("series.new"))
         profile = choose_profile()
-        spec = _base(profile) if profile else None
+        spec = _read_base(profile) if profile else None
     if spec is None:
         return
     with left:
-        answers = _answers(spec)
+        answers = _read_answers(spec)
     with right:
         if answers is None:
             st.markdown(t("configure.blocked"))
@@ -67,7 +67,7 @@ def link_to_form(profile: str) -> None:
     navigation.link(navigation.SERIES, t("series.as_series"), selection)
 
 
-def _base(profile: str) -> RunSpec | None:
+def _read_base(profile: str) -> RunSpec | None:
     """What every run is made of: the draft that the URL names; None, with an error, where it is no valid spec."""
     draft = drafts.read_draft()
     selection = {"draft": drafts.draft_name(), "profile": profile}
@@ -78,12 +78,12 @@ def _base(profile: str) -> RunSpec | None:
         return None
     spec = draft.spec
     facts = (spec.workload, spec.framework_version, spec.flavor or spec.pool_id, spec.name)
-    st.markdown(t("series.base", facts=plain(" · ".join(part for part in facts if part))))
+    st.markdown(t("series.base", facts=escape_markdown(" · ".join(part for part in facts if part))))
     navigation.link(navigation.CONFIGURE, t("series.change_draft"), selection)
     return spec
 
 
-def _answers(spec: RunSpec) -> Mapping[str, Any] | None:
+def _read_answers(spec: RunSpec) -> Mapping[str, Any] | None:
     """What is typed, by name; None while a number is refused, which is said below its field."""
     versions = list(core().workloads.get(spec.workload).versions)
     chosen: list[str] = []
@@ -97,13 +97,13 @@ def _answers(spec: RunSpec) -> Mapping[str, Any] | None:
         hours = url.number("run_hours", t("series.hours_per_run"), 1.0, RUN_HOURS, help_text=hint)
     with right:
         searches = bool(st.query_params.get("space", "").strip())  # its field is below
-        how = _trials() if searches else _repeats()
+        how = _choose_trials() if searches else _choose_repeats()
         unset, hint = t("series.no_budget"), t("series.budget_help")
         budget = url.number("budget", t("series.budget"), None, NODE_HOURS, placeholder=unset, help_text=hint)
         name = url.text("title", t("series.name"), help=t("series.name_help"))
     if len(versions) > 1:
         unset, hint = spec.framework_version or versions[-1], t("series.versions_help")
-        chosen = url.choices("versions", t("series.versions"), versions, placeholder=unset, help=hint)
+        chosen = url.choose_options("versions", t("series.versions"), versions, placeholder=unset, help=hint)
     answers: Mapping[str, Any] = {
         "node_counts": counts or None,
         "parallel": parallel,
@@ -112,10 +112,10 @@ def _answers(spec: RunSpec) -> Mapping[str, Any] | None:
         "name": name,
         "versions": chosen,
         "values": url.text(
-            "values", t("series.values_of"), placeholder=EXAMPLE, help=_help(spec, "series.values_help")
+            "values", t("series.values_of"), placeholder=EXAMPLE, help=_format_help(spec, "series.values_help")
         ),
         "search": url.text(
-            "space", t("series.search"), placeholder=SEARCH_EXAMPLE, help=_help(spec, "series.search_help")
+            "space", t("series.search"), placeholder=SEARCH_EXAMPLE, help=_format_help(spec, "series.search_help")
         ),
         **(_search_answers() if searches else {}),
         "images": url.text("images", t("series.images"), help=t("series.images_help")),
@@ -127,12 +127,12 @@ def _answers(spec: RunSpec) -> Mapping[str, Any] | None:
     return {**answers, **{key: entry.value for key, entry in entries.items()}}
 
 
-def _repeats() -> Mapping[str, Any]:
+def _choose_repeats() -> Mapping[str, Any]:
     hint = t("series.repeats_help")
     return {"repeats": url.number("repeats", t("series.repeats"), 3, REPEATS, help_text=hint)}
 
 
-def _trials() -> Mapping[str, Any]:
+def _choose_trials() -> Mapping[str, Any]:
     hint = t("series.trials_help")
     return {"trials": url.number("trials", t("series.trials"), 12, TRIALS, help_text=hint)}
 
@@ -141,20 +141,22 @@ def _search_answers() -> Mapping[str, Any]:
     left, right = st.columns(2)
     with left:
         hint = t("series.objective_help")
-        objective = url.choice(
+        objective = url.choose_option(
             st.selectbox, "objective", t("series.objective"), list(Objective), objective_text, help=hint
         )
         seed = url.number("seed", t("series.seed"), 0, SEED, help_text=t("series.seed_help"))
     with right:
         hint = t("series.sampler_help")
-        sampler = url.choice(st.selectbox, "sampler", t("series.sampler"), list(Sampler), sampler_text, help=hint)
+        sampler = url.choose_option(
+            st.selectbox, "sampler", t("series.sampler"), list(Sampler), sampler_text, help=hint
+        )
     early = url.toggle("early", t("series.early_stop"), help=t("series.early_stop_help"))
     return {"objective": objective, "sampler": sampler, "seed": seed, "early_stop": early}
 
 
-def _help(spec: RunSpec, key: str) -> str:
+def _format_help(spec: RunSpec, key: str) -> str:
     names = core().workloads.get(spec.workload).edition(spec.framework_version).parameters
-    return t(key, names=plain(", ".join(names) or MISSING))
+    return t(key, names=escape_markdown(", ".join(names) or MISSING))
 
 
 def _show_draft(spec: RunSpec, draft: SeriesDraft, profile: str) -> None:
@@ -200,30 +202,36 @@ def _draft_row(draft: SeriesDraft, row: SeriesRow) -> dict[str, Any]:
 def _estimate_text(draft: SeriesDraft) -> str:
     """Runs, node hours, hours on the clock, and the cost where the profile has a price."""
     estimate = draft.estimate
-    cost = "" if estimate.cost is None else t("series.cost", cost=money(estimate.cost, estimate.currency))
+    cost = "" if estimate.cost is None else t("series.cost", cost=format_money(estimate.cost, estimate.currency))
     hours = {"node_hours": number(estimate.node_hours), "wall": number(estimate.wall_hours)}
     return t("series.estimated", cells=estimate.cells, parallel=draft.plan.parallel, cost=cost, **hours)
 
 
 def _show_findings(findings: Sequence[RowFinding]) -> None:
     for row_finding in findings:
-        rows = t("series.every_row") if row_finding.everywhere else plain(", ".join(map(row_title, row_finding.rows)))
-        st.markdown(f"**{rows}** · {plain(t.field(row_finding.finding.field))} {finding_text(row_finding.finding)}")
+        rows = (
+            t("series.every_row")
+            if row_finding.everywhere
+            else escape_markdown(", ".join(map(row_title, row_finding.rows)))
+        )
+        st.markdown(
+            f"**{rows}** · {escape_markdown(t.field(row_finding.finding.field))} {finding_text(row_finding.finding)}"
+        )
 
 
 def _confirm_launch(spec: RunSpec, draft: SeriesDraft, profile: str) -> None:
     token, region = LAUNCH.subject, core().regions.profile(profile).region
-    st.markdown(t("series.where", profile=plain(profile), region=plain(region)))
+    st.markdown(t("series.where", profile=escape_markdown(profile), region=escape_markdown(region)))
     st.markdown(_estimate_text(draft))
     budget = draft.plan.budget
     st.markdown(t("series.unlimited") if budget is None else t("series.limited", budget=number(budget)))
     plan = repr(draft.plan)
-    shown = confirmation.digest(spec, profile, plan)
+    shown = confirmation.compute_digest(spec, profile, plan)
     confirmation.show_change(token, shown)
     findings = confirmation.ask_region(f"{token}-{shown}", lambda: core().series.online(draft, profile))
     _show_findings(findings)
     blocked = has_errors([row_finding.finding for row_finding in findings])
-    if not blocked and confirmation.confirmed("series-launch-yes", spec, profile, shown, plan):
+    if not blocked and confirmation.show_confirm_button("series-launch-yes", spec, profile, shown, plan):
         # A second press brings the same token, and with it the same series.
         series = core().series.launch(draft.plan, profile, actor(), token)
         LAUNCH.close()

@@ -13,11 +13,11 @@ from pages._ui.series.parallel import show_parallel
 from pages._ui.series.series_list import series_badge, series_facts, series_title, show_progress
 from pages._ui.series.trials import show_search_plan, show_trials
 from pages._ui.shell import navigation, numbers
-from pages._ui.shell.core import actor, core, may
+from pages._ui.shell.core import actor, core, is_allowed
 from pages._ui.shell.dialogs import Dialog
-from pages._ui.shell.errors import errors_shown, plain
-from pages._ui.shell.formats import when
-from pages._ui.shell.status import heading, title_tab
+from pages._ui.shell.errors import errors_shown, escape_markdown
+from pages._ui.shell.formats import format_time
+from pages._ui.shell.status import create_heading, title_tab
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 from pages._ui.spending.approval import show_series_approval
@@ -31,10 +31,10 @@ CONFIRMATION = Dialog("series-question")  # about `stop` or `rerun`
 
 def follow_series(series_id: str) -> None:
     """One series, kept up to date until it ends."""
-    title = heading()
+    title = create_heading()
     title.title(t("series.title"))  # until it is known that there is such a series
     matrix = core().series.matrix(series_id)
-    title.title(plain(series_title(matrix)))
+    title.title(escape_markdown(series_title(matrix)))
     st.caption(series_facts(matrix))
     _show_actions(matrix)
     show_series_approval(matrix.series)
@@ -43,10 +43,10 @@ def follow_series(series_id: str) -> None:
     ended = matrix.is_settled
     if not matrix.here:
         st.info(t("series.elsewhere"), icon=":material/group:")
-    st.fragment(_series, run_every=None if ended else SECONDS)(series_id, ended)
+    st.fragment(_draw_series, run_every=None if ended else SECONDS)(series_id, ended)
     show_against(matrix)
     CONFIRMATION.show(
-        t("series.stop_title" if CONFIRMATION.subject == "stop" else "series.rerun_title"), _confirm, matrix
+        t("series.stop_title" if CONFIRMATION.subject == "stop" else "series.rerun_title"), _show_confirmation, matrix
     )
 
 
@@ -56,14 +56,14 @@ def _show_actions(matrix: Matrix) -> None:
         owner = matrix.series.created_by
         if (
             matrix.can_stop
-            and may("SeriesService.stop", owner)
+            and is_allowed("SeriesService.stop", owner)
             and st.button(t("series.stop"), key="series-stop", icon=":material/front_hand:")
         ):
             CONFIRMATION.open("stop")
         label = t("series.rerun", count=matrix.lost)
         if (
             matrix.can_rerun
-            and may("SeriesService.rerun", owner)
+            and is_allowed("SeriesService.rerun", owner)
             and st.button(label, key="series-rerun", icon=":material/replay:")
         ):
             CONFIRMATION.open("rerun")
@@ -74,11 +74,11 @@ def _show_actions(matrix: Matrix) -> None:
             navigation.link(navigation.SCALING, t("series.scaling"), {"run": run_ids[:MAX_COMPARED]})
 
 
-def _series(series_id: str, had_ended: bool) -> None:
+def _draw_series(series_id: str, had_ended: bool) -> None:
     with errors_shown():
         matrix = core().series.matrix(series_id)
         _redraw_if_changed(matrix, had_ended)
-        title_tab(f"{_sign(matrix)} {series_title(matrix)}")
+        title_tab(f"{_format_sign(matrix)} {series_title(matrix)}")
         series_badge(matrix)
         show_progress(matrix)
         _show_warnings(matrix)
@@ -91,7 +91,7 @@ def _series(series_id: str, had_ended: bool) -> None:
         with st.expander(t("live.timeline")):
             _show_events(matrix)
         if not had_ended:
-            st.caption(t("live.updated", at=when(core().clock(), "%H:%M:%S")))
+            st.caption(t("live.updated", at=format_time(core().clock(), "%H:%M:%S")))
 
 
 def _show_search(matrix: Matrix, search: ParameterSearch) -> None:
@@ -113,7 +113,7 @@ def _show_grid(matrix: Matrix) -> None:
     tables.show_series_verdicts(matrix)
 
 
-def _sign(matrix: Matrix) -> str:
+def _format_sign(matrix: Matrix) -> str:
     """How far it is, for the browser's tab."""
     if not matrix.is_settled:
         return f"▶ {matrix.done}/{len(matrix.cells)}"
@@ -131,7 +131,7 @@ def _redraw_if_changed(matrix: Matrix, had_ended: bool) -> None:
 
 def _show_warnings(matrix: Matrix) -> None:
     if matrix.series.launch_error:
-        why = plain(t.message(matrix.series.launch_error))
+        why = escape_markdown(t.message(matrix.series.launch_error))
         st.warning(t("series.trouble", why=why), icon=":material/pause_circle:")
     if matrix.hold:
         hours = {"needed": number(matrix.hold.needed, digits=3), "spent": number(matrix.hold.spent, digits=3)}
@@ -148,9 +148,9 @@ def _warn_of_scatter(matrix: Matrix) -> None:
     lines = [
         t(
             "series.scatters",
-            row=plain(tables.row_title(row.planned)),
-            expected=plain(t.message(scatter.expected)),
-            found=plain(t.message(scatter.found)),
+            row=escape_markdown(tables.row_title(row.planned)),
+            expected=escape_markdown(t.message(scatter.expected)),
+            found=escape_markdown(t.message(scatter.found)),
         )
         for row, scatter in scatters[:MAX_SCATTERS]
         if scatter
@@ -163,7 +163,7 @@ def _warn_of_scatter(matrix: Matrix) -> None:
 
 def _show_budget(matrix: Matrix) -> None:
     series_id = matrix.series.series_id
-    if not may("SeriesService.resume", matrix.series.created_by):
+    if not is_allowed("SeriesService.resume", matrix.series.created_by):
         return
     with st.form("series-budget", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         text, key = numbers.text_of(matrix.hours.budget), f"budget-of-{series_id}"
@@ -178,7 +178,7 @@ def _show_budget(matrix: Matrix) -> None:
 def _show_events(matrix: Matrix) -> None:
     rows = [
         {
-            t("live.at"): when(event.at),
+            t("live.at"): format_time(event.at),
             t("live.what"): t.message(event.message),
             t("live.source"): t.actor(event.actor, event.source),
         }
@@ -187,9 +187,9 @@ def _show_events(matrix: Matrix) -> None:
     show_table(rows, t("live.timeline"), widths={t("live.what"): "large"}, visible=VISIBLE_EVENTS)
 
 
-def _confirm(matrix: Matrix) -> None:
+def _show_confirmation(matrix: Matrix) -> None:
     stop = CONFIRMATION.subject == "stop"
-    st.markdown(f"**{plain(series_title(matrix))}**")
+    st.markdown(f"**{escape_markdown(series_title(matrix))}**")
     st.markdown(t("series.stop_question") if stop else t("series.rerun_question", count=matrix.lost))
     if st.button(t("series.stop_yes") if stop else t("series.rerun_yes"), key="series-yes", type="primary"):
         act = core().series.stop if stop else core().series.rerun

@@ -3,7 +3,7 @@
 import altair as alt
 import streamlit as st
 
-from aisbench_core.base.formats import MISSING, duration, nodes_and_cards, number, percent
+from aisbench_core.base.formats import MISSING, format_duration, nodes_and_cards, number, percent
 from aisbench_core.model import CellState, SeriesRow
 from aisbench_core.model.columns.statistics import OLYMPIC_MEAN
 from aisbench_core.running.series.matrix import BestRow, Cell, Matrix, MatrixRow, Tried
@@ -12,8 +12,8 @@ from pages._ui.configure.clones import show_clone_button
 from pages._ui.runs.target import missed_text
 from pages._ui.runs.validity import CHECKS, name_of, ruleset_of, show_check
 from pages._ui.shell import charts
-from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import when
+from pages._ui.shell.errors import escape_markdown
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -41,18 +41,18 @@ def show_matrix(matrix: Matrix) -> None:
     It is Markdown, because a cell of `st.dataframe` cannot hold a sign, a coloured word and a link."""
     repeats = matrix.series.plan.repeats
     for first in range(1, repeats + 1, MAX_COLUMNS):
-        st.markdown(_markdown(matrix, range(first, min(first + MAX_COLUMNS, repeats + 1))))
+        st.markdown(_to_markdown(matrix, range(first, min(first + MAX_COLUMNS, repeats + 1))))
     units = sorted({row.unit for row in matrix.rows if row.unit})
     if units:
-        st.caption(t("series.values", unit=plain(", ".join(units))))
+        st.caption(t("series.values", unit=escape_markdown(", ".join(units))))
 
 
-def _markdown(matrix: Matrix, repeats: range) -> str:
+def _to_markdown(matrix: Matrix, repeats: range) -> str:
     lines = [[t("series.row"), *(t("series.repeat", number=repeat) for repeat in repeats)]]
     lines.append(["---", *("---:" for _ in repeats)])
     for row in matrix.rows:
         cells = [_cell_text(cell) for cell in row.cells if cell.repeat in repeats]
-        lines.append([f"**{plain(row_title(row.planned))}**", *cells])
+        lines.append([f"**{escape_markdown(row_title(row.planned))}**", *cells])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -146,12 +146,14 @@ def show_why_no_best(matrix: Matrix) -> None:
     """Why no row is the best, although several have values."""
     if matrix.rivals and not matrix.best:
         reason, advice = t.message(matrix.mixed) or t("target.missed"), t.message(matrix.advice)
-        st.markdown(". ".join(filter(None, (t("series.no_best", reason=plain(reason)), plain(advice)))))
+        st.markdown(
+            ". ".join(filter(None, (t("series.no_best", reason=escape_markdown(reason)), escape_markdown(advice))))
+        )
 
 
 def show_best_row(best: BestRow, key: str, more: str = "") -> None:
     """The best row in the words of `key`, and the button that makes a draft of it."""
-    facts = {"row": plain(row_title(best.row.planned)), "value": number(best.value, t.unit(best.unit))}
+    facts = {"row": escape_markdown(row_title(best.row.planned)), "value": number(best.value, t.unit(best.unit))}
     with st.container(horizontal=True, vertical_alignment="center"):
         missed = f" · :red[{t('target.missed')}]" if best.row.missed else ""
         st.markdown(t(key, **facts) + missed + more)
@@ -162,12 +164,12 @@ def show_best_row(best: BestRow, key: str, more: str = "") -> None:
 def show_statistics(matrix: Matrix) -> None:
     """Statistics over the valid values of each row."""
     long = any(len(row_title(row.planned)) > LONG_TITLE for row in matrix.rows)
-    rows = [_statistics(row) for row in matrix.rows]
+    rows = [_to_statistics_row(row) for row in matrix.rows]
     show_table(rows, t("series.statistics"), widths={t("series.row"): "medium"} if long else {}, visible=VISIBLE)
     st.caption(t("series.statistics_about"))
 
 
-def _statistics(row: MatrixRow) -> dict[str, str]:
+def _to_statistics_row(row: MatrixRow) -> dict[str, str]:
     summary = row.summary
     interval = t.message(row.mixed) or MISSING
     if summary and summary.ci_low is not None:
@@ -204,14 +206,14 @@ def show_series_verdicts(matrix: Matrix) -> None:
         return
     ruleset_id = rated_rows[0][1].ruleset_id
     ruleset = ruleset_of(ruleset_id)
-    st.caption(t("repeatability.by", ruleset=plain(name_of(ruleset, ruleset_id))))
+    st.caption(t("repeatability.by", ruleset=escape_markdown(name_of(ruleset, ruleset_id))))
     for row, repeatability in rated_rows:
         failed, warned = repeatability.of_level(CheckLevel.FAIL), repeatability.of_level(CheckLevel.WARN)
-        label = f"{plain(row_title(row.planned))} · **{_verdict_text(row)}**"
+        label = f"{escape_markdown(row_title(row.planned))} · **{_verdict_text(row)}**"
         if not failed and not warned:
             st.markdown(f":material/check: {label}")
             continue
-        counts = plain(f": {t('validity.checks', failed=len(failed), warned=len(warned))}")
+        counts = escape_markdown(f": {t('validity.checks', failed=len(failed), warned=len(warned))}")
         with st.expander(label + counts, expanded=not repeatability.counts, icon=CHECKS):
             for check in (*failed, *warned):
                 show_check(check, ruleset)
@@ -220,7 +222,7 @@ def show_series_verdicts(matrix: Matrix) -> None:
 def show_attempts(matrix: Matrix) -> None:
     """Every attempt at every cell, also those that do not count, with the reasons."""
     rows = [
-        _attempt(row, cell, attempt)
+        _to_attempt_row(row, cell, attempt)
         for row in matrix.rows
         for cell in row.cells
         for attempt in cell.tries
@@ -232,7 +234,7 @@ def show_attempts(matrix: Matrix) -> None:
         st.caption(t("series.no_attempts"))
 
 
-def _attempt(row: MatrixRow, cell: Cell, attempt: Tried) -> dict[str, object]:
+def _to_attempt_row(row: MatrixRow, cell: Cell, attempt: Tried) -> dict[str, object]:
     run = attempt.run
     return {
         t("series.row"): row_title(row.planned),
@@ -240,8 +242,8 @@ def _attempt(row: MatrixRow, cell: Cell, attempt: Tried) -> dict[str, object]:
         t("series.attempt_head"): attempt.number,
         t("series.state"): state_text(attempt),
         t("series.value"): number(attempt.throughput, attempt.unit),
-        t("series.began"): when(run.started_at if run else None),
-        t("series.took"): duration(run.duration_s if run else None),
+        t("series.began"): format_time(run.started_at if run else None),
+        t("series.took"): format_duration(run.duration_s if run else None),
         t("series.run"): run.run_id if run else "",
         t("series.detail"): t.message(run.explanation) if run else "",
     }

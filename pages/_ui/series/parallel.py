@@ -34,7 +34,7 @@ class Axis:
         """From 0 at the bottom to 1 at the top."""
         if self.is_list:
             return list(self.values).index(value) / max(1, len(self.values) - 1)
-        low, high, own = (self._scaled(number) for number in (*self.values, value))
+        low, high, own = (self._scale_value(number) for number in (*self.values, value))
         return (own - low) / (high - low) if high > low else 0.5
 
     def label(self, value: Scalar) -> str:
@@ -43,7 +43,7 @@ class Axis:
             return str(value)
         return number(float(value)) if value in self.values else ""
 
-    def _scaled(self, value: Scalar) -> float:
+    def _scale_value(self, value: Scalar) -> float:
         return math.log(float(value)) if self.log else float(value)
 
 
@@ -54,7 +54,7 @@ def show_parallel(matrix: Matrix) -> None:
         return
     last = objective_head(search) if search else t.statistic("throughput")
     last = last if search and search.unit else f"{last} ({t.unit(matrix.rivals[0][1].unit)})"
-    dots = [dot for row in _measured(matrix) for dot in _dots(matrix, row, last)]
+    dots = [dot for row in _list_measured_rows(matrix) for dot in _build_dots(matrix, row, last)]
     base = charts.chart_of(dots).encode(
         x=alt.X(
             "axis:N", title=None, sort=None, axis=alt.Axis(labelAngle=0, orient="top", grid=True, labelLimit=LABEL)
@@ -66,24 +66,26 @@ def show_parallel(matrix: Matrix) -> None:
     colour = alt.condition(alt.datum.row == best_title, alt.value(BEST), alt.value(OTHERS))
     tips = [alt.Tooltip("row:N", title=t("series.row")), alt.Tooltip("value:Q", title=last, format=",.5~g")]
     lines = base.mark_line(point=True, strokeWidth=2).encode(color=colour, detail=alt.Detail("row:N"), tooltip=tips)
-    labels = base.mark_text(align="left", dx=6, dy=-9, fontSize=12, color=charts.ink()).encode(text=alt.Text("label:N"))
+    labels = base.mark_text(align="left", dx=6, dy=-9, fontSize=12, color=charts.get_text_colour()).encode(
+        text=alt.Text("label:N")
+    )
     text = t("series.parallel_search" if search else "series.parallel_chart")
     charts.draw((lines + labels).properties(height=HEIGHT), text=text)
 
 
-def _measured(matrix: Matrix) -> list[MatrixRow]:
-    return [row for row in matrix.rows if _value(matrix, row) is not None]
+def _list_measured_rows(matrix: Matrix) -> list[MatrixRow]:
+    return [row for row in matrix.rows if _get_value(matrix, row) is not None]
 
 
-def _value(matrix: Matrix, row: MatrixRow) -> float | None:
+def _get_value(matrix: Matrix, row: MatrixRow) -> float | None:
     return row.objective if matrix.series.plan.search else row.median
 
 
-def _dots(matrix: Matrix, row: MatrixRow, last: str) -> list[dict[str, Any]]:
+def _build_dots(matrix: Matrix, row: MatrixRow, last: str) -> list[dict[str, Any]]:
     """One row's value on each axis."""
-    own = _value(matrix, row) or 0.0
-    every = [value for each in _measured(matrix) if (value := _value(matrix, each)) is not None]
-    axes = [*_axes(matrix), Axis(last, (min(every), max(every)), is_list=False)]
+    own = _get_value(matrix, row) or 0.0
+    every = [value for each in _list_measured_rows(matrix) if (value := _get_value(matrix, each)) is not None]
+    axes = [*_build_axes(matrix), Axis(last, (min(every), max(every)), is_list=False)]
     values = [*(row.planned.parameters[axis.title] for axis in axes[:-1]), own]
     return [
         {
@@ -97,12 +99,12 @@ def _dots(matrix: Matrix, row: MatrixRow, last: str) -> list[dict[str, Any]]:
     ]
 
 
-def _axes(matrix: Matrix) -> list[Axis]:
+def _build_axes(matrix: Matrix) -> list[Axis]:
     """Of each hyperparameter; a range reaches as far as trials did."""
     plan, axes = matrix.series.plan, list[Axis]()
     for name, values in (plan.search.space if plan.search else plan.values).items():
         if isinstance(values, Range):
-            tried = [float(row.planned.parameters[name]) for row in _measured(matrix)]
+            tried = [float(row.planned.parameters[name]) for row in _list_measured_rows(matrix)]
             axes.append(Axis(name, (min(tried), max(tried)), is_list=False, log=values.log))
         else:
             axes.append(Axis(name, values, is_list=True))

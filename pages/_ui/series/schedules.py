@@ -8,9 +8,9 @@ from aisbench_core.base.errors import AisbenchError
 from aisbench_core.base.formats import number
 from aisbench_core.model import Actor, Schedule
 from pages._ui.shell import navigation
-from pages._ui.shell.core import actor, core, may
-from pages._ui.shell.errors import plain, show_error
-from pages._ui.shell.formats import when
+from pages._ui.shell.core import actor, core, is_allowed
+from pages._ui.shell.errors import escape_markdown, show_error
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.words import t
 
 
@@ -32,23 +32,23 @@ def _show_schedule(schedule: Schedule) -> None:
     has_other_right = schedule.owner == actor().name and schedule.grant != actor().grant
     can_resume = schedule.paused or (hold is not None and has_other_right)
     with st.container(horizontal=True, vertical_alignment="center"):
-        title = f"**{plain(schedule.name)}** · `{schedule.cron}` · {plain(schedule.time_zone)}"
+        title = f"**{escape_markdown(schedule.name)}** · `{schedule.cron}` · {escape_markdown(schedule.time_zone)}"
         st.markdown(title, width="stretch")
         if schedule.series_id:
             navigation.link(navigation.SERIES, t("series.schedule_last"), {"series": schedule.series_id})
         label = t("series.schedule_resume" if can_resume else "series.schedule_pause")
         icon = ":material/play_arrow:" if can_resume else ":material/pause:"
         right = "ScheduleService.resume" if can_resume else "ScheduleService.pause"
-        if may(right, schedule.owner) and st.button(label, key=f"schedule-turn-{schedule.name}", icon=icon):
-            _turn(core().schedules.resume if can_resume else core().schedules.pause, schedule)
-    st.caption(" · ".join(_facts(schedule)))
+        if is_allowed(right, schedule.owner) and st.button(label, key=f"schedule-turn-{schedule.name}", icon=icon):
+            _switch_schedule(core().schedules.resume if can_resume else core().schedules.pause, schedule)
+    st.caption(" · ".join(_list_facts(schedule)))
     if hold:
-        st.warning(t("series.schedule_held", why=plain(t.message(hold))), icon=":material/pause_circle:")
+        st.warning(t("series.schedule_held", why=escape_markdown(t.message(hold))), icon=":material/pause_circle:")
     if schedule.detail:
-        st.caption(plain(t.message(schedule.detail)))
+        st.caption(escape_markdown(t.message(schedule.detail)))
 
 
-def _turn(change: Callable[[str, Actor], Schedule], schedule: Schedule) -> None:
+def _switch_schedule(change: Callable[[str, Actor], Schedule], schedule: Schedule) -> None:
     """Pause it, or let it go on."""
     try:
         change(schedule.name, actor())
@@ -58,11 +58,11 @@ def _turn(change: Callable[[str, Actor], Schedule], schedule: Schedule) -> None:
     st.rerun()
 
 
-def _facts(schedule: Schedule) -> Iterator[str]:
+def _list_facts(schedule: Schedule) -> Iterator[str]:
     paused = t("series.schedule_paused")
-    yield paused if schedule.paused else t("series.schedule_next", at=when(schedule.next_at, "%Y-%m-%d %H:%M"))
-    yield plain(schedule.plan.name or schedule.plan.spec.workload)
-    yield plain(schedule.profile)
+    yield paused if schedule.paused else t("series.schedule_next", at=format_time(schedule.next_at, "%Y-%m-%d %H:%M"))
+    yield escape_markdown(schedule.plan.name or schedule.plan.spec.workload)
+    yield escape_markdown(schedule.profile)
     if schedule.weekly_hours is not None:
         yield t("series.schedule_hours", hours=number(schedule.weekly_hours))
-    yield t("series.schedule_owner", who=plain(schedule.owner))
+    yield t("series.schedule_owner", who=escape_markdown(schedule.owner))

@@ -10,8 +10,8 @@ from aisbench_core.running.series.matrix import Matrix
 from pages._ui.series.schedules import show_schedules
 from pages._ui.shell import navigation, url
 from pages._ui.shell.core import core
-from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import when
+from pages._ui.shell.errors import escape_markdown
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.words import t
 
 PAGE = 10
@@ -44,7 +44,9 @@ def show_list() -> None:
         with st.container(border=True, key=f"series-{matrix.series.series_id}"):
             with st.container(horizontal=True, vertical_alignment="center"):
                 series_badge(matrix)
-                navigation.link(navigation.SERIES, plain(series_title(matrix)), {"series": matrix.series.series_id})
+                navigation.link(
+                    navigation.SERIES, escape_markdown(series_title(matrix)), {"series": matrix.series.series_id}
+                )
             st.caption(series_facts(matrix))
             show_progress(matrix)
             if any(row.evaluation for row in matrix.rows):
@@ -74,8 +76,10 @@ def series_facts(matrix: Matrix) -> str:
         ", ".join((*plan.versions, *plan.images)),
         matrix.series.profile,
     )
-    launched = t("runs.launched", who=plain(matrix.series.created_by), at=when(matrix.series.created_at))
-    return f"{plain(' · '.join(part for part in parts if part))} · {launched}"
+    launched = t(
+        "runs.launched", who=escape_markdown(matrix.series.created_by), at=format_time(matrix.series.created_at)
+    )
+    return f"{escape_markdown(' · '.join(part for part in parts if part))} · {launched}"
 
 
 def show_progress(matrix: Matrix) -> None:

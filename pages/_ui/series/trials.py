@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from aisbench_core.base.formats import duration, number
+from aisbench_core.base.formats import format_duration, number
 from aisbench_core.model import Objective, ParameterSearch, Range, Sampler
 from aisbench_core.model.search import Values
 from aisbench_core.running.series.matrix import Cell, Matrix, MatrixRow
 from pages._ui.series.matrix import VISIBLE, show_best_row, show_why_no_best, state_text
-from pages._ui.shell.errors import plain
+from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -30,7 +30,7 @@ def objective_head(search: ParameterSearch) -> str:
 def show_search_plan(matrix: Matrix, search: ParameterSearch) -> None:
     """What is searched and how, and the best trial so far."""
     space = "; ".join(f"{name}={_values_text(values)}" for name, values in search.space.items())
-    facts = {"space": plain(space), "sampler": sampler_text(search.sampler), "seed": search.seed}
+    facts = {"space": escape_markdown(space), "sampler": sampler_text(search.sampler), "seed": search.seed}
     early = t("series.searched_early") if search.early_stop else ""
     st.caption(t("series.searched", objective=objective_text(search.objective), **facts) + early)
     if matrix.best:
@@ -45,11 +45,11 @@ def show_trials(matrix: Matrix, search: ParameterSearch) -> None:
     if not chosen:
         st.caption(t("series.no_attempts"))
         return
-    rows = [_trial(matrix, search, row, cell) for row, cell in chosen]
+    rows = [_to_row(matrix, search, row, cell) for row, cell in chosen]
     show_table(rows, t("series.trials"), widths={t("series.detail"): "large"}, visible=VISIBLE)
 
 
-def _trial(matrix: Matrix, search: ParameterSearch, row: MatrixRow, cell: Cell) -> dict[str, object]:
+def _to_row(matrix: Matrix, search: ParameterSearch, row: MatrixRow, cell: Cell) -> dict[str, object]:
     run, plan = cell.shown.run, matrix.series.plan
     nodes = {t("series.counts"): row.planned.node_count} if len(plan.node_counts) > 1 else {}
     image = {t("series.image"): row.planned.image} if len(plan.images) > 1 else {}
@@ -62,7 +62,7 @@ def _trial(matrix: Matrix, search: ParameterSearch, row: MatrixRow, cell: Cell) 
         t("series.state"): state_text(cell.shown),
         **unit,
         t("series.value"): number(row.median, t.unit(row.unit)) if row.median is not None else number(None),
-        t("series.took"): duration(run.duration_s if run else None),
+        t("series.took"): format_duration(run.duration_s if run else None),
         t("series.run"): run.run_id if run else "",
         t("series.detail"): t.message(run.explanation) if run else "",
     }

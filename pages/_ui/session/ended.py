@@ -6,7 +6,7 @@ import streamlit as st
 
 from aisbench_core.base.errors import SignedOut
 from pages._ui.shell.core import can_sign_out
-from pages._ui.shell.errors import plain, show_sentence
+from pages._ui.shell.errors import escape_markdown, show_sentence
 from pages._ui.shell.words import t
 
 # Behind a proxy with a path prefix, the server is not at the root.
@@ -38,5 +38,5 @@ def show_end(error: SignedOut) -> None:
     if not can_sign_out():
         show_sentence(error)
         return
-    st.info(plain(t.message(error.sentence)), icon=":material/logout:")
+    st.info(escape_markdown(t.message(error.sentence)), icon=":material/logout:")
     st.html(f'<a href="{escape(st.context.url or ".")}">{escape(t("menu.sign_in"))}</a>')

@@ -6,8 +6,8 @@ from aisbench_core.model import Role
 from aisbench_core.people.accounts.open_sessions import OpenSession
 from pages._ui.shell.core import actor, can_sign_out, core, own_session
 from pages._ui.shell.dialogs import Dialog
-from pages._ui.shell.errors import errors_shown, plain
-from pages._ui.shell.formats import when
+from pages._ui.shell.errors import errors_shown, escape_markdown
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.words import t
 
 SESSIONS = Dialog("sessions", "medium")
@@ -26,17 +26,17 @@ def show_sessions_button() -> None:
 
 def show_sessions() -> None:
     """The dialog, while it is open; the entry calls it once, after the page."""
-    SESSIONS.show(t("sessions.open"), _body)
+    SESSIONS.show(t("sessions.open"), _show_dialog_body)
 
 
-def _body() -> None:
+def _show_dialog_body() -> None:
     who, own = actor(), own_session()
     visible = core().open_sessions.visible(who)
-    person = _choose(visible, who.name) if Role.ADMIN in who.roles else who.name
+    person = _choose_person(visible, who.name) if Role.ADMIN in who.roles else who.name
     chosen = [one for one in visible if one.name == person]
     st.caption(t("sessions.what"))
     for one in chosen[:MOST_SHOWN]:
-        _show(one, is_own=one.session_id == own)
+        _show_session(one, is_own=one.session_id == own)
     if len(chosen) > MOST_SHOWN:
         st.caption(t("sessions.more", count=len(chosen) - MOST_SHOWN))
     others = [one for one in chosen if one.session_id != own]
@@ -46,16 +46,16 @@ def _body() -> None:
         st.rerun()
 
 
-def _choose(visible: list[OpenSession], own: str) -> str:
+def _choose_person(visible: list[OpenSession], own: str) -> str:
     names = [own, *sorted({one.name for one in visible} - {own})]
     return st.selectbox(t("sessions.person"), names, key="sessions-person")
 
 
-def _show(one: OpenSession, *, is_own: bool) -> None:
+def _show_session(one: OpenSession, *, is_own: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", border=True):
         where = " · ".join(filter(None, [one.browser or t("sessions.unknown"), one.address]))
-        times = t("sessions.times", began=when(one.began_at), used=when(one.active_at))
-        st.markdown(f"{plain(where)}  \n{plain(times)}")
+        times = t("sessions.times", began=format_time(one.began_at), used=format_time(one.active_at))
+        st.markdown(f"{escape_markdown(where)}  \n{escape_markdown(times)}")
         if is_own:
             st.caption(t("sessions.this"))
         elif st.button(t("sessions.end"), key=f"sessions-end-{one.session_id}"):

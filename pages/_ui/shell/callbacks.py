@@ -9,7 +9,7 @@ from streamlit.runtime.scriptrunner import RerunException
 P = ParamSpec("P")
 
 
-def whole(callback: Callable[P, None]) -> Callable[P, None]:
+def repeat_if_aborted(callback: Callable[P, None]) -> Callable[P, None]:
     """For on_change and on_click: a callback that Streamlit aborts is run once more before it is left.
 
     Whenever a callback reads or writes Streamlit's state, Streamlit aborts it if the person has changed something else

@@ -12,10 +12,10 @@ import streamlit as st
 from aisbench_core.base.formats import nodes_and_cards
 from aisbench_core.model import CardSample, MetricSample, Origin, RankResult
 from aisbench_core.model.columns import by_field
-from aisbench_core.warehouse.values.boards import BoardRow, hardware
+from aisbench_core.warehouse.values.boards import BoardRow, describe_hardware
 from aisbench_core.warehouse.values.compared import MetricComparison
 from aisbench_core.warehouse.values.runs import RunRow
-from pages._ui.shell.core import cached, core
+from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.words import t
 
 Drawing = Any  # an Altair chart: its methods are not typed well enough to say more
@@ -41,7 +41,7 @@ DOTS = 64  # up to so many cards per run, each card is a dot
 
 def draw(chart: Drawing, *, text: str) -> None:
     """Put a chart on the page; `text` describes it to those who cannot see it."""
-    colour = ink()  # Streamlit's own axes are too pale to read
+    colour = get_text_colour()  # Streamlit's own axes are too pale to read
     axis = alt.AxisConfig(labelColor=colour, titleColor=colour)
     legend = alt.LegendConfig(labelColor=colour, titleColor=colour)
     chart.config = alt.Config(axis=axis, legend=legend)
@@ -56,10 +56,10 @@ def chart_of(values: Values) -> Drawing:
     As a table: of bare values Altair checks every cell against its schema, which takes longer than all the rest, and
     what repeats, such as a version in each of its runs, is sent once."""
     names = dict.fromkeys(name for row in values for name in row)
-    return alt.Chart(pa.table({name: _column([row.get(name) for row in values]) for name in names}))
+    return alt.Chart(pa.table({name: _to_column([row.get(name) for row in values]) for name in names}))
 
 
-def _column(cells: list[Any]) -> pa.Array:
+def _to_column(cells: list[Any]) -> pa.Array:
     column = pa.array(cells)
     repeats = pa.types.is_string(column.type) and 2 * len(column.unique()) < len(column)
     return column.dictionary_encode() if repeats else column
@@ -70,7 +70,7 @@ def if_any(values: Values, draw: Callable[[Drawing], Drawing]) -> list[Drawing]:
     return [draw(chart_of(values))] if values else []
 
 
-def ink() -> str:
+def get_text_colour() -> str:
     """The colour of words in charts, in the person's theme."""
     return str(st.get_option(f"theme.{st.context.theme.type or 'light'}.grayTextColor"))
 
@@ -92,10 +92,10 @@ def version_scale(versions: Iterable[tuple[str, str]]) -> alt.Scale:
 
 def version_colours() -> dict[str, str]:
     """The colour of each version in the warehouse."""
-    return ramp(cached(core().warehouse.versions))
+    return build_colour_ramp(run_cached(core().warehouse.versions))
 
 
-def ramp(versions: Sequence[str]) -> dict[str, str]:
+def build_colour_ramp(versions: Sequence[str]) -> dict[str, str]:
     """A colour for each version of a list that begins with the oldest."""
     return {version: RAMP[index % len(RAMP)] for index, version in enumerate(versions)}
 
@@ -103,7 +103,7 @@ def ramp(versions: Sequence[str]) -> dict[str, str]:
 def version_shapes(versions: Iterable[tuple[str, str]]) -> alt.Scale | None:
     """The shapes of the same labels as in `version_scale`; None where all are circles."""
     labels = dict(versions)
-    shapes = shape_of(cached(core().warehouse.versions))
+    shapes = shape_of(run_cached(core().warehouse.versions))
     # In the order of the colours: Vega joins legends of equal domains.
     return shape_scale(
         {label: shape for version, shape in shapes.items() for label, own in labels.items() if own == version}
@@ -151,7 +151,7 @@ def compared_bars(runs: Sequence[RunRow], metric: MetricComparison, names: Mappi
     return bars.properties(height=len(values) * BAR + AXIS + LEGEND)
 
 
-def ranks(runs: Sequence[RunRow], results: Mapping[str, Sequence[RankResult]], unit: str) -> Drawing:
+def draw_card_dots(runs: Sequence[RunRow], results: Mapping[str, Sequence[RankResult]], unit: str) -> Drawing:
     """Each card's throughput as a dot, by run; for at most DOTS cards each."""
     values = [
         {
@@ -215,7 +215,7 @@ def row_name(row: BoardRow, distinction: str) -> str:
     """A row of the leaderboard in one line, whose end may be cut off; `distinction` is where it differs from others."""
     size = nodes_and_cards(row.node_count, row.cards_per_node)
     imported = t("origin.imported") if row.origin is Origin.IMPORTED else ""
-    parts = [row.model, row.framework_version, hardware(row), size, distinction, row.system, imported]
+    parts = [row.model, row.framework_version, describe_hardware(row), size, distinction, row.system, imported]
     return " · ".join(part for part in parts if part)
 
 

@@ -22,7 +22,7 @@ from aisbench_core.people.accounts.people import Person
 from aisbench_core.people.accounts.sessions import Session
 from aisbench_core.warehouse.values.runs import BoardQuery
 from aisbench_core.wiring import Core, open_core
-from pages._ui.shell.callbacks import whole
+from pages._ui.shell.callbacks import repeat_if_aborted
 from pages._ui.shell.words import t
 
 P = ParamSpec("P")
@@ -67,7 +67,7 @@ def default_language() -> str:
 
 
 @cache
-def tensorboards() -> TensorBoards:
+def get_tensorboards() -> TensorBoards:
     """The TensorBoards of all sessions; the server ends them, and passes requests on to them."""
     return TensorBoards()
 
@@ -78,16 +78,16 @@ def signed_in() -> Person | None:
     if not used.sessions.needs_sign_in:
         return None
     if borrowed := _BORROWED.get():
-        return _current(used, borrowed())
+        return _read_person(used, borrowed())
     if used.settings.identity is Identity.PROXY and SESSION not in st.session_state:
-        _remember(_begun(used))
-    _remember(_check()(active=not is_timer()))
-    return _current(used, st.session_state[SESSION])
+        _remember_session(_begin_session(used))
+    _remember_session(_choose_check()(active=not is_timer()))
+    return _read_person(used, st.session_state[SESSION])
 
 
 def at_click(content: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Callable[[], R]:
     """The content of a download button: it is written in a thread without the browser's session, and for its person."""
-    check = partial(_check(), active=True) if shared_core().sessions.needs_sign_in else None
+    check = partial(_choose_check(), active=True) if shared_core().sessions.needs_sign_in else None
 
     def written() -> R:
         token = _BORROWED.set(check)
@@ -99,7 +99,7 @@ def at_click(content: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Call
     return written
 
 
-@whole
+@repeat_if_aborted
 def sign_out() -> None:
     """End the session of this browser, on all its pages."""
     shared_core().sign_ins.end(session_id_in(st.context.cookies))
@@ -115,7 +115,7 @@ def can_sign_out() -> bool:
     return shared_core().settings.identity is Identity.OIDC
 
 
-def _check() -> Callable[..., Session]:
+def _choose_check() -> Callable[..., Session]:
     """What gives the session as of now, or raises SignedOut: with OpenID Connect the browser's, else the page's."""
     used = shared_core()
     if used.settings.identity is Identity.OIDC:
@@ -123,19 +123,19 @@ def _check() -> Callable[..., Session]:
     return partial(used.sessions.checked, st.session_state[SESSION])
 
 
-def _current(used: Core, session: Session) -> Person:
+def _read_person(used: Core, session: Session) -> Person:
     """Read once for all calls until the ledger changes; a page calls the core some hundred times."""
     return ledger_of(used, used.people.current, session.name)
 
 
-def _begun(used: Core) -> Session:
+def _begin_session(used: Core) -> Session:
     """The session of whom the proxy named when the browser connected; web/identity.py has checked the proxy."""
     headers, settings = st.context.headers, used.settings
     groups = headers.get(settings.identity_groups_header) or ""
     return used.sessions.begin(headers.get(settings.identity_user_header) or "", groups)
 
 
-def _remember(session: Session) -> None:
+def _remember_session(session: Session) -> None:
     """Keep the session beside the page, and who it is for requests beside the page's connection."""
     earlier: Session | None = st.session_state.get(SESSION)
     st.session_state[SESSION] = session
@@ -193,21 +193,21 @@ def right_to(method: str, owner: str | None = None) -> Right:
     return Right(is_given=False, help_text=t("menu.needs_role", role=t.message(ROLES[needed])))
 
 
-def may(method: str, owner: str | None = None) -> bool:
+def is_allowed(method: str, owner: str | None = None) -> bool:
     """Whether this person may make a change: buttons of changes that only others may make are not shown."""
     return right_to(method, owner).is_given
 
 
-def cached(query: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+def run_cached(query: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """The answer to one of the warehouse's queries, which is repeated only when it, or a ruleset, has changed.
 
     Arguments have to be hashable. A page runs anew at every click, and most clicks change nothing of what it shows."""
-    state = (core().warehouse.revision(), *_rulesets(args))
-    answer: R = _answer(state, query, *args, **kwargs)  # type: ignore[arg-type]  # lru_cache takes any hashable
+    state = (core().warehouse.revision(), *_hash_rulesets(args))
+    answer: R = _run_query(state, query, *args, **kwargs)  # type: ignore[arg-type]  # lru_cache takes any hashable
     return answer
 
 
-def _rulesets(values: Sequence[object]) -> Iterator[str]:
+def _hash_rulesets(values: Sequence[object]) -> Iterator[str]:
     """Hashes of the rulesets that queries name: these are files, which change without the warehouse."""
     for value in values:
         if isinstance(value, BoardQuery) and value.ruleset_id:
@@ -215,7 +215,7 @@ def _rulesets(values: Sequence[object]) -> Iterator[str]:
 
 
 @lru_cache(maxsize=MAX_ANSWERS)
-def _answer(_state: tuple[str, ...], query: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def _run_query(_state: tuple[str, ...], query: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return query(*args, **kwargs)
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, NoReturn, ParamSpec
 
 import streamlit as st
 
-from pages._ui.shell.callbacks import whole
+from pages._ui.shell.callbacks import repeat_if_aborted
 from pages._ui.shell.errors import errors_shown
 
 P = ParamSpec("P")
@@ -35,7 +35,7 @@ class Dialog:
         """What `open` was called with; None while the dialog is closed."""
         return st.session_state.get(self._key)
 
-    @whole
+    @repeat_if_aborted
     def open(self, subject: Any = True) -> None:
         """Open it, and close every other one: a page shows one dialog at a time."""
         for other in _DIALOGS:
@@ -43,7 +43,7 @@ class Dialog:
                 other.close()
         st.session_state[self._key] = subject
 
-    @whole
+    @repeat_if_aborted
     def close(self) -> None:
         self._on_close()
         st.session_state.pop(self._key, None)

@@ -10,7 +10,7 @@ from aisbench_core.exchange.report.words import MAX_RUNS, ReportLanguage
 from aisbench_core.warehouse.values.exports import MEDIA_TYPES, Export, ExportFormat, ExportTable, file_name
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
 from pages._ui.shell import url
-from pages._ui.shell.core import actor, at_click, cached, core
+from pages._ui.shell.core import actor, at_click, core, run_cached
 from pages._ui.shell.errors import show_sentence
 from pages._ui.shell.words import t
 
@@ -32,22 +32,22 @@ REPORT_FORMATS = {"html": "text/html", "pdf": "application/pdf"}
 def show_results_export(query: BoardQuery) -> None:
     """Everything that the filter matches as a file, which is written when the button is pressed."""
     with st.popover(t("files.title"), icon=":material/download:"):
-        table = url.choice(st.radio, "rows", t("files.what"), ExportTable, lambda table: t(f"files.{table}"))
-        form = url.choice(st.radio, "format", t("files.format"), FORMATS, FORMATS.__getitem__, horizontal=True)
+        table = url.choose_option(st.radio, "rows", t("files.what"), ExportTable, lambda table: t(f"files.{table}"))
+        form = url.choose_option(st.radio, "format", t("files.format"), FORMATS, FORMATS.__getitem__, horizontal=True)
         export = Export(query, core().clock(), table, form, bom=True)
         st.caption(t("files.hint"))
-        count = cached(core().warehouse.count, query)
+        count = run_cached(core().warehouse.count, query)
         has_room = _has_room()
         ready = has_room and _is_possible(lambda: core().exports.require_size(export))
         if form is ExportFormat.EXCEL and table is ExportTable.RUNS and count > LARGE:
-            _workbook(export, count, ready)
+            _show_workbook(export, count, ready)
         else:
-            _download(export, at_click(_content, export), ready=ready)
+            _show_download(export, at_click(_build_content, export), ready=ready)
         st.divider()
-        _report(lambda: core().reports.chosen(query), query, count, has_room, query)
+        _show_report(lambda: core().reports.chosen(query), query, count, has_room, query)
 
 
-def _download(export: Export, data: bytes | Callable[[], bytes], *, ready: bool = True) -> None:
+def _show_download(export: Export, data: bytes | Callable[[], bytes], *, ready: bool = True) -> None:
     st.download_button(
         t("files.download", file=export.file_name),
         data=data,
@@ -61,12 +61,12 @@ def _download(export: Export, data: bytes | Callable[[], bytes], *, ready: bool 
     )
 
 
-def _workbook(export: Export, count: int, ready: bool) -> None:
+def _show_workbook(export: Export, count: int, ready: bool) -> None:
     """A large workbook is written first, under a bar that shows how far it is; then it can be downloaded."""
     content = (core().warehouse.revision(), export.query)
     prepared, file = st.session_state.get(PREPARED, (None, b""))
     if prepared == content:
-        _download(export, file)
+        _show_download(export, file)
     elif st.button(
         t("files.prepare", rows=f"{count:,}"), key="export-prepare", icon=":material/table_view:", disabled=not ready
     ):
@@ -85,20 +85,20 @@ def show_report(runs: Sequence[RunRow]) -> None:
     if len({(run.region, run.rehearsal) for run in runs}) == 1:
         with st.popover(t("report.title"), icon=":material/print:"):
             query = BoardQuery(runs[0].region, rehearsal=runs[0].rehearsal)
-            _report(lambda: [run.run_id for run in runs], query, len(runs), _has_room())
+            _show_report(lambda: [run.run_id for run in runs], query, len(runs), _has_room())
 
 
-def _report(
+def _show_report(
     run_ids: Callable[[], list[str]], query: BoardQuery, count: int, has_room: bool, filters: BoardQuery | None = None
 ) -> None:
     """The report's language, and the button that writes it; disabled where there are too many runs for one, or no room.
 
     `filters`: what selected the runs, where they were not named."""
     label, default = t("report.language"), ReportLanguage.BOTH
-    language = url.choice(
+    language = url.choose_option(
         st.radio, "report", label, ReportLanguage, lambda name: t(f"report.{name}"), default=default, horizontal=True
     )
-    form = url.choice(st.radio, "report_format", t("report.format"), REPORT_FORMATS, str.upper, horizontal=True)
+    form = url.choose_option(st.radio, "report_format", t("report.format"), REPORT_FORMATS, str.upper, horizontal=True)
     full = url.toggle("report_full", t("report.full"))
     is_ready = has_room and 1 <= count <= MAX_RUNS
     if form == "pdf":
@@ -122,7 +122,7 @@ def _report(
     )
 
 
-def _content(export: Export) -> bytes:
+def _build_content(export: Export) -> bytes:
     target = BytesIO()
     core().exports.write(export, target, actor().name, wait_seconds=WAIT_SECONDS)
     return target.getvalue()

@@ -58,9 +58,9 @@ def show_error(error: Exception) -> None:
 
 def show_sentence(error: AisbenchError) -> None:
     """What happened, and below it what to do."""
-    st.error(plain(t.message(error.message)), icon=":material/warning:")
+    st.error(escape_markdown(t.message(error.message)), icon=":material/warning:")
     if error.hint:
-        st.info(plain(t.message(error.hint)), icon=":material/lightbulb:")
+        st.info(escape_markdown(t.message(error.hint)), icon=":material/lightbulb:")
 
 
 def show_script_error(error: Exception) -> bool:
@@ -69,17 +69,17 @@ def show_script_error(error: Exception) -> bool:
     return True
 
 
-def plain(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Text of unknown origin as Markdown that shows it as it is: no links, pictures, formulas, colours or lists.
 
     Addresses and what stands in backticks are shown as code; what is longer than MAX_LETTERS ends with an ellipsis."""
     shown = "".join(
-        f"`{part.strip('`')}`" if _CODE.fullmatch(part) else _escaped(part)
+        f"`{part.strip('`')}`" if _CODE.fullmatch(part) else _escape_letters(part)
         for part in _CODE.split(clipped(readable_name(text), MAX_LETTERS))
         if part
     )
     return _BLOCK.sub(r"\g<0>\\", shown)
 
 
-def _escaped(text: str) -> str:
+def _escape_letters(text: str) -> str:
     return "".join(f"\\{letter}" if letter in _ESCAPED else letter for letter in text)

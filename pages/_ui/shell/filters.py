@@ -10,8 +10,8 @@ from streamlit.delta_generator import DeltaGenerator
 from aisbench_core.base.formats import clipped
 from aisbench_core.warehouse.values.runs import BoardQuery, RegionFacts, RunRow
 from pages._ui.shell import url
-from pages._ui.shell.core import cached, core
-from pages._ui.shell.errors import plain
+from pages._ui.shell.core import core, run_cached
+from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.formats import whole_name
 from pages._ui.shell.words import t
 
@@ -41,7 +41,7 @@ def choose_region(regions: Sequence[RegionFacts], *, width: int = 350, **layout:
 
     label = t("board.region")
     layout = {**layout, "always": True, "resets": ["page"], "width": width}
-    return by_key[url.choice(st.selectbox, "region", label, by_key, title, **layout)]
+    return by_key[url.choose_option(st.selectbox, "region", label, by_key, title, **layout)]
 
 
 def region_key(region: RegionFacts | RunRow | BoardQuery) -> str:
@@ -52,7 +52,7 @@ def region_key(region: RegionFacts | RunRow | BoardQuery) -> str:
 def show_rehearsal(region: RegionFacts) -> None:
     """A warning over numbers that are not measurements."""
     if region.rehearsal:
-        st.warning(t("board.rehearsal_long", region=plain(region.region)), icon=":material/theater_comedy:")
+        st.warning(t("board.rehearsal_long", region=escape_markdown(region.region)), icon=":material/theater_comedy:")
 
 
 def filter_bar() -> DeltaGenerator:
@@ -68,7 +68,7 @@ def choose_folded_facets(region: RegionFacts, *names: str, limit: int) -> BoardQ
 
 def show_active_filters(*names: str) -> None:
     """What a list is filtered by, since the filters themselves are behind a button."""
-    ignored = url.missing()
+    ignored = url.read_missing()
     active = [
         (name, value) for name in names for value in st.query_params.get_all(name) if value not in ignored.get(name, ())
     ]
@@ -78,13 +78,13 @@ def show_active_filters(*names: str) -> None:
         for name, value in active:
             label = t(LABELS.get(name, f"board.{name}"))
             text = value[:8] if name == "benchmark" else clipped(value)
-            shown = plain(label if name == "invalid" else f"{label}: {text}")
+            shown = escape_markdown(label if name == "invalid" else f"{label}: {text}")
             st.badge(shown, color="blue", help=value if name == "benchmark" else whole_name(value))
 
 
 def choose_facets(region: RegionFacts, *names: str, limit: int = 50, stacked: bool = False) -> BoardQuery:
     """A query of the region's runs with a filter for each of these FACETS, side by side or one above the other."""
-    facets = cached(core().warehouse.facets, region.region, region.rehearsal)
+    facets = run_cached(core().warehouse.facets, region.region, region.rehearsal)
     values: dict[str, Any] = {}
     columns = [st.container()] * len(names) if stacked else st.columns(len(names))
     for column, name in zip(columns, names, strict=True):
@@ -96,7 +96,7 @@ def choose_facets(region: RegionFacts, *names: str, limit: int = 50, stacked: bo
 def filter_by(name: str, options: Sequence[Any], help_text: str | None = None) -> tuple[Any, ...]:
     """One filter with any number of choices; none chosen filters nothing."""
     label, placeholder = t(f"board.{name}"), t("board.every")
-    return tuple(url.choices(name, label, options, resets=["page"], placeholder=placeholder, help=help_text))
+    return tuple(url.choose_options(name, label, options, resets=["page"], placeholder=placeholder, help=help_text))
 
 
 def choose_row(
@@ -112,7 +112,7 @@ def choose_row(
     """One of at least one row, by its id; `unknown` is said where the URL names a row that is not among them."""
     if st.query_params.get(key, "") not in ("", *rows):
         st.info(unknown, icon=":material/search:")
-    row_id = url.choice(
+    row_id = url.choose_option(
         st.selectbox, key, label, rows, lambda row_id: title(rows[row_id]), always=True, resets=resets, help=help_text
     )
     return rows[row_id]

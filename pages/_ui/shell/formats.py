@@ -7,18 +7,18 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
-from aisbench_core.base.formats import DIGITS, MISSING, PERCENT_DIGITS, clipped, number, percent, signed
+from aisbench_core.base.formats import DIGITS, MISSING, PERCENT_DIGITS, clipped, format_change, number, percent
 from aisbench_core.domain.statistics.difference import MeanDifference
 from aisbench_core.domain.statistics.summary import Summary
-from pages._ui.shell.errors import plain
+from pages._ui.shell.errors import escape_markdown
 
 
 def whole_name(text: str, most: int = 40) -> str | None:
     """The tooltip of a name that `clipped` shortens: all of it; None where nothing is cut."""
-    return None if clipped(text, most) == text else plain(text)
+    return None if clipped(text, most) == text else escape_markdown(text)
 
 
-def rounded(value: float | None, digits: int = DIGITS) -> float | None:
+def round_digits(value: float | None, digits: int = DIGITS) -> float | None:
     """A number for a table, to `digits` significant digits; the whole part is never rounded."""
     if value is None or not math.isfinite(value):
         return None
@@ -26,17 +26,17 @@ def rounded(value: float | None, digits: int = DIGITS) -> float | None:
     return round(value, max(0, digits - whole) if abs(value) >= 1 else digits)
 
 
-def hundredfold(share: float | None) -> float | None:
+def to_percent(share: float | None) -> float | None:
     """A share in percent, for a table's column whose title says so."""
-    return None if share is None else rounded(share * 100, PERCENT_DIGITS)
+    return None if share is None else round_digits(share * 100, PERCENT_DIGITS)
 
 
-def when(at: datetime | None, pattern: str = "%Y-%m-%d %H:%M:%S") -> str:
+def format_time(at: datetime | None, pattern: str = "%Y-%m-%d %H:%M:%S") -> str:
     """A time in the browser's time zone."""
-    return MISSING if at is None else local(at, st.context.timezone).strftime(pattern)
+    return MISSING if at is None else to_local_time(at, st.context.timezone).strftime(pattern)
 
 
-def local(at: datetime, zone: str | None) -> datetime:
+def to_local_time(at: datetime, zone: str | None) -> datetime:
     """The same moment in another time zone; in UTC where the zone is unknown."""
     try:
         return at.astimezone(ZoneInfo(zone or "UTC"))
@@ -52,6 +52,6 @@ def summary_text(summary: Summary | None, text: Callable[[float | None], str] = 
     return f"{text(summary.mean)} (n = {summary.count}{cv})"
 
 
-def interval(difference: MeanDifference | None) -> str:
+def format_interval(difference: MeanDifference | None) -> str:
     """The 95 % interval of a change."""
-    return f"{signed(difference.ci_low)} … {signed(difference.ci_high)}" if difference else MISSING
+    return f"{format_change(difference.ci_low)} … {format_change(difference.ci_high)}" if difference else MISSING

@@ -8,12 +8,12 @@ from typing import Any
 import streamlit as st
 
 from aisbench_core.base.errors import AisbenchError
-from aisbench_core.base.formats import MISSING, number, size
+from aisbench_core.base.formats import MISSING, format_size, number
 from aisbench_core.maintenance.health import Health
 from pages._ui.shell import navigation
-from pages._ui.shell.core import cached, core, right_to
-from pages._ui.shell.errors import plain, show_error, show_sentence
-from pages._ui.shell.formats import when
+from pages._ui.shell.core import core, right_to, run_cached
+from pages._ui.shell.errors import escape_markdown, show_error, show_sentence
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -27,11 +27,11 @@ def show_console() -> None:
     address = str(st.get_option("server.address") or EVERYWHERE)
     port = st.get_option("server.port")
     if core().sessions.needs_sign_in:
-        st.markdown(t("health.proxied", address=plain(address), port=port))
+        st.markdown(t("health.proxied", address=escape_markdown(address), port=port))
     elif address in LOOPBACK:
-        st.markdown(t("health.listens", address=plain(address), port=port))
+        st.markdown(t("health.listens", address=escape_markdown(address), port=port))
     else:
-        st.error(t("health.open", address=plain(address), port=port), icon=":material/lock_open:")
+        st.error(t("health.open", address=escape_markdown(address), port=port), icon=":material/lock_open:")
 
 
 def show_audit_link() -> None:
@@ -53,18 +53,21 @@ def show_follower_health(health: Health) -> None:
     if health.ledger_error:
         show_sentence(health.ledger_error)
     elif beat and beat.is_fresh(core().clock()):
-        st.success(t("menu.followed", who=plain(t.message(beat.who)), at=when(beat.at)), icon=":material/check_circle:")
+        st.success(
+            t("menu.followed", who=escape_markdown(t.message(beat.who)), at=format_time(beat.at)),
+            icon=":material/check_circle:",
+        )
         for one in health.shared:
-            who, at = plain(t.message(one.beat.who)), when(one.beat.at)
-            profiles = plain(", ".join(one.profiles)) or t("health.no_profiles")
+            who, at = escape_markdown(t.message(one.beat.who)), format_time(one.beat.at)
+            profiles = escape_markdown(", ".join(one.profiles)) or t("health.no_profiles")
             st.caption(t("health.shared", who=who, profiles=profiles, at=at))
     elif health.read_only:
         st.warning(t("menu.cannot_follow"), icon=":material/lock:")
     else:
-        since = t("menu.not_followed", at=when(beat.at)) if beat else t("menu.never_followed")
+        since = t("menu.not_followed", at=format_time(beat.at)) if beat else t("menu.never_followed")
         st.warning(since, icon=":material/bedtime:")
     for schedule in health.held:
-        text = t("health.held", name=plain(schedule.name), why=plain(t.message(schedule.why)))
+        text = t("health.held", name=escape_markdown(schedule.name), why=escape_markdown(t.message(schedule.why)))
         st.warning(text, icon=":material/pause_circle:")
 
 
@@ -73,30 +76,30 @@ def show_cloud(health: Health, profile: str) -> None:
     st.header(t("health.cloud"))
     warned = core().regions.profile(profile)
     if warned.caution:
-        st.warning(plain(t.pick(warned.caution, warned.caution_zh)), icon=":material/lock_open:")
+        st.warning(escape_markdown(t.pick(warned.caution, warned.caution_zh)), icon=":material/lock_open:")
     for service in health.services:
-        facts = f"**{plain(service.name)}**" + (f" `{service.address}`" if service.address else "")
+        facts = f"**{escape_markdown(service.name)}**" + (f" `{service.address}`" if service.address else "")
         if service.ok:
             took = number(service.milliseconds, "ms", digits=3)
             st.success(f"{facts}: {t('health.answers', time=took)}", icon=":material/check_circle:")
         else:
-            st.error(f"{facts}: {plain(t.message(service.sentence))}", icon=":material/error:")
-    st.markdown(t("health.key", summary=plain(t.message(core().regions.credentials_summary(profile)))))
+            st.error(f"{facts}: {escape_markdown(t.message(service.sentence))}", icon=":material/error:")
+    st.markdown(t("health.key", summary=escape_markdown(t.message(core().regions.credentials_summary(profile)))))
 
 
 def show_profile_health(name: str) -> None:
     """The profile as it is used; it holds no secret."""
     st.header(t("health.profile"))
-    settings = _settings(core().regions.profile(name).model_dump(mode="json"))
+    settings = _list_settings(core().regions.profile(name).model_dump(mode="json"))
     rows = [{t("health.setting"): setting, t("health.value"): value or MISSING} for setting, value in settings]
     show_table(rows, t("health.profile"))
 
 
-def _settings(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _list_settings(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Names and values as YAML writes them; what is set by flavor has a row for each flavor."""
     for name, value in values.items():
         if isinstance(value, dict):
-            yield from _settings({f"{name}: {key}": inner for key, inner in value.items()})
+            yield from _list_settings({f"{name}: {key}": inner for key, inner in value.items()})
         else:
             yield name, str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -106,24 +109,24 @@ def show_sizes(health: Health) -> None:
     st.header(t("health.stored"))
     results = None
     try:
-        results = sum(region.runs for region in cached(core().warehouse.regions))
+        results = sum(region.runs for region in run_cached(core().warehouse.regions))
     except AisbenchError as error:
         if not core().settings.has_team_warehouse:  # a team's has a line among the services
             show_sentence(error)
     figures = {
         t("health.runs"): number(health.sizes.runs),
         t("health.results"): number(results),
-        t("health.disk"): size(health.sizes.disk_free),
-        t("health.ledger"): size(health.sizes.ledger),
-        t("health.warehouse"): size(health.sizes.warehouse),
+        t("health.disk"): format_size(health.sizes.disk_free),
+        t("health.ledger"): format_size(health.sizes.ledger),
+        t("health.warehouse"): format_size(health.sizes.warehouse),
     }
     for column, (label, figure) in zip([*st.columns(3), *st.columns(3)], figures.items(), strict=False):
         column.metric(label, figure, border=True)
-    st.caption(t("health.data_dir", path=plain(str(core().settings.data_dir))))
+    st.caption(t("health.data_dir", path=escape_markdown(str(core().settings.data_dir))))
 
 
 def show_manifests() -> None:
     """Workloads that cannot be used, and why."""
     for file, error in core().workloads.problems():
-        st.header(t("health.broken", name=plain(file.parent.name)))
+        st.header(t("health.broken", name=escape_markdown(file.parent.name)))
         show_error(error)

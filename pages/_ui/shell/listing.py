@@ -13,7 +13,7 @@ from aisbench_core.warehouse.values.boards import BenchmarkPage, BoardPage
 from aisbench_core.warehouse.values.histories import HistoryPage
 from aisbench_core.warehouse.values.runs import BoardQuery, RunPage
 from pages._ui.shell import url
-from pages._ui.shell.core import cached
+from pages._ui.shell.core import run_cached
 from pages._ui.shell.words import t
 
 P = ParamSpec("P")
@@ -37,10 +37,10 @@ def choose_sort(sorts: Sequence[Sort], default: Sort) -> tuple[Sort, bool]:
         return t(f"sort.{sort}") if t.knows(f"sort.{sort}") else t.column(by_field()[sort])
 
     layout: dict[str, Any] = {"resets": ["page"], "width": 230}
-    sort = url.choice(st.selectbox, "sort", t("listing.sort"), sorts, title, default=default, **layout)
+    sort = url.choose_option(st.selectbox, "sort", t("listing.sort"), sorts, title, default=default, **layout)
     directions = {"down": t("listing.down"), "up": t("listing.up")}
     layout["width"] = 170
-    order = url.choice(st.selectbox, "order", t("listing.order"), directions, directions.__getitem__, **layout)
+    order = url.choose_option(st.selectbox, "order", t("listing.order"), directions, directions.__getitem__, **layout)
     return sort, order == "down"
 
 
@@ -48,7 +48,7 @@ def choose_sorting(query: BoardQuery, sorts: Sequence[str], default: str) -> Boa
     """The query with the sort and the page size that the URL names."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         sort, descending = choose_sort(sorts, default)
-        size = url.choice(st.selectbox, "size", t("listing.size"), SIZES, resets=["page"], width=110)
+        size = url.choose_option(st.selectbox, "size", t("listing.size"), SIZES, resets=["page"], width=110)
         return replace(query, sort=sort, descending=descending, limit=size)
 
 
@@ -57,12 +57,12 @@ def page_of(
 ) -> Page:
     """The page that the URL names, or the last one where there are fewer. `args` go to `read` after the query."""
     offset = query.limit * (min(url.page_number("page"), MAX_PAGES) - 1)
-    page = cached(read, replace(query, offset=offset), *args, **kwargs)
+    page = run_cached(read, replace(query, offset=offset), *args, **kwargs)
     if page.rows or not page.total:
         return page
     # Only beyond the last page is a second query needed: the total comes with the rows.
     last = url.Pages("page", page.total, query.limit).offset
-    return cached(read, replace(query, offset=last), *args, **kwargs)
+    return run_cached(read, replace(query, offset=last), *args, **kwargs)
 
 
 def show_pages(total: int, size: int, text: str = "board.total") -> None:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from aisbench_core.base.messages import Hint
 from aisbench_core.domain.authoring.number_ranges import InvalidNumber, NumberRange
-from pages._ui.shell.errors import plain
+from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.words import t
 
 Default = TypeVar("Default", bound=float | None)
@@ -45,13 +45,13 @@ def show_number_field(label: str, allowed: NumberRange, *, help_text: str = "", 
 
 def allowed_text(allowed: NumberRange) -> str:
     """What is allowed, for the help of a field."""
-    return t("number.allowed", allowed=plain(t.message(allowed.allowed)))
+    return t("number.allowed", allowed=escape_markdown(t.message(allowed.allowed)))
 
 
 def show_refusal(problem: str) -> None:
     """Why what was typed is refused, and what is allowed, below the field."""
     if problem:
-        st.markdown(f":material/error: :red[{plain(t.message(problem))}]")
+        st.markdown(f":material/error: :red[{escape_markdown(t.message(problem))}]")
 
 
 def text_of(value: object) -> str:

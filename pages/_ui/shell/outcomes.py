@@ -7,19 +7,19 @@ from typing import ParamSpec
 import streamlit as st
 
 from aisbench_core.base.errors import AisbenchError
-from pages._ui.shell.callbacks import whole
+from pages._ui.shell.callbacks import repeat_if_aborted
 from pages._ui.shell.errors import show_error
 
 P = ParamSpec("P")
 
 
-def reported(slot: str) -> Callable[[Callable[P, str | None]], Callable[P, None]]:
+def report_outcome(slot: str) -> Callable[[Callable[P, str | None]], Callable[P, None]]:
     """For callbacks: the sentence that one returns, or the error that it raises, is kept for `show_outcome(slot)`.
 
     A callback runs before the page, so what it drew would stand above everything else."""
 
     def decorate(callback: Callable[P, str | None]) -> Callable[P, None]:
-        @whole
+        @repeat_if_aborted
         @wraps(callback)
         def report(*args: P.args, **kwargs: P.kwargs) -> None:
             try:

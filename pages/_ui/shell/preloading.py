@@ -15,7 +15,7 @@ COLLECT_SECONDS = 10.0
 
 
 @contextmanager
-def loaded(page: str) -> Iterator[None]:
+def freeze_after_run(page: str) -> Iterator[None]:
     """Around a page's run: afterwards, at the first visit, what was loaded is frozen, and garbage is collected.
 
     Streamlit would collect it after each fragment (`runner.postScriptGC`), which looks at the objects of all sessions:
@@ -23,12 +23,12 @@ def loaded(page: str) -> Iterator[None]:
     try:
         yield
     finally:
-        _freeze(page)
+        _freeze_objects(page)
         collect(int(time.monotonic() / COLLECT_SECONDS))
 
 
 @cache
-def _freeze(_page: str) -> None:
+def _freeze_objects(_page: str) -> None:
     gc.collect()  # garbage that is frozen would stay, too
     gc.freeze()
 

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from aisbench_core.base.formats import MISSING
 from pages._ui.shell.navigation import go
-from pages._ui.shell.tables import Width, columns, height_of
+from pages._ui.shell.tables import Width, configure_columns, height_of
 
 TICKS, OPENS = "ticks", "opens"  # what the keys of containers begin with: rows are ticked; are ticked and opened
 HEAD, BOXES = 35, 34  # pixels: the heads of columns, which sort, and the column of boxes, which tick
@@ -96,12 +96,12 @@ def install_row_keys() -> None:
     st.html(SCRIPT.format(**names, **pixels), unsafe_allow_javascript=True)
 
 
-def tickable(key: str) -> DeltaGenerator:
+def create_tickable(key: str) -> DeltaGenerator:
     """A container for a table whose rows Space ticks."""
     return st.container(key=f"{TICKS}-{key}")
 
 
-def openable(key: str) -> DeltaGenerator:
+def create_openable(key: str) -> DeltaGenerator:
     """A container for a table whose rows Space ticks, and Enter or a click opens."""
     return st.container(key=f"{OPENS}-{key}")
 
@@ -118,7 +118,7 @@ def show_openable(
     config: Mapping[str, Any] | None = None,
 ) -> None:
     """A table whose rows open a page, each with its selection; `config` draws some columns in another way."""
-    with openable(key):
+    with create_openable(key):
         event: Any = st.dataframe(
             rows,
             hide_index=True,
@@ -127,7 +127,7 @@ def show_openable(
             on_select="rerun",
             selection_mode="single-row",
             height=height_of(rows, visible),
-            column_config=columns(rows, widths or {}) | dict(config or {}),
+            column_config=configure_columns(rows, widths or {}) | dict(config or {}),
             placeholder=MISSING,
         )
     # A selection outlives its rows: a filter may leave fewer of them than were there when one was ticked.

@@ -7,11 +7,11 @@ import streamlit as st
 
 from aisbench_core.warehouse.values.saved import SavedView
 from pages._ui.shell import url
-from pages._ui.shell.core import actor, cached, core, may
-from pages._ui.shell.errors import errors_shown, plain
-from pages._ui.shell.formats import when
+from pages._ui.shell.core import actor, core, is_allowed, run_cached
+from pages._ui.shell.errors import errors_shown, escape_markdown
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.navigation import link
-from pages._ui.shell.outcomes import reported, show_outcome
+from pages._ui.shell.outcomes import report_outcome, show_outcome
 from pages._ui.shell.words import t
 
 NAME, PICKED, NEW_NAME = "view-name", "view-picked", "view-new"
@@ -24,22 +24,22 @@ def show_title(page: Path, title: str) -> None:
     """The page's title, and beside it its saved views; opens the one that the URL names."""
     url.clear_missing()
     with errors_shown():
-        views = {view.name: view for view in cached(core().warehouse.saved_views.on, page.stem)}
+        views = {view.name: view for view in run_cached(core().warehouse.saved_views.on, page.stem)}
         unknown = _open_view(views)
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.title(title)
-            _popover(page, views)
+            _show_popover(page, views)
         if unknown:
-            st.info(t("views.unknown", name=plain(unknown)), icon=":material/bookmark:")
+            st.info(t("views.unknown", name=escape_markdown(unknown)), icon=":material/bookmark:")
         show_outcome(OUTCOME)
 
 
 def show_missing() -> None:
     """Which of the URL's filters name something that no longer exists; call it below the filters."""
     filters = []
-    for key, values in url.missing().items():
+    for key, values in url.read_missing().items():
         label = t(f"board.{key}") if t.knows(f"board.{key}") else t.field(key)
-        filters.append(f"{label}: {', '.join(map(plain, values))}")
+        filters.append(f"{label}: {', '.join(map(escape_markdown, values))}")
     if filters:
         st.warning(t("views.missing", filters="; ".join(filters)), icon=":material/filter_alt_off:")
 
@@ -59,22 +59,27 @@ def _open_view(views: Mapping[str, SavedView]) -> str:
     return ""
 
 
-def _popover(page: Path, views: Mapping[str, SavedView]) -> None:
-    shown = next((name for name, view in views.items() if view.address == url.parameters()), "")
-    label = t("views.here", name=plain(shown)) if shown else t("views.title")
+def _show_popover(page: Path, views: Mapping[str, SavedView]) -> None:
+    shown = next((name for name, view in views.items() if view.address == url.read_parameters()), "")
+    label = t("views.here", name=escape_markdown(shown)) if shown else t("views.title")
     with st.popover(label, icon=":material/bookmark:"):
         for view in views.values():
             with st.container(horizontal=True):  # by itself a link has no width in a popover
-                link(page, plain(view.name), {url.VIEW: view.name}, icon=":material/bookmark:")
-            st.caption(t("views.saved", who=plain(view.saved_by), at=when(view.saved_at)))
-        if not may("SavedViews.save"):
+                link(page, escape_markdown(view.name), {url.VIEW: view.name}, icon=":material/bookmark:")
+            st.caption(t("views.saved", who=escape_markdown(view.saved_by), at=format_time(view.saved_at)))
+        if not is_allowed("SavedViews.save"):
             return
         st.text_input(t("views.name"), key=NAME, placeholder=t("views.name_example"))
         icon, args = ":material/bookmark_add:", (page.stem, False)
-        st.button(t("views.save"), key="view-save", icon=icon, on_click=_save, args=args)
+        st.button(t("views.save"), key="view-save", icon=icon, on_click=_save_view, args=args)
         name = st.session_state.get(REFUSED)
         if name and name == st.session_state.get(NAME, "").strip():
-            st.button(t("views.replace", name=plain(name)), key="view-replace", on_click=_save, args=(page.stem, True))
+            st.button(
+                t("views.replace", name=escape_markdown(name)),
+                key="view-replace",
+                on_click=_save_view,
+                args=(page.stem, True),
+            )
         if views:
             _show_changes(page.stem, list(views))
 
@@ -84,31 +89,33 @@ def _show_changes(page: str, names: list[str]) -> None:
         st.selectbox(t("views.which"), names, key=PICKED)
         st.text_input(t("views.new_name"), key=NEW_NAME)
         with st.container(horizontal=True):
-            st.button(t("views.rename"), key="view-rename", on_click=_rename, args=(page,))
-            st.button(t("views.delete"), key="view-delete", icon=":material/delete:", on_click=_delete, args=(page,))
+            st.button(t("views.rename"), key="view-rename", on_click=_rename_view, args=(page,))
+            st.button(
+                t("views.delete"), key="view-delete", icon=":material/delete:", on_click=_delete_view, args=(page,)
+            )
 
 
-@reported(OUTCOME)
-def _save(page: str, replace: bool) -> str:
+@report_outcome(OUTCOME)
+def _save_view(page: str, replace: bool) -> str:
     name = st.session_state.get(NAME, "").strip()
-    view = SavedView(page, name, url.parameters(), actor().name, core().clock())
+    view = SavedView(page, name, url.read_parameters(), actor().name, core().clock())
     st.session_state[REFUSED] = name  # stays where saving fails
     core().warehouse.saved_views.save(view, actor(), overwrite=replace)
     st.session_state.pop(REFUSED, None)
     st.session_state[NAME] = ""
-    return t("views.done_saved", name=plain(name))
+    return t("views.done_saved", name=escape_markdown(name))
 
 
-@reported(OUTCOME)
-def _rename(page: str) -> str:
+@report_outcome(OUTCOME)
+def _rename_view(page: str) -> str:
     name = st.session_state.get(NEW_NAME, "").strip()
     core().warehouse.saved_views.rename(page, st.session_state[PICKED], name, actor())
     st.session_state[NEW_NAME] = ""
-    return t("views.done_saved", name=plain(name))
+    return t("views.done_saved", name=escape_markdown(name))
 
 
-@reported(OUTCOME)
-def _delete(page: str) -> str:
+@report_outcome(OUTCOME)
+def _delete_view(page: str) -> str:
     name = st.session_state[PICKED]
     core().warehouse.saved_views.delete(page, name, actor())
-    return t("views.done_deleted", name=plain(name))
+    return t("views.done_deleted", name=escape_markdown(name))

@@ -15,15 +15,15 @@ from pages._ui.shell.core import (
     sign_out,
     signed_in,
 )
-from pages._ui.shell.errors import errors_shown, plain
-from pages._ui.shell.formats import when
+from pages._ui.shell.errors import errors_shown, escape_markdown
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.words import t
 
 SECONDS = 10
 RESULTS_SECONDS = 30  # between two looks for new results
 
 
-def heading() -> DeltaGenerator:
+def create_heading() -> DeltaGenerator:
     """Where a page's title stands: at one height on all pages, whether or not something stands beside it."""
     return st.container(horizontal=True).empty()
 
@@ -47,7 +47,7 @@ def watch_results(drawn: str, *, ticked: bool = False) -> None:
             if changed and not ticked and is_timer():
                 st.rerun()
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.caption(t("menu.new_results" if changed else "menu.updated", at=when(at, "%H:%M:%S")))
+                st.caption(t("menu.new_results" if changed else "menu.updated", at=format_time(at, "%H:%M:%S")))
                 if changed and st.button(t("menu.refresh"), key="refresh", icon=":material/refresh:"):
                     st.rerun()
 
@@ -57,7 +57,7 @@ def watch_results(drawn: str, *, ticked: bool = False) -> None:
 def show_read_only() -> None:
     folder = core().settings.data_dir
     if is_read_only(folder):
-        st.warning(t("menu.read_only", path=plain(str(folder))), icon=":material/lock:")
+        st.warning(t("menu.read_only", path=escape_markdown(str(folder))), icon=":material/lock:")
 
 
 @st.fragment(run_every=SECONDS)
@@ -69,17 +69,19 @@ def show_processes() -> None:
         st.rerun()
     with errors_shown():
         if person := signed_in():
-            st.caption(t("menu.signed_in", who=plain(person.name), role=t.message(ROLES[person.role])))
+            st.caption(t("menu.signed_in", who=escape_markdown(person.name), role=t.message(ROLES[person.role])))
             if can_sign_out():
                 st.button(t("menu.sign_out"), key="sign-out", icon=":material/logout:", on_click=sign_out)
         profile = profile_in_url()
         if profile and core().regions.is_down_here(profile):
-            st.warning(t("menu.region_down", profile=plain(profile)), icon=":material/cloud_off:")
+            st.warning(t("menu.region_down", profile=escape_markdown(profile)), icon=":material/cloud_off:")
         beat = ledger_answer(core().ledger.last_beat)
         if beat and beat.is_fresh(core().clock()):
-            st.caption(t("menu.followed", who=plain(t.message(beat.who)), at=when(beat.at, "%H:%M:%S")))
+            st.caption(
+                t("menu.followed", who=escape_markdown(t.message(beat.who)), at=format_time(beat.at, "%H:%M:%S"))
+            )
         elif is_read_only(core().settings.data_dir):
             st.caption(t("menu.cannot_follow"))
         else:
-            text = t("menu.not_followed", at=when(beat.at)) if beat else t("menu.never_followed")
+            text = t("menu.not_followed", at=format_time(beat.at)) if beat else t("menu.never_followed")
             st.warning(text, icon=":material/bedtime:")

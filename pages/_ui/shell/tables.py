@@ -9,7 +9,7 @@ import pyarrow as pa
 import streamlit as st
 
 from aisbench_core.base.formats import MISSING
-from pages._ui.shell.errors import plain
+from pages._ui.shell.errors import escape_markdown
 
 ROW, HEAD = 35, 38  # heights of a row and of the head with its edges, in pixels
 SCROLLBAR = 14  # height of the bar below columns that do not fit: without room of its own it covers the last row
@@ -65,8 +65,8 @@ def show_table(
     `alt` describes it to those who cannot see it."""
     wide = sum(text_width(title) for title in dict.fromkeys(title for row in rows for title in row)) > NARROW
     height: Any = height_of(rows, visible or len(rows)) if visible or wide else "content"
-    config = columns(rows, widths or {})
-    data = _arrow(rows) if _is_text(rows) else rows
+    config = configure_columns(rows, widths or {})
+    data = _to_arrow(rows) if _is_text(rows) else rows
     st.dataframe(data, hide_index=True, alt=alt, height=height, column_config=config, placeholder=MISSING, lazy=False)
 
 
@@ -74,7 +74,7 @@ def _is_text(rows: Sequence[Mapping[str, Any]]) -> bool:
     return bool(rows) and all(isinstance(value, str) for row in rows for value in row.values())
 
 
-def _arrow(rows: Sequence[Mapping[str, str]]) -> pa.Table:
+def _to_arrow(rows: Sequence[Mapping[str, str]]) -> pa.Table:
     """Without pandas, which takes longer than all else on the page of a running job."""
     titles = dict.fromkeys(title for row in rows for title in row)
     return pa.table({title: pa.array([row.get(title) for row in rows], pa.string()) for title in titles})
@@ -96,21 +96,22 @@ def show_side_by_side(rows: Sequence[Mapping[str, str]], alt: str) -> None:
         return
     first, *rest = titles
     cells = [
-        {_unbroken(first): _unbroken(row[first])} | {plain(title): _breakable(row[title]) for title in rest}
+        {_prevent_breaks(first): _prevent_breaks(row[first])}
+        | {escape_markdown(title): _allow_breaks(row[title]) for title in rest}
         for row in rows
     ]
     st.table(cells, hide_index=True, alt=alt)
 
 
-def _unbroken(name: str) -> str:
+def _prevent_breaks(name: str) -> str:
     """A short name on one line: browsers break Chinese ones after any letter."""
     joined = name.replace(" ", "\N{NO-BREAK SPACE}") if name.isascii() else "\N{WORD JOINER}".join(name)
-    return plain(joined if text_width(name) <= MAX_UNBROKEN else name)
+    return escape_markdown(joined if text_width(name) <= MAX_UNBROKEN else name)
 
 
-def _breakable(text: str) -> str:
+def _allow_breaks(text: str) -> str:
     """Texts break at blanks and hyphens; one without any for long would make its column as wide as itself."""
-    return _ENDLESS.sub("\\g<0>\N{ZERO WIDTH SPACE}", plain(text))
+    return _ENDLESS.sub("\\g<0>\N{ZERO WIDTH SPACE}", escape_markdown(text))
 
 
 def text_width(text: str) -> int:
@@ -130,13 +131,13 @@ def without_prefix(names: Sequence[str]) -> list[str]:
     return [name.removeprefix(prefix) for name in names]
 
 
-def columns(rows: Sequence[Mapping[str, Any]], widths: Mapping[str, Width]) -> dict[str, Any]:
+def configure_columns(rows: Sequence[Mapping[str, Any]], widths: Mapping[str, Width]) -> dict[str, Any]:
     """How each column is shown: one that holds numbers to the right, with separators of thousands."""
     titles = dict.fromkeys(title for row in rows for title in row)
-    return {title: _column([row.get(title) for row in rows], widths.get(title)) for title in titles}
+    return {title: _configure_column([row.get(title) for row in rows], widths.get(title)) for title in titles}
 
 
-def _column(values: Sequence[Any], width: Width | None) -> Any:
+def _configure_column(values: Sequence[Any], width: Width | None) -> Any:
     present = [value for value in values if value is not None]
     if present and all(isinstance(value, int | float) and not isinstance(value, bool) for value in present):
         return st.column_config.NumberColumn(format=number_format(present), width=width)
@@ -145,10 +146,10 @@ def _column(values: Sequence[Any], width: Width | None) -> Any:
 
 def number_format(values: Sequence[float]) -> Any:
     """How a column shows these numbers: with separators of thousands where there are any."""
-    return _plain(values) if max(abs(value) for value in values) < PLAIN_BELOW else "localized"
+    return _choose_format(values) if max(abs(value) for value in values) < PLAIN_BELOW else "localized"
 
 
-def _plain(values: Sequence[float]) -> str:
+def _choose_format(values: Sequence[float]) -> str:
     """A format with as many decimals as the longest value has: with `plain`, browsers show 941.5300000000001."""
     texts = [repr(value) for value in values]
     decimals = max(0 if text.endswith(".0") else len(text.partition(".")[2]) for text in texts)

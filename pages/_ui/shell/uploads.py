@@ -31,7 +31,7 @@ def install_named_zones() -> None:
 
 
 @contextmanager
-def opened(files: Sequence[UploadedFile]) -> Iterator[list[tuple[str, BinaryIO]]]:
+def open_uploads(files: Sequence[UploadedFile]) -> Iterator[list[tuple[str, BinaryIO]]]:
     """The files with their names, open for reading. Raises ConfigError when one no longer exists."""
     folder = core().settings.data_dir
     with ExitStack() as stack:

@@ -31,7 +31,7 @@ LANGUAGE, VIEW = "lang", "view"
 MISSING = "address-missing"
 
 
-def choice(
+def choose_option(
     widget: Callable[..., Any],
     key: str,
     label: str,
@@ -51,12 +51,12 @@ def choice(
     by_text = {str(option): option for option in offered}
     note_missing(key, by_text, st.query_params.get_all(key)[-1:])  # of several values, `get` reads the last one
     value = by_text.get(st.query_params.get(key, ""), default)
-    store = partial(_write, key, None if always else default, resets)
+    store = partial(_write_parameter, key, None if always else default, resets)
     widget(label, **layout, **widgets.single_choice(key, offered, value, store, title))
     return value
 
 
-def choices(
+def choose_options(
     key: str,
     label: str,
     options: Sequence[T],
@@ -81,14 +81,14 @@ def choices(
 def text(key: str, label: str, *, resets: Collection[str] = (), **layout: Any) -> str:
     """A text, empty unless the URL has one."""
     value = st.query_params.get(key, "")
-    st.text_input(label, **layout, **widgets.field(key, value, partial(_write, key, "", resets)))
+    st.text_input(label, **layout, **widgets.bind_field(key, value, partial(_write_parameter, key, "", resets)))
     return value
 
 
 def toggle(key: str, label: str, *, resets: Collection[str] = (), **layout: Any) -> bool:
     """On where the URL says `1`."""
     value = st.query_params.get(key) == "1"
-    st.toggle(label, **layout, **widgets.field(key, value, partial(_write, key, False, resets)))
+    st.toggle(label, **layout, **widgets.bind_field(key, value, partial(_write_parameter, key, False, resets)))
     return value
 
 
@@ -104,7 +104,7 @@ def number(
 ) -> numbers.NumberEntry[Default]:
     """A number, with what is wrong with it below its field; with None as the default the field may be empty."""
     entry = read_number(key, default, allowed)
-    bound = widgets.field(key, entry.text, partial(_write_number, key, default, resets))
+    bound = widgets.bind_field(key, entry.text, partial(_write_number, key, default, resets))
     numbers.show_number_field(label, allowed, help_text=help_text, **layout, **bound)
     numbers.show_refusal(entry.problem)
     return entry
@@ -140,7 +140,7 @@ class Pages:
     def show(self) -> None:
         """The way to the other pages, where there are any."""
         if self.count > 1:
-            store = partial(_write, self.key, 1, ())
+            store = partial(_write_parameter, self.key, 1, ())
             st.pagination(**widgets.page_control(self.key, self.number, self.count, store))
 
 
@@ -150,7 +150,7 @@ def page_number(key: str) -> int:
     return max(1, int(number)) if PAGE_NUMBER.fullmatch(number) else 1
 
 
-def missing() -> dict[str, list[str]]:
+def read_missing() -> dict[str, list[str]]:
     """What the URL names and the page no longer offers, by parameter."""
     values: dict[str, list[str]] = st.session_state.get(MISSING, {})
     return values
@@ -160,7 +160,7 @@ def note_missing(key: str, options: Collection[str], named: Sequence[str]) -> No
     """Remember what the URL names and the page does not offer."""
     values = [value for value in named if value not in options]
     if values:
-        st.session_state[MISSING] = {**missing(), key: values}
+        st.session_state[MISSING] = {**read_missing(), key: values}
 
 
 def clear_missing() -> None:
@@ -168,22 +168,22 @@ def clear_missing() -> None:
     st.session_state[MISSING] = {}
 
 
-def parameters() -> dict[str, tuple[str, ...]]:
+def read_parameters() -> dict[str, tuple[str, ...]]:
     """The page's own parameters: all but the language and the name of a saved view."""
     return {key: tuple(st.query_params.get_all(key)) for key in st.query_params if key not in (LANGUAGE, VIEW)}
 
 
 def _write_number(key: str, default: float | None, resets: Collection[str], text: str) -> None:
     """What is typed is written as it is, so that it is shown again."""
-    _write(key, numbers.text_of(default), resets, text.strip())
+    _write_parameter(key, numbers.text_of(default), resets, text.strip())
 
 
 def _write_choices(key: str, default: Sequence[Any], resets: Collection[str], values: Sequence[Any]) -> None:
     """The order of choices says nothing, so it does not make them differ from the default."""
-    _write(key, None, resets, [] if set(values) == set(default) else list(values))
+    _write_parameter(key, None, resets, [] if set(values) == set(default) else list(values))
 
 
-def _write(key: str, default: Any, resets: Collection[str], value: Any) -> None:
+def _write_parameter(key: str, default: Any, resets: Collection[str], value: Any) -> None:
     for reset in resets:
         st.query_params.pop(reset, None)
     # The default is left out, so that links stay short. False is tested by identity: 0 is a number that people enter.

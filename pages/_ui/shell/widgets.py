@@ -16,7 +16,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages._ui.shell.callbacks import whole
+from pages._ui.shell.callbacks import repeat_if_aborted
 
 # Between a widget's name and the number of its version, from the second version on: `spec.epochs--v1`.
 VERSION = "--v"
@@ -41,14 +41,14 @@ class _Versions:
     drawn: Mapping[int, _Drawn]
 
 
-def field(name: str, value: Any, store: Store) -> dict[str, Any]:
+def bind_field(name: str, value: Any, store: Store) -> dict[str, Any]:
     """Arguments for a text, number or toggle; `store` is called with what a person enters."""
-    return {"value": value, **_bound(name, value, store)}
+    return {"value": value, **_bind_widget(name, value, store)}
 
 
 def page_control(name: str, value: int, pages: int, store: Store) -> dict[str, Any]:
     """Arguments for `st.pagination`."""
-    return {"num_pages": pages, "default": value, **_bound(name, value, store, range(1, pages + 1).__contains__)}
+    return {"num_pages": pages, "default": value, **_bind_widget(name, value, store, range(1, pages + 1).__contains__)}
 
 
 def single_choice(
@@ -63,13 +63,13 @@ def single_choice(
     """Arguments for a select box or radio; a value that is no option is shown as none chosen.
 
     `any_value`: what is no option may be stored, too."""
-    offered, label = list(options), _labels(options, title)
+    offered, label = list(options), _build_labels(options, title)
     accepts = None if any_value else offered.__contains__
     return {
         "options": offered,
         "index": offered.index(value) if value in offered else None,
         "format_func": label,
-        **_bound(name, value, store, accepts, label),
+        **_bind_widget(name, value, store, accepts, label),
     }
 
 
@@ -77,16 +77,18 @@ def multiple_choice(
     name: str, options: Sequence[Any], values: Sequence[Any], store: Store, title: Callable[[Any], str] = str
 ) -> dict[str, Any]:
     """Arguments for a choice of any number; the values are options."""
-    offered, label = list(options), _labels(options, title)
+    offered, label = list(options), _build_labels(options, title)
     return {
         "options": offered,
         "default": list(values),
         "format_func": label,
-        **_bound(name, list(values), store, set(offered).issuperset, lambda values: [label(value) for value in values]),
+        **_bind_widget(
+            name, list(values), store, set(offered).issuperset, lambda values: [label(value) for value in values]
+        ),
     }
 
 
-def _labels(options: Sequence[Any], title: Callable[[Any], str]) -> Callable[[Any], str]:
+def _build_labels(options: Sequence[Any], title: Callable[[Any], str]) -> Callable[[Any], str]:
     """The labels of now: Streamlit formats options again later, in threads that do not know the session's language."""
     labels = {option: title(option) for option in options}
     return lambda option: labels.get(option, str(option))
@@ -98,12 +100,12 @@ def session_choice(
     """Arguments for a select box or radio whose choice is stored for the session, whatever the language is."""
     slot = _session_slot(name)
     chosen = st.session_state.get(slot, default)
-    return single_choice(name, options, chosen if chosen in options else default, partial(_store, slot), title)
+    return single_choice(name, options, chosen if chosen in options else default, partial(_store_choice, slot), title)
 
 
 def remember_choice(name: str, value: Any) -> None:
     """Make this the choice that is stored for the session."""
-    _store(_session_slot(name), value)
+    _store_choice(_session_slot(name), value)
 
 
 def forget(name: str) -> None:
@@ -115,11 +117,11 @@ def _session_slot(name: str) -> str:
     return f"chosen.{name}"
 
 
-def _store(slot: str, value: Any) -> None:
+def _store_choice(slot: str, value: Any) -> None:
     st.session_state[slot] = value
 
 
-def _bound(
+def _bind_widget(
     name: str,
     value: Any,
     store: Store,
@@ -127,58 +129,64 @@ def _bound(
     labels: Callable[[Any], Any] | None = None,
 ) -> dict[str, Any]:
     """`accepts`: which values may be stored, else all; `labels`: what the browser sends for a value, else itself."""
-    version = _version_for(name, _drawn(value, labels))
-    return {"key": _key(name, version), "on_change": _changed, "args": (name, version, store, accepts, labels)}
+    version = _version_for(name, _to_drawn(value, labels))
+    return {
+        "key": _build_key(name, version),
+        "on_change": _store_change,
+        "args": (name, version, store, accepts, labels),
+    }
 
 
-def _drawn(value: Any, labels: Callable[[Any], Any] | None) -> _Drawn:
+def _to_drawn(value: Any, labels: Callable[[Any], Any] | None) -> _Drawn:
     return _Drawn(value, labels(value) if labels else value)
 
 
 def _version_for(name: str, drawn: _Drawn) -> int:
     """The version of the widget that shows this; a new one where the browser may hold something else."""
-    versions: _Versions | None = st.session_state.get(_slot(name))
+    versions: _Versions | None = st.session_state.get(_build_slot(name))
     if versions is None:
         versions = _Versions(0, {})
     elif _is_outdated(name, versions, drawn):
         versions = replace(versions, newest=versions.newest + 1)
     newest = versions.newest
     held = {number: older for number, older in versions.drawn.items() if number > newest - VERSIONS_HELD}
-    st.session_state[_slot(name)] = replace(versions, drawn=held | {newest: drawn})
+    st.session_state[_build_slot(name)] = replace(versions, drawn=held | {newest: drawn})
     return newest
 
 
 def _is_outdated(name: str, versions: _Versions, drawn: _Drawn) -> bool:
     before = versions.drawn[versions.newest]
-    shown = st.session_state.get(_key(name, versions.newest), drawn.value)
-    return not (_same(before.value, drawn.value) and _same(before.label, drawn.label) and _same(shown, drawn.value))
+    shown = st.session_state.get(_build_key(name, versions.newest), drawn.value)
+    return not (
+        _is_same(before.value, drawn.value) and _is_same(before.label, drawn.label) and _is_same(shown, drawn.value)
+    )
 
 
-@whole
-def _changed(
+@repeat_if_aborted
+def _store_change(
     name: str, version: int, store: Store, accepts: Callable[[Any], bool] | None, labels: Callable[[Any], Any] | None
 ) -> None:
     """Store what a person entered; what the browser only sends again is not stored."""
-    versions: _Versions = st.session_state[_slot(name)]
+    versions: _Versions = st.session_state[_build_slot(name)]
     before = versions.drawn.get(version)
     if before is None:
         return
-    value = st.session_state.get(_key(name, version), before.value)
-    if _same(value, before.value) or _same(value, before.label) or (accepts and not accepts(value)):
+    value = st.session_state.get(_build_key(name, version), before.value)
+    if _is_same(value, before.value) or _is_same(value, before.label) or (accepts and not accepts(value)):
         return
     store(value)
-    st.session_state[_slot(name)] = replace(versions, drawn={**versions.drawn, version: _drawn(value, labels)})
+    st.session_state[_build_slot(name)] = replace(versions, drawn={**versions.drawn, version: _to_drawn(value, labels)})
 
 
-def _key(name: str, version: int) -> str:
+def _build_key(name: str, version: int) -> str:
     return f"{name}{VERSION}{version}" if version else name
 
 
-def _slot(name: str) -> str:
+def _build_slot(name: str) -> str:
     return f"bound.{name}"
 
 
-def _same(left: Any, right: Any) -> bool:
+def _is_same(left: Any, right: Any) -> bool:
     """Blanks around a text do not count: somebody is still typing, and a new widget would take the cursor away."""
     if isinstance(left, str) and isinstance(right, str):
         return left.strip() == right.strip()

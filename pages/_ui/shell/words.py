@@ -49,7 +49,7 @@ class Words:
 
     @property
     def texts(self) -> Mapping[str, str]:
-        return catalogue(self.language)
+        return load_catalogue(self.language)
 
     def __call__(self, key: str, **values: object) -> str:
         """The text of a key. A key that is not in the catalogue is a bug: KeyError."""
@@ -132,7 +132,7 @@ def set_language(language: Language) -> None:
 
 
 @cache
-def catalogue(language: Language) -> Mapping[str, str]:
+def load_catalogue(language: Language) -> Mapping[str, str]:
     """All texts of a language, by dotted key."""
     tree = yaml.safe_load(ENGLISH.read_text("utf-8"))
     english = {f"{section}.{key}": text for section, texts in tree.items() for key, text in texts.items()}

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import streamlit as st
 
-from aisbench_core.base.formats import money
+from aisbench_core.base.formats import format_money
 from aisbench_core.model import REASON_LETTERS, Run, RunState, Series
 from pages._ui.shell import navigation
-from pages._ui.shell.callbacks import whole
+from pages._ui.shell.callbacks import repeat_if_aborted
 from pages._ui.shell.core import Right, actor, core, ledger_answer, right_to
 from pages._ui.shell.dialogs import Dialog
-from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import when
-from pages._ui.shell.outcomes import reported, show_outcome
+from pages._ui.shell.errors import escape_markdown
+from pages._ui.shell.formats import format_time
+from pages._ui.shell.outcomes import report_outcome, show_outcome
 from pages._ui.shell.words import t
 from pages._ui.spending.budgets import show_use
 
@@ -29,14 +29,19 @@ def show_run_approval(run: Run) -> None:
     show_outcome(OUTCOME)
     if run.state is not RunState.HELD:
         return
-    cost = money(run.expected_cost, run.currency) if run.expected_cost is not None else t("approval.unknown")
+    cost = format_money(run.expected_cost, run.currency) if run.expected_cost is not None else t("approval.unknown")
     with st.container(border=True, key="approval"):
-        text = t("approval.run", who=plain(run.created_by), cost=plain(cost), until=when(run.next_step_at))
+        text = t(
+            "approval.run",
+            who=escape_markdown(run.created_by),
+            cost=escape_markdown(cost),
+            until=format_time(run.next_step_at),
+        )
         st.warning(text, icon=":material/approval:")
         for use in core().approvals.uses(run):
             show_use(use)
         _show_buttons(run.run_id, {run.created_by})
-    DECLINING.show(t("approval.decline_title"), _decline, core().approvals.decline, t("approval.decline_question"))
+    DECLINING.show(t("approval.decline_title"), _show_decline, core().approvals.decline, t("approval.decline_question"))
 
 
 def show_series_approval(series: Series) -> None:
@@ -45,11 +50,13 @@ def show_series_approval(series: Series) -> None:
     if not series.held:
         return
     with st.container(border=True, key="approval"):
-        reason = plain(t.message(series.held))
-        st.warning(t("approval.series", who=plain(series.created_by), reason=reason), icon=":material/approval:")
+        reason = escape_markdown(t.message(series.held))
+        st.warning(
+            t("approval.series", who=escape_markdown(series.created_by), reason=reason), icon=":material/approval:"
+        )
         _show_buttons(series.series_id, ledger_answer(core().approvals.requesters, series.series_id))
     consequence = t("approval.decline_series_question")
-    DECLINING.show(t("approval.decline_title"), _decline, core().approvals.decline_series, consequence)
+    DECLINING.show(t("approval.decline_title"), _show_decline, core().approvals.decline_series, consequence)
 
 
 def show_waiting_notice() -> None:
@@ -80,16 +87,16 @@ def show_waiting() -> None:
 def _show_line(page: Path, name: str, link: dict[str, str], who: str, reason: str) -> None:
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center"):
-            navigation.link(page, plain(name), link)
-            st.caption(plain(who))
-        st.markdown(plain(t.message(reason)))
+            navigation.link(page, escape_markdown(name), link)
+            st.caption(escape_markdown(who))
+        st.markdown(escape_markdown(t.message(reason)))
 
 
 def _show_buttons(subject: str, owners: Collection[str]) -> None:
-    may_approve, may_decline = _right(owners), right_to("Approvals.decline")
+    may_approve, may_decline = _find_right(owners), right_to("Approvals.decline")
     with st.container(horizontal=True):
         st.button(
-            t("approval.approve"), key="approve", type="primary", icon=":material/check:", on_click=_approve,
+            t("approval.approve"), key="approve", type="primary", icon=":material/check:", on_click=_approve_launch,
             args=(subject,), disabled=not may_approve.is_given, help=may_approve.help_text,
         )  # fmt: skip
         st.button(
@@ -98,7 +105,7 @@ def _show_buttons(subject: str, owners: Collection[str]) -> None:
         )  # fmt: skip
 
 
-def _right(owners: Collection[str]) -> Right:
+def _find_right(owners: Collection[str]) -> Right:
     """Nobody but an admin approves a launch of one's own; the core checks the same."""
     right = right_to("Approvals.approve")
     if right.is_given and actor().name in owners and not right_to("Budgets.save").is_given:
@@ -106,30 +113,30 @@ def _right(owners: Collection[str]) -> Right:
     return right
 
 
-@reported(OUTCOME)
-def _approve(subject: str) -> str:
+@report_outcome(OUTCOME)
+def _approve_launch(subject: str) -> str:
     approvals = core().approvals
     decide: Decision = approvals.approve_series if approvals.is_series(subject) else approvals.approve
     decide(subject, actor())
     return t("approval.approved")
 
 
-def _decline(decide: Decision, consequence: str) -> None:
+def _show_decline(decide: Decision, consequence: str) -> None:
     st.markdown(consequence)
     st.text_input(t("approval.reason"), key=REASON, max_chars=REASON_LETTERS)
     st.button(
-        t("approval.decline_yes"), key="decline-yes", type="primary", icon=":material/close:", on_click=_declined,
-        args=(decide, DECLINING.subject),
+        t("approval.decline_yes"), key="decline-yes", type="primary", icon=":material/close:",
+        on_click=_decline_and_close, args=(decide, DECLINING.subject),
     )  # fmt: skip
 
 
-@whole
-def _declined(decide: Decision, subject: str) -> None:
+@repeat_if_aborted
+def _decline_and_close(decide: Decision, subject: str) -> None:
     _report_declined(decide, subject)
     DECLINING.close()
 
 
-@reported(OUTCOME)
+@report_outcome(OUTCOME)
 def _report_declined(decide: Decision, subject: str) -> str:
     decide(subject, st.session_state.get(REASON, ""), actor())
     return t("approval.declined")

@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from aisbench_core.base.formats import money
+from aisbench_core.base.formats import format_money
 from aisbench_core.domain.authoring.number_ranges import range_of
 from aisbench_core.model import Budget, BudgetScope, BudgetUse, StoredBudget
 from pages._ui.shell import numbers
 from pages._ui.shell.core import actor, core, ledger_answer, right_to
-from pages._ui.shell.errors import plain
-from pages._ui.shell.outcomes import reported, show_outcome
+from pages._ui.shell.errors import escape_markdown
+from pages._ui.shell.outcomes import report_outcome, show_outcome
 from pages._ui.shell.words import t
 
 OUTCOME = "budget-outcome"
@@ -34,7 +34,7 @@ def show_budgets() -> None:
     used = {use.budget for use in uses}
     for budget in stored:
         if budget.budget not in used:
-            st.caption(t("budgets.unused", budget=plain(_described(budget))))
+            st.caption(t("budgets.unused", budget=escape_markdown(_describe_budget(budget))))
     with st.container(horizontal=True):
         with st.popover(t("budgets.set"), icon=":material/edit:", disabled=not may_save.is_given):
             _show_form()
@@ -46,15 +46,19 @@ def show_budgets() -> None:
 def show_use(use: BudgetUse) -> None:
     """One bar: what is spent and reserved, of how much, and what is left; marked from 80 % on."""
     currency, used = use.budget.currency, use.spent + use.reserved
-    amounts = {name: money(value, currency) for name, value in (
+    amounts = {name: format_money(value, currency) for name, value in (
         ("spent", use.spent), ("reserved", use.reserved), ("amount", use.budget.amount), ("left", use.left),
     )}  # fmt: skip
     mark = ":material/warning: " if use.is_nearly_used else ""
-    text = t("budgets.use", title=plain(_title(use)), **{name: plain(text) for name, text in amounts.items()})
+    text = t(
+        "budgets.use",
+        title=escape_markdown(_format_title(use)),
+        **{name: escape_markdown(text) for name, text in amounts.items()},
+    )
     st.progress(min(1.0, used / use.budget.amount) if use.budget.amount else 1.0, text=mark + text)
 
 
-def _title(use: BudgetUse) -> str:
+def _format_title(use: BudgetUse) -> str:
     """Whose budget, and for which month."""
     month = [f"{use.month:%Y-%m}"] if use.month else []
     return " · ".join([f"{t(f'budgets.kind_{use.budget.scope}')} {use.subject}".strip(), *month])
@@ -72,29 +76,29 @@ def _show_form() -> None:
         numbers.show_number_field(t("budgets.amount"), AMOUNT, value="0", key="budget-amount")
         st.text_input(t("budgets.currency"), key="budget-currency", value="CNY", max_chars=12)
         st.checkbox(t("budgets.allow_unknown"), key="budget-allow_unknown", help=t("budgets.allow_unknown_help"))
-        st.form_submit_button(t("budgets.save"), type="primary", on_click=_save)
+        st.form_submit_button(t("budgets.save"), type="primary", on_click=_save_budget)
 
 
 def _show_removal(stored: list[StoredBudget]) -> None:
-    st.selectbox(t("budgets.which"), stored, format_func=_described, key="budget-removed")
-    st.button(t("budgets.remove_yes"), key="budget-remove", on_click=_remove)
+    st.selectbox(t("budgets.which"), stored, format_func=_describe_budget, key="budget-removed")
+    st.button(t("budgets.remove_yes"), key="budget-remove", on_click=_remove_budget)
 
 
-def _described(stored: StoredBudget) -> str:
+def _describe_budget(stored: StoredBudget) -> str:
     """The name first, if it has one, and for whom and which time the amount is."""
     budget = stored.budget
-    parts = (budget.name, t(f"budgets.of_{budget.scope}"), money(budget.amount, budget.currency))
+    parts = (budget.name, t(f"budgets.of_{budget.scope}"), format_money(budget.amount, budget.currency))
     return " · ".join(filter(None, parts))
 
 
-@reported(OUTCOME)
-def _save() -> str:
+@report_outcome(OUTCOME)
+def _save_budget() -> str:
     core().budgets.save({name: st.session_state[f"budget-{name}"] for name in FIELDS}, actor())
     return t("budgets.saved")
 
 
-@reported(OUTCOME)
-def _remove() -> str:
+@report_outcome(OUTCOME)
+def _remove_budget() -> str:
     budget = st.session_state["budget-removed"].budget
     core().budgets.remove(budget.scope, budget.name, budget.currency, actor())
     return t("budgets.removed")

@@ -18,7 +18,9 @@ MONTH = "%Y-%m"
 
 def choose_query(facets: SpendingFacets) -> SpendingQuery:
     """What a row is about, the months, and behind a button the other filters."""
-    by = url.choice(st.selectbox, "by", t("spending.by"), SpendingBy, lambda each: t(f"spending.by_{each}"), width=200)
+    by = url.choose_option(
+        st.selectbox, "by", t("spending.by"), SpendingBy, lambda each: t(f"spending.by_{each}"), width=200
+    )
     first = _choose_month("from", t("spending.first"), facets.months)
     last = _choose_month("to", t("spending.last"), facets.months)
     with st.popover(t("board.filters"), icon=":material/filter_alt:"):
@@ -31,5 +33,7 @@ def choose_query(facets: SpendingFacets) -> SpendingQuery:
 
 def _choose_month(key: str, label: str, months: Sequence[date]) -> date | None:
     by_name = {month.strftime(MONTH): month for month in months}
-    name = url.choice(st.selectbox, key, label, ["", *by_name], lambda name: name or t("spending.every"), width=150)
+    name = url.choose_option(
+        st.selectbox, key, label, ["", *by_name], lambda name: name or t("spending.every"), width=150
+    )
     return by_name.get(name)

@@ -14,7 +14,7 @@ from pages._ui.shell import url
 from pages._ui.shell.charts import Values, chart_of, draw
 from pages._ui.shell.core import at_click, core
 from pages._ui.shell.errors import end_page
-from pages._ui.shell.formats import rounded
+from pages._ui.shell.formats import round_digits
 from pages._ui.shell.navigation import CONFIGURE, link
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
@@ -39,7 +39,9 @@ def end_without_runs() -> NoReturn:
 def show_totals(spending: Spending) -> None:
     """One tile for each currency, then node hours and runs."""
     total = spending.total
-    tiles = [(t.with_unit(t("spending.spent"), currency), _amount(value)) for currency, value in total.amounts.items()]
+    tiles = [
+        (t.with_unit(t("spending.spent"), currency), _format_amount(value)) for currency, value in total.amounts.items()
+    ]
     widths = [COST_TILE] * len(tiles)
     tiles.append((t("spending.node_hours"), number(total.node_hours, digits=4)))
     if total.unpriced_hours:
@@ -52,7 +54,7 @@ def show_totals(spending: Spending) -> None:
     st.caption(t("spending.counted", count=f"{total.not_completed:,}"))
 
 
-def _amount(value: float) -> str:
+def _format_amount(value: float) -> str:
     """Cents as far as there is room for them; the table has them all."""
     return f"{value:,.2f}" if value < NO_CENTS else f"{value:,.0f}"
 
@@ -62,21 +64,21 @@ def show_months(spending: Spending) -> None:
     if not spending.months:
         return
     shown = [*spending.currencies, HOURS]
-    name = url.choice(
+    name = url.choose_option(
         st.radio, "show", t("spending.show"), shown, lambda each: t("spending.node_hours") if each == HOURS else each,
         horizontal=True,
     )  # fmt: skip
     title = t("spending.node_hours") if name == HOURS else t.with_unit(t("spending.spent"), name)
-    values = [*(_hours(spending) if name == HOURS else _amounts(spending, name))]
-    draw(_bars(values, title), text=t("spending.chart", what=title))
+    values = [*(_list_hours(spending) if name == HOURS else _list_amounts(spending, name))]
+    draw(_draw_bars(values, title), text=t("spending.chart", what=title))
 
 
-def _amounts(spending: Spending, currency: str) -> Iterator[dict[str, Any]]:
+def _list_amounts(spending: Spending, currency: str) -> Iterator[dict[str, Any]]:
     for month in spending.months:
         yield {"month": month.name, "value": month.amounts.get(currency, 0.0), "kind": t("spending.priced")}
 
 
-def _hours(spending: Spending) -> Iterator[dict[str, Any]]:
+def _list_hours(spending: Spending) -> Iterator[dict[str, Any]]:
     for month in spending.months:
         priced = month.node_hours - month.unpriced_hours
         yield {"month": month.name, "value": priced, "kind": t("spending.priced")}
@@ -84,7 +86,7 @@ def _hours(spending: Spending) -> Iterator[dict[str, Any]]:
             yield {"month": month.name, "value": month.unpriced_hours, "kind": t("spending.not_priced")}
 
 
-def _bars(values: Values, title: str) -> Any:
+def _draw_bars(values: Values, title: str) -> Any:
     kinds = dict.fromkeys(value["kind"] for value in values)
     scale = alt.Scale(domain=[t("spending.priced"), t("spending.not_priced")], range=[PRICED, NOT_PRICED])
     legend = alt.Legend(orient="top", title=None) if len(kinds) > 1 else None
@@ -102,25 +104,27 @@ def show_spending(spending: Spending) -> None:
         st.info(t("spending.no_match"), icon=":material/filter_alt_off:")
         return
     title = t(f"spending.by_{spending.by}")
-    show_table([_cells(row, spending, title) for row in spending.rows], t("spending.table"), visible=ROWS)
+    show_table([_to_row(row, spending, title) for row in spending.rows], t("spending.table"), visible=ROWS)
     if spending.count > len(spending.rows):
         st.caption(t("spending.more", shown=f"{len(spending.rows):,}", count=f"{spending.count:,}"))
 
 
-def _cells(row: Spent, spending: Spending, title: str) -> dict[str, Any]:
-    unpriced = {} if spending.is_priced_throughout else {t("spending.not_priced_hours"): rounded(row.unpriced_hours)}
+def _to_row(row: Spent, spending: Spending, title: str) -> dict[str, Any]:
+    unpriced = (
+        {} if spending.is_priced_throughout else {t("spending.not_priced_hours"): round_digits(row.unpriced_hours)}
+    )
     outside = t("spending.no_series") if spending.by is SpendingBy.SERIES else MISSING
     return {
         title: row.name or outside,
-        **{currency: _cents(row.amounts.get(currency)) for currency in spending.currencies},
-        t("spending.node_hours"): rounded(row.node_hours),
+        **{currency: _round_cents(row.amounts.get(currency)) for currency in spending.currencies},
+        t("spending.node_hours"): round_digits(row.node_hours),
         **unpriced,
         t("spending.runs"): row.runs,
         t("spending.not_completed"): row.not_completed,
     }
 
 
-def _cents(amount: float | None) -> float | None:
+def _round_cents(amount: float | None) -> float | None:
     return None if amount is None else round(amount, 2)
 
 
@@ -128,7 +132,7 @@ def show_download(query: SpendingQuery) -> None:
     """All rows as CSV, a line for each currency."""
     st.download_button(
         t("spending.download"),
-        at_click(_csv, query),
+        at_click(_write_csv, query),
         f"spending-by-{query.by}.csv",
         "text/csv",
         key="spending-file",
@@ -137,6 +141,6 @@ def show_download(query: SpendingQuery) -> None:
     )
 
 
-def _csv(query: SpendingQuery) -> bytes:
+def _write_csv(query: SpendingQuery) -> bytes:
     text = csv_text(core().warehouse.spending.of(replace(query, limit=None)))
     return text.encode("utf-8-sig")  # Excel takes the mark for UTF-8

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from aisbench_core.base.messages import Message, verbatim
+from aisbench_core.base.messages import Message, make_verbatim
 from aisbench_core.config.sdk_package import INSTALL, PACKAGE, is_installed, package_path
 from aisbench_core.domain.preflight.rule import Fix, Source, Subject, Violation, rule
 from aisbench_core.domain.preflight.rules.code import ALGORITHM_FIELDS
@@ -42,7 +42,7 @@ def api_sdk(subject: Subject) -> Iterator[Violation]:
         hint = Message("set workspace_id: {workspace}, or use api: v2", workspace=DEFAULT_WORKSPACE)
         message = Message("api {api} supports only the default workspace", api=spec.api)
         yield Violation(message, hint, "profile.workspace_id")
-    yield from _sdk_v1(spec) if spec.api.has_versions else _sdk(spec)
+    yield from _sdk_v1(spec) if spec.api.has_versions else _check_sdk(spec)
 
 
 @rule("api.v1", Level.ERROR, "api", Source.API)
@@ -55,11 +55,11 @@ def api_v1(subject: Subject) -> Iterator[Violation]:
     yield from _v1_channels(spec, "inputs", Message("input"), inputs, V1_INPUT)
     yield from _v1_channels(spec, "outputs", Message("output"), spec.outputs, V1_OUTPUT)
     yield from _v1_settings(spec)
-    yield from _scheduling(spec)
+    yield from _check_scheduling(spec)
 
 
-def _sdk(spec: RunSpec) -> Iterator[Violation]:
-    yield from _scheduling(spec)
+def _check_sdk(spec: RunSpec) -> Iterator[Violation]:
+    yield from _check_scheduling(spec)
     for channel in spec.inputs:
         if channel.path and channel.access_method is AccessMethod.ENV:
             message = Message("api sdk passes inputs only as parameters, --{channel}", channel=channel.name)
@@ -77,7 +77,7 @@ def _sdk_v1(spec: RunSpec) -> Iterator[Violation]:
         yield Violation(Message("api sdk-v1 cannot mount a share read-only"), _USE_V2, "volumes")
 
 
-def _scheduling(spec: RunSpec) -> Iterator[Violation]:
+def _check_scheduling(spec: RunSpec) -> Iterator[Violation]:
     # Each field that only API v2 has, and its default.
     rows = (
         ("auto_stop_hours", None, Message("api {api} has no automatic stop", api=spec.api)),
@@ -116,7 +116,7 @@ def _v1_channels(
     for channel in channels:
         why: Message | Literal[""] = ""
         if channel.name != name:
-            why = verbatim(repr(channel.name))
+            why = make_verbatim(repr(channel.name))
         elif channel.access_method is AccessMethod.ENV:
             why = Message("in an environment variable")
         if why:

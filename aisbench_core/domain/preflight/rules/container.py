@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from aisbench_core.base.messages import Message
 from aisbench_core.domain.preflight.rule import Source, Subject, Violation, rule
-from aisbench_core.domain.preflight.rules.resources import RETRIES_EVERYWHERE, accelerator
+from aisbench_core.domain.preflight.rules.resources import RETRIES_EVERYWHERE, find_accelerator
 from aisbench_core.model import Level, TrainingMode
 
 _HOME = "/home/ma-user"
@@ -99,7 +99,7 @@ def resume_run(subject: Subject) -> Iterator[Violation]:
 @rule("training-mode.engine", Level.ERROR, "training_mode", Source.GUIDE)
 def training_mode_engine(subject: Subject) -> Iterator[Violation]:
     """A training mode other than general needs a preset MindSpore image on Ascend (ModelArts.2839)."""
-    spec, kind = subject.spec, accelerator(subject)
+    spec, kind = subject.spec, find_accelerator(subject)
     if spec.training_mode is TrainingMode.GENERAL:
         return
     fix = (("training_mode", str(TrainingMode.GENERAL)),)

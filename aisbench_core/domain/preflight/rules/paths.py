@@ -23,17 +23,17 @@ _WRITE_PATH = Message("write /bucket/directory/")
 @rule("paths.form", Level.ERROR, "inputs", Source.OBS)
 def paths_form(subject: Subject) -> Iterator[Violation]:
     """Each OBS path is written /bucket/directory/ without empty, `.` or `..` parts."""
-    for field, path in _paths(subject):
+    for field, path in _iterate_paths(subject):
         problem = _path_problem(path)
         if problem:
-            corrected = _corrected(path)
+            corrected = _correct_path(path)
             yield Violation(problem, _WRITE_PATH, field, () if _path_problem(corrected) else ((field, corrected),))
 
 
 @rule("paths.directory", Level.ERROR, "inputs", Source.UPSTREAM)
 def paths_directory(subject: Subject) -> Iterator[Violation]:
     """Each OBS path is a directory and ends with `/` (ModelArts.2791)."""
-    for field, path in _paths(subject):
+    for field, path in _iterate_paths(subject):
         if not path.endswith("/"):
             message = Message("{path!r} does not end with /", path=path)
             hint = Message("if it is a directory, write {path}/", path=path)
@@ -43,7 +43,7 @@ def paths_directory(subject: Subject) -> Iterator[Violation]:
 @rule("paths.bucket", Level.ERROR, "inputs", Source.OBS)
 def paths_bucket(subject: Subject) -> Iterator[Violation]:
     """Each bucket name has 3 to 63 lower-case letters, digits, `-` and `.`, and is not an IP address."""
-    named = [(field, path.split("/")[1]) for field, path in _paths(subject) if not _path_problem(path)]
+    named = [(field, path.split("/")[1]) for field, path in _iterate_paths(subject) if not _path_problem(path)]
     for field, bucket in [*named, ("profile.bucket", subject.profile.bucket)]:
         if not is_bucket_name(bucket):
             message = Message(
@@ -156,7 +156,7 @@ def is_path(path: str) -> bool:
     return not _path_problem(path)
 
 
-def _paths(subject: Subject) -> Iterator[tuple[str, str]]:
+def _iterate_paths(subject: Subject) -> Iterator[tuple[str, str]]:
     spec = subject.spec
     yield from ((f"inputs.{channel.name}", channel.path) for channel in spec.inputs if channel.path)
     yield from ((f"outputs.{channel.name}", channel.path) for channel in spec.outputs if channel.path)
@@ -164,7 +164,7 @@ def _paths(subject: Subject) -> Iterator[tuple[str, str]]:
         yield "log_path", spec.log_path
 
 
-def _corrected(path: str) -> str:
+def _correct_path(path: str) -> str:
     """The path as it was probably meant: without scheme and empty parts."""
     parts = path.partition("://")[2] if path.startswith(("obs://", "s3://")) else path
     named = [part for part in parts.split("/") if part]

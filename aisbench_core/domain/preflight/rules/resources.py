@@ -79,7 +79,7 @@ def pool_priority_right(subject: Subject) -> Iterator[Violation]:
 def nodes_cards(subject: Subject) -> Iterator[Violation]:
     """Ascend jobs on several nodes use all 8 cards of each node (16 on supernodes)."""
     spec = subject.spec
-    if spec.node_count > 1 and spec.cards_per_node < CARDS_OF_A_CLUSTER_NODE and accelerator(subject) == "Ascend":
+    if spec.node_count > 1 and spec.cards_per_node < CARDS_OF_A_CLUSTER_NODE and find_accelerator(subject) == "Ascend":
         message = Message(
             "{nodes} nodes × {cards} cards is not possible on Ascend; allowed with more than one "
             "node: {allowed} cards per node",
@@ -212,7 +212,7 @@ def not_offered(subject: Subject) -> Message:
     )
 
 
-def accelerator(subject: Subject) -> str:
+def find_accelerator(subject: Subject) -> str:
     """CPU, GPU or Ascend, from the flavor, its name or the engine; empty if unknown."""
     if subject.flavor and subject.flavor.accelerator:
         return subject.flavor.accelerator

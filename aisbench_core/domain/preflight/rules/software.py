@@ -10,7 +10,7 @@ from aisbench_core.base.messages import Message
 from aisbench_core.domain.authoring import pre_start
 from aisbench_core.domain.authoring.software import FIELDS, PATTERNS, PackageFile, package_of, platform_of
 from aisbench_core.domain.preflight.rule import Source, Subject, Violation, rule
-from aisbench_core.domain.preflight.rules.resources import accelerator
+from aisbench_core.domain.preflight.rules.resources import find_accelerator
 from aisbench_core.model import Level
 
 
@@ -18,7 +18,7 @@ from aisbench_core.model import Level
 def update_file(subject: Subject) -> Iterator[Violation]:
     """Each package is a readable file on this machine, given by its absolute path."""
     for field, path in subject.spec.update.packages.items():
-        why = _unusable(path)
+        why = _find_problem(path)
         if why:
             yield Violation(why, Message("give the absolute path of a file on this machine"), f"update.{field}")
 
@@ -44,7 +44,7 @@ def update_kind(subject: Subject) -> Iterator[Violation]:
 def update_architecture(subject: Subject) -> Iterator[Violation]:
     """Each package matches the image's architecture (aarch64 or x86_64)."""
     image = platform_of(subject.spec.engine_version).architecture
-    for field, package in _packages(subject):
+    for field, package in _list_packages(subject):
         if image and package.architecture not in ("", image):
             message = Message(
                 "{file} is for {architecture}, but {engine} is {image}",
@@ -55,7 +55,7 @@ def update_architecture(subject: Subject) -> Iterator[Violation]:
             )
             yield Violation(message, Message("choose the package for {image}", image=image), f"update.{field}")
     # Without a known image, the packages must at least match each other.
-    for (_, one), (field, other) in combinations(_packages(subject), 2):
+    for (_, one), (field, other) in combinations(_list_packages(subject), 2):
         if not image and one.architecture and other.architecture and one.architecture != other.architecture:
             message = Message("{one} and {other} are for different architectures", one=one.name, other=other.name)
             yield Violation(message, "", f"update.{field}")
@@ -65,7 +65,7 @@ def update_architecture(subject: Subject) -> Iterator[Violation]:
 def update_python(subject: Subject) -> Iterator[Violation]:
     """Each wheel matches the image's Python version, if the engine's name contains one."""
     image = platform_of(subject.spec.engine_version).python
-    for field, package in _packages(subject):
+    for field, package in _list_packages(subject):
         if image and package.python not in ("", image):
             message = Message(
                 "{file} is for Python {python}, but {engine} has {image}",
@@ -81,7 +81,7 @@ def update_python(subject: Subject) -> Iterator[Violation]:
 @rule("update.accelerator", Level.WARNING, "update.cann", Source.CONSOLE)
 def update_accelerator(subject: Subject) -> Iterator[Violation]:
     """CANN is only updated on Ascend cards."""
-    kind = accelerator(subject)
+    kind = find_accelerator(subject)
     if subject.spec.update.cann and kind not in ("", "Ascend"):
         message = Message(
             "a CANN package is given, but the flavor {flavor!r} has {accelerator}",
@@ -121,7 +121,7 @@ def pre_start_names(subject: Subject) -> Iterator[Violation]:
     spec = subject.spec
     if not pre_start.is_needed(spec):
         return
-    for name, source in {pre_start.beside(spec, pre_start.OWN): None, **pre_start.packages(spec)}.items():
+    for name, source in {pre_start.get_sibling_path(spec, pre_start.OWN): None, **pre_start.map_packages(spec)}.items():
         file = subject.code_dir / name
         if file.exists() and not (source and source.exists() and file.samefile(source)):
             message = Message("{name!r} already exists in the code directory", name=name)
@@ -146,12 +146,12 @@ def log_levels_reach(subject: Subject) -> Iterator[Violation]:
         yield Violation(message, Message("set them in the image, or use api: v2"))
 
 
-def _packages(subject: Subject) -> list[tuple[str, PackageFile]]:
+def _list_packages(subject: Subject) -> list[tuple[str, PackageFile]]:
     update = subject.spec.update.packages
     return [(field, package) for field, path in update.items() if (package := package_of(path))]
 
 
-def _unusable(path: str) -> Message | Literal[""]:
+def _find_problem(path: str) -> Message | Literal[""]:
     file = Path(path)
     if not file.is_absolute():
         return Message("{file!r} is not an absolute path", file=path)

@@ -61,11 +61,11 @@ def parameters_enable_modelarts(subject: Subject) -> Iterator[Violation]:
 @rule("parameters.train-steps-win", Level.WARNING, "parameters.epoch_size", Source.UPSTREAM)
 def parameters_train_steps_win(subject: Subject) -> Iterator[Violation]:
     """epoch_size is not changed together with train_steps, which overrides it."""
-    steps, epochs = (_number(subject.spec.parameters.get(name)) for name in ("train_steps", "epoch_size"))
+    steps, epochs = (_to_number(subject.spec.parameters.get(name)) for name in ("train_steps", "epoch_size"))
     default = 0.0
     if subject.workload and subject.spec.framework_version in subject.workload.versions:
         parameter = subject.workload.edition(subject.spec.framework_version).parameters.get("epoch_size")
-        default = _number(parameter.default) if parameter else 0.0
+        default = _to_number(parameter.default) if parameter else 0.0
     if steps > 0 and epochs != default:
         message = Message(
             "epoch_size {epochs:g} has no effect: train_steps {steps:g} overrides it", epochs=epochs, steps=steps
@@ -131,7 +131,7 @@ def _enables_modelarts(subject: Subject) -> bool:
 
 def _must_equal(subject: Subject, name: str, other: str) -> Iterator[Violation]:
     parameters = subject.spec.parameters
-    if name in parameters and other in parameters and _number(parameters[name]) != _number(parameters[other]):
+    if name in parameters and other in parameters and _to_number(parameters[name]) != _to_number(parameters[other]):
         yield Violation(
             Message(
                 "{name} is {value} and {other} is {other_value}: saving more often costs throughput",
@@ -145,7 +145,7 @@ def _must_equal(subject: Subject, name: str, other: str) -> Iterator[Violation]:
         )
 
 
-def _number(value: Scalar | None) -> float:
+def _to_number(value: Scalar | None) -> float:
     try:
         return float(value or 0)
     except ValueError:  # parameters.value reports it

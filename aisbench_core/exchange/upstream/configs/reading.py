@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Message
-from aisbench_core.domain.authoring.config_file import ConfigFile, decoded
+from aisbench_core.domain.authoring.config_file import ConfigFile, decode_text
 from aisbench_core.domain.authoring.pre_start import HEAD, SCRIPT
 from aisbench_core.exchange.upstream.configs.contents import (
     Assigned,
@@ -26,7 +26,7 @@ from aisbench_core.exchange.upstream.configs.contents import (
     finding,
 )
 from aisbench_core.exchange.upstream.configs.keys import ACCESS, DICTS, PRE_START_KEYS, SECRET, SHELL_KEYS, keys_of
-from aisbench_core.exchange.upstream.configs.literals import Literals, comments, parsed, shown
+from aisbench_core.exchange.upstream.configs.literals import Literals, comments, parse_source, quote_key
 from aisbench_core.model import Api, CannLevel, LogLevels, MindSporeLevel
 
 EASYDICT = ("easydict", "EasyDict")
@@ -35,7 +35,7 @@ SHORTEST_SECRET = 8  # shorter ones occur in other text by chance
 CONSTRUCTORS = frozenset({"ed", "edict", "EasyDict", "dict"})
 
 
-def read(files: Sequence[ConfigFile]) -> Document:
+def read_document(files: Sequence[ConfigFile]) -> Document:
     """The content of a modelarts_config.py, and of its config.sh and ma-pre-start.sh if they are given.
 
     Raises ConfigError for a file that is too large, not text or not Python, for two files of one kind, and without a
@@ -53,8 +53,8 @@ def read(files: Sequence[ConfigFile]) -> Document:
         )
         raise ConfigError(message)
     document = read_python(pythons[0])
-    shell, findings = read_shell(decoded(shells[0])) if shells else (ShellConfig(), [])
-    script, more = read_pre_start(decoded(pre_starts[0])) if pre_starts else (ShellConfig(), [])
+    shell, findings = read_shell(decode_text(shells[0])) if shells else (ShellConfig(), [])
+    script, more = read_pre_start(decode_text(pre_starts[0])) if pre_starts else (ShellConfig(), [])
     single = script.single_server if shell.single_server is None else shell.single_server
     both = ShellConfig(single, shell.api, script.levels)
     return Document(document.name, document.dicts, both, (*document.findings, *findings, *more))
@@ -62,15 +62,15 @@ def read(files: Sequence[ConfigFile]) -> Document:
 
 def read_python(file: ConfigFile) -> Document:
     """The dicts of a modelarts_config.py. Raises ConfigError as `read` does."""
-    text = textwrap.dedent(decoded(file))  # copied out of a manual, all lines may be indented
-    tree = parsed(text, file.name)
-    literals = Literals(CONSTRUCTORS | set(_aliases(tree)), comments(text))
+    text = textwrap.dedent(decode_text(file))  # copied out of a manual, all lines may be indented
+    tree = parse_source(text, file.name)
+    literals = Literals(CONSTRUCTORS | set(_iterate_aliases(tree)), comments(text))
     dicts: dict[str, Assigned] = {}
     findings: list[LineFinding] = []
     for statement in tree.body:
-        assigned = _assigned(statement, literals)
+        assigned = _parse_assignment(statement, literals)
         if assigned is None:
-            findings.extend(_code(statement))
+            findings.extend(_iterate_code(statement))
             continue
         if first := dicts.get(assigned.name):
             message = Message("is given twice (first in line {line}); the last one counts", line=first.line)
@@ -79,18 +79,18 @@ def read_python(file: ConfigFile) -> Document:
     if not dicts:
         hint = Message("is it a modelarts_config.py?")
         raise ConfigError(Message("{file} assigns none of {names}", file=file.name, names=", ".join(DICTS)), hint)
-    supported = {name: _supported(assigned, findings) for name, assigned in dicts.items()}
-    clean, all_findings = _masked(supported, [*findings, *literals.findings])
+    supported = {name: _select_supported(assigned, findings) for name, assigned in dicts.items()}
+    clean, all_findings = _mask_secrets(supported, [*findings, *literals.findings])
     return Document(file.name, clean, findings=tuple(sorted(all_findings, key=lambda finding: finding.line)))
 
 
-def _aliases(tree: ast.Module) -> Iterator[str]:
+def _iterate_aliases(tree: ast.Module) -> Iterator[str]:
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom) and statement.module == EASYDICT[0]:
             yield from (name.asname or name.name for name in statement.names if name.name == EASYDICT[1])
 
 
-def _assigned(statement: ast.stmt, literals: Literals) -> Assigned | None:
+def _parse_assignment(statement: ast.stmt, literals: Literals) -> Assigned | None:
     """One of the three dicts, if the statement assigns it."""
     targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
     value = getattr(statement, "value", None)
@@ -105,23 +105,23 @@ def _assigned(statement: ast.stmt, literals: Literals) -> Assigned | None:
     return Assigned(name, statement.lineno, {})
 
 
-def _supported(assigned: Assigned, findings: list[LineFinding]) -> Assigned:
+def _select_supported(assigned: Assigned, findings: list[LineFinding]) -> Assigned:
     """The dict with only the keys that upstream reads; others could contain anything, even a secret."""
     allowed = [key.name for key in keys_of(assigned.name)]
     for key, value in assigned.entries.items():
         if key not in allowed:
             message = Message("is not a known key; known: {known}", known=", ".join(allowed))
-            findings.append(finding("config.unknown", f"{assigned.name}.{shown(key)}", message, value.line))
+            findings.append(finding("config.unknown", f"{assigned.name}.{quote_key(key)}", message, value.line))
     entries = {key: value for key, value in assigned.entries.items() if key in allowed}
     return Assigned(assigned.name, assigned.line, entries)
 
 
-def _code(statement: ast.stmt) -> Iterator[LineFinding]:
+def _iterate_code(statement: ast.stmt) -> Iterator[LineFinding]:
     """Findings about statements other than imports and docstrings."""
     text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     if text or isinstance(statement, ast.Import | ast.ImportFrom | ast.Pass):
         return
-    changed = _changed(statement)
+    changed = _find_changed_dict(statement)
     if changed:
         message = Message("is changed here by code, which is not executed")
         yield finding("config.literal", changed, message, statement.lineno, Message("write the value into the dict"))
@@ -130,7 +130,7 @@ def _code(statement: ast.stmt) -> Iterator[LineFinding]:
         yield finding("config.code", "", message, statement.lineno)
 
 
-def _changed(statement: ast.stmt) -> str:
+def _find_changed_dict(statement: ast.stmt) -> str:
     """The dict that a statement changes, such as `session_config.job_name = …`; empty if none."""
     call = statement.value if isinstance(statement, ast.Expr) else None
     if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):  # print(session_config)
@@ -142,20 +142,22 @@ def _changed(statement: ast.stmt) -> str:
 # --- keys outside access_config -----------------------------------------------------------------------
 
 
-def _masked(
+def _mask_secrets(
     dicts: Mapping[str, Assigned], findings: Iterable[LineFinding]
 ) -> tuple[dict[str, Assigned], list[LineFinding]]:
     """Dicts and findings without the texts and comments that contain a key of access_config."""
-    secrets = list(_secrets(dicts.get(ACCESS)))
+    secrets = list(_iterate_secrets(dicts.get(ACCESS)))
     added: list[LineFinding] = []
     clean = {}
     for name, assigned in dicts.items():
-        entries = {key: _without(value, secrets, f"{name}.{key}", added) for key, value in assigned.entries.items()}
+        entries = {
+            key: _remove_secrets(value, secrets, f"{name}.{key}", added) for key, value in assigned.entries.items()
+        }
         clean[name] = replace(assigned, entries=entries)
-    return clean, [replace(finding, field=_hidden(finding.field, secrets)) for finding in (*findings, *added)]
+    return clean, [replace(finding, field=_hide_secrets(finding.field, secrets)) for finding in (*findings, *added)]
 
 
-def _secrets(access: Assigned | None) -> Iterator[str]:
+def _iterate_secrets(access: Assigned | None) -> Iterator[str]:
     entries = access.entries if access else {}
     for name in SECRET:
         value = entries[name].value if name in entries else None
@@ -164,31 +166,32 @@ def _secrets(access: Assigned | None) -> Iterator[str]:
             yield secret
 
 
-def _without(literal: Literal, secrets: Collection[str], field: str, findings: list[LineFinding]) -> Literal:
-    value, comment = literal.value, "" if _contains(literal.comment, secrets) else literal.comment
-    if isinstance(value, str) and _contains(value, secrets):
+def _remove_secrets(literal: Literal, secrets: Collection[str], field: str, findings: list[LineFinding]) -> Literal:
+    value, comment = literal.value, "" if _has_secret(literal.comment, secrets) else literal.comment
+    if isinstance(value, str) and _has_secret(value, secrets):
         message = Message("repeats a key of access_config, and is left out")
         findings.append(finding("config.secret", field, message, literal.line))
         return Literal(NotLiteral(), literal.line, comment)
     if isinstance(value, tuple):
-        inner = (_without(item, secrets, f"{field}[{index}]", findings) for index, item in enumerate(value))
+        inner = (_remove_secrets(item, secrets, f"{field}[{index}]", findings) for index, item in enumerate(value))
         return Literal(tuple(inner), literal.line, comment)
     if isinstance(value, Mapping):
         entries = {
-            _hidden(key, secrets): _without(entry, secrets, f"{field}.{key}", findings) for key, entry in value.items()
+            _hide_secrets(key, secrets): _remove_secrets(entry, secrets, f"{field}.{key}", findings)
+            for key, entry in value.items()
         }
         return Literal(entries, literal.line, comment)
     return Literal(value, literal.line, comment)
 
 
-def _hidden(field: str, secrets: Collection[str]) -> str:
+def _hide_secrets(field: str, secrets: Collection[str]) -> str:
     # A key of a dict may itself be a secret, if somebody swapped name and value.
     for secret in secrets:
         field = field.replace(secret, MASK)
     return field
 
 
-def _contains(text: str, secrets: Collection[str]) -> bool:
+def _has_secret(text: str, secrets: Collection[str]) -> bool:
     return any(secret in text for secret in secrets)
 
 
@@ -213,14 +216,14 @@ def read_shell(text: str) -> tuple[ShellConfig, list[LineFinding]]:
     findings: list[LineFinding] = []
     values: dict[str, tuple[str, int]] = {}
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
-        for name, value in _settings(line, number, findings):
+        for name, value in _read_settings(line, number, findings):
             values[name] = (value, number)
     # config.sh belongs to the upstream tool, which ignores other variables on ModelArts.
     for name in values.keys() - {key.name for key in SHELL_KEYS}:
         message = Message("has no effect on ModelArts")
-        findings.append(finding("config.unknown", f"config.sh.{shown(name)}", message, values[name][1]))
-    single = _word("SINGLESERVER_MODE", values, _MODES, CONFIG, findings)
-    api = _word("MODELARTS_VERSION", values, _APIS, CONFIG, findings)
+        findings.append(finding("config.unknown", f"config.sh.{quote_key(name)}", message, values[name][1]))
+    single = _choose_word("SINGLESERVER_MODE", values, _MODES, CONFIG, findings)
+    api = _choose_word("MODELARTS_VERSION", values, _APIS, CONFIG, findings)
     return ShellConfig(single, api), sorted(findings, key=lambda finding: finding.line)
 
 
@@ -232,7 +235,7 @@ def read_pre_start(text: str) -> tuple[ShellConfig, list[LineFinding]]:
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
         pieces: list[tuple[str, str]] | None = None
         with suppress(ValueError):  # an unclosed quote: the line is part of a longer command
-            pieces = _plain(line)
+            pieces = _parse_line(line)
         settings = {name: value for name, value in pieces or () if name in _PRE_START}
         values |= {name: (value, number) for name, value in settings.items()}
         if not settings and line.strip() and not line.strip().startswith("#"):
@@ -241,16 +244,16 @@ def read_pre_start(text: str) -> tuple[ShellConfig, list[LineFinding]]:
         message = Message("does more than set log levels and the mode; the rest is not imported")
         hint = Message("it still runs from the code directory; list packages under the spec's update instead")
         findings.append(finding("config.pre-start", SCRIPT, message, more, hint))
-    levels = {field: _word(name, values, words, SCRIPT, findings) for field, (name, words) in _LEVELS.items()}
-    single = _word("SINGLESERVER_MODE", values, _MODES, SCRIPT, findings)
+    levels = {field: _choose_word(name, values, words, SCRIPT, findings) for field, (name, words) in _LEVELS.items()}
+    single = _choose_word("SINGLESERVER_MODE", values, _MODES, SCRIPT, findings)
     return ShellConfig(single, levels=LogLevels.model_validate(levels)), sorted(
         findings, key=lambda finding: finding.line
     )
 
 
-def _settings(line: str, number: int, findings: list[LineFinding]) -> list[tuple[str, str]]:
+def _read_settings(line: str, number: int, findings: list[LineFinding]) -> list[tuple[str, str]]:
     try:
-        sets = _plain(line)
+        sets = _parse_line(line)
     except ValueError:
         findings.append(finding("config.shell", CONFIG, Message("has an unclosed quote"), number))
         return []
@@ -260,7 +263,7 @@ def _settings(line: str, number: int, findings: list[LineFinding]) -> list[tuple
     return sets or []
 
 
-def _plain(line: str) -> list[tuple[str, str]] | None:
+def _parse_line(line: str) -> list[tuple[str, str]] | None:
     """The variables that a line sets; None if it does anything else. Raises ValueError for an unclosed quote."""
     words = shlex.split(line, comments=True)
     if words[:1] == ["export"]:
@@ -271,13 +274,13 @@ def _plain(line: str) -> list[tuple[str, str]] | None:
     return None if code or not all(sets) else [(match[1], match[2]) for match in sets if match]
 
 
-def _word(
+def _choose_word(
     name: str, values: dict[str, tuple[str, int]], allowed: Mapping[str, T], file: str, findings: list[LineFinding]
 ) -> T | None:
     value, line = values.get(name, ("", 0))
     if value.lower() not in allowed:
         words = ", ".join(word.capitalize() for word in allowed if word)
-        message = Message("is {found!r}; allowed: {known}", found=shown(value), known=words)
+        message = Message("is {found!r}; allowed: {known}", found=quote_key(value), known=words)
         findings.append(finding("config.type", f"{file}.{name}", message, line))
         return None
     return allowed[value.lower()]

@@ -7,7 +7,7 @@ from pydantic import SecretStr
 
 from aisbench_core.base.documents import parse
 from aisbench_core.base.errors import SpecError
-from aisbench_core.base.messages import Message, joined
+from aisbench_core.base.messages import Message, join_parts
 from aisbench_core.config.credentials import Credentials
 from aisbench_core.config.profile_files import save_keys, save_profile
 from aisbench_core.config.settings import Profile, Settings, load_profile
@@ -39,20 +39,20 @@ def understand(document: Document, workloads: Workloads, hints: Hints) -> Import
     findings = list(document.findings)
     assigned = document.dicts.get(ACCESS, Assigned(ACCESS, 0, {}))
     access = ConfigReader(assigned, findings)
-    keys = _keys(access, document.name)
+    keys = _read_keys(access, document.name)
     package = package_name(hints.package)
     # Both dicts may be there: config.sh decides which one upstream uses.
     jobs = [ConfigReader(job, findings) for name in APIS if (job := document.dicts.get(name)) and job.entries]
     specs = [spec_of(job, workloads, hints, package, document.shell) for job in jobs]
     outputs = (job.text("out_base_url").split("/") for job in jobs)  # /bucket/directory/
     bucket = next((parts[1] for parts in outputs if not parts[0] and len(parts) > 1 and parts[1]), "")
-    profile = _profile(access, bucket, hints)
+    profile = _build_profile(access, bucket, hints)
     # Both dicts usually have the same mistakes; findings without a line come last.
     unique = tuple(sorted(dict.fromkeys(findings), key=lambda finding: finding.line or 1 << 30))
     return ImportedConfig(profile, keys, tuple(spec for spec in specs if spec), unique, document.shell.api)
 
 
-def _keys(access: ConfigReader, source: str) -> Credentials | None:
+def _read_keys(access: ConfigReader, source: str) -> Credentials | None:
     pair: list[SecretStr | None] = [access.secret(name) for name in SECRET]
     if pair[0] and pair[1]:  # one key alone would only replace a working pair
         return Credentials(access_key=pair[0], secret_key=pair[1], source=source)
@@ -62,7 +62,7 @@ def _keys(access: ConfigReader, source: str) -> Credentials | None:
     return None
 
 
-def _profile(access: ConfigReader, bucket: str, hints: Hints) -> Profile | None:
+def _build_profile(access: ConfigReader, bucket: str, hints: Hints) -> Profile | None:
     region = access.text("region_name")
     answers = {
         "name": hints.profile or re.sub(r"[^a-z0-9_-]+", "-", region.lower()).strip("-_")[:40] or NAMELESS,
@@ -74,18 +74,18 @@ def _profile(access: ConfigReader, bucket: str, hints: Hints) -> Profile | None:
     missing = [_FIELDS.get(field, field) for field, answer in answers.items() if not answer]
     if missing:
         names = [Message("out_base_url with a bucket") if field == "bucket" else field for field in missing]
-        message = Message("no profile can be created without {names}", names=joined(", ", names))
+        message = Message("no profile can be created without {names}", names=join_parts(", ", names))
         access.report("config.profile", "", message)
         return None
     try:
-        return parse(Profile, answers | _endpoints(access), Message("profile {name}", name=answers["name"]))
+        return parse(Profile, answers | _read_endpoints(access), Message("profile {name}", name=answers["name"]))
     except SpecError as error:
         for problem in error.problems:
             access.refuse(problem, _FIELDS.get(problem.field, problem.field))
         return None
 
 
-def _endpoints(access: ConfigReader) -> dict[str, str]:
+def _read_endpoints(access: ConfigReader) -> dict[str, str]:
     """The three addresses of a private cloud; upstream uses them only if all three are set."""
     endpoints = {name: text for name in ENDPOINTS if (text := access.text(name))}
     if len(endpoints) == len(ENDPOINTS):
@@ -106,7 +106,7 @@ class Configs:
 
     def read(self, files: Sequence[ConfigFile]) -> Document:
         """Read the files without executing them. Raises ConfigError for unreadable files."""
-        return reading.read(files)
+        return reading.read_document(files)
 
     def understand(self, document: Document, hints: Hints) -> ImportedConfig:
         """Convert to profile, keys and specs, with findings. Stores nothing.
@@ -128,10 +128,10 @@ class Configs:
             whole, notes = spec, comments or {}
         else:
             parameters = subject.workload.edition(subject.spec.framework_version).parameters
-            whole = _completed(subject.spec, target)
+            whole = _complete_spec(subject.spec, target)
             notes = {name: parameter.help for name, parameter in parameters.items()}
-        text = writing.write([ImportedSpec("", whole, notes)], target)
-        return ExportedConfig(text, tuple(writing.unsupported(whole)), writing.script(whole))
+        text = writing.write_config([ImportedSpec("", whole, notes)], target)
+        return ExportedConfig(text, tuple(writing.find_unsupported(whole)), writing.build_script(whole))
 
     @permitted
     def save_profile(self, profile: Profile, actor: Actor, replace: bool = False) -> bool:
@@ -148,7 +148,7 @@ class Configs:
         return save_keys(self._settings, profile, keys, replace)
 
 
-def _completed(spec: RunSpec, profile: Profile) -> RunSpec:
+def _complete_spec(spec: RunSpec, profile: Profile) -> RunSpec:
     """The spec with a name and an output directory, which upstream requires."""
     first, *rest = spec.outputs or (Channel(name=OUTPUT),)
     output = first if first.path else first.model_copy(update={"path": profile.path("output")})

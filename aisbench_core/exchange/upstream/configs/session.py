@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from aisbench_core.base.documents import parse
 from aisbench_core.base.errors import Problem, SpecError
-from aisbench_core.base.messages import Hint, Message, verbatim
+from aisbench_core.base.messages import Hint, Message, make_verbatim
 from aisbench_core.domain.authoring.manifest import Parameter, ParameterType
 from aisbench_core.domain.authoring.workloads import Workload, Workloads
 from aisbench_core.domain.preflight.rules.resources import cards_in_name
@@ -25,7 +25,7 @@ from aisbench_core.exchange.upstream.configs.contents import (
     finding,
 )
 from aisbench_core.exchange.upstream.configs.keys import APIS, INPUT, LISTS, NAS, OUTPUT
-from aisbench_core.exchange.upstream.configs.literals import shown
+from aisbench_core.exchange.upstream.configs.literals import quote_key
 from aisbench_core.exchange.upstream.configs.workload_detection import version_of, workload_of
 from aisbench_core.model import Mode, RunSpec, Scalar
 from aisbench_core.model.spec_fields import declared
@@ -42,22 +42,22 @@ class ConfigReader:
 
     def text(self, key: str) -> str:
         """Stripped text; empty if not set (None, '')."""
-        entry = self._entry(key)
+        entry = self._get_entry(key)
         if entry is None:
             return ""
         if not isinstance(entry.value, str):
-            self.report("config.type", key, Message("must be text (found {found})", found=_kind(entry)))
+            self.report("config.type", key, Message("must be text (found {found})", found=_describe_kind(entry)))
             return ""
         return entry.value.strip()
 
     def whole_number(self, key: str) -> int | None:
         """A whole number; None if not set."""
-        entry = self._entry(key)
+        entry = self._get_entry(key)
         if entry is None:
             return None
         if isinstance(entry.value, int) and not isinstance(entry.value, bool):
             return entry.value
-        message = Message("must be a whole number (found {found})", found=_kind(entry))
+        message = Message("must be a whole number (found {found})", found=_describe_kind(entry))
         self.report("config.type", key, message, Message("write it without quotes"))
         return None
 
@@ -71,20 +71,20 @@ class ConfigReader:
 
     def parameters(self, key: str, label: str) -> list[tuple[str, Scalar, str, int]]:
         """Name, value, comment and line of each parameter in a list such as `[{'name': …, 'value': …}]`."""
-        entry = self._entry(key)
+        entry = self._get_entry(key)
         if entry is None:
             return []
         if not isinstance(entry.value, tuple):
-            self.report("config.type", key, Message("must be a list (found {found})", found=_kind(entry)))
+            self.report("config.type", key, Message("must be a list (found {found})", found=_describe_kind(entry)))
             return []
         parameters: dict[str, tuple[str, Scalar, str, int]] = {}
         for index, item in enumerate(entry.value):
-            parameter = self._parameter(f"{key}[{index}]", item, label)
+            parameter = self._read_parameter(f"{key}[{index}]", item, label)
             if parameter is None:
                 continue
             if first := parameters.get(parameter[0]):
                 message = Message("is given twice (first in line {line}); the last one counts", line=first[3])
-                self.report("config.duplicate", f"{key}.{shown(parameter[0])}", message, line=item.line)
+                self.report("config.duplicate", f"{key}.{quote_key(parameter[0])}", message, line=item.line)
             parameters[parameter[0]] = parameter
         return list(parameters.values())
 
@@ -104,11 +104,11 @@ class ConfigReader:
         """The line of a key; the line of the dict if the key is missing."""
         return self._entries[key].line if key in self._entries else self.line
 
-    def _entry(self, key: str) -> Literal | None:
+    def _get_entry(self, key: str) -> Literal | None:
         entry = self._entries.get(key)
         return None if entry is None or entry.value is None or isinstance(entry.value, NotLiteral) else entry
 
-    def _parameter(self, field: str, item: Literal, label: str) -> tuple[str, Scalar, str, int] | None:
+    def _read_parameter(self, field: str, item: Literal, label: str) -> tuple[str, Scalar, str, int] | None:
         if isinstance(item.value, NotLiteral):
             return None
         entries = item.value if isinstance(item.value, dict) else {}
@@ -119,23 +119,23 @@ class ConfigReader:
             message = Message("must be {{'{label}': 'a name', 'value': 'a value'}}", label=label)
             self.report("config.type", field, message, line=item.line)
             return None
-        field = f"{field.partition('[')[0]}.{shown(name.strip())}"
+        field = f"{field.partition('[')[0]}.{quote_key(name.strip())}"
         if isinstance(value, NotLiteral) or value is None:
             return None
         if not isinstance(value, str | bool | int | float):
-            message = Message("must be text (found {found})", found=_kind(entries["value"]))
+            message = Message("must be text (found {found})", found=_describe_kind(entries["value"]))
             self.report("config.type", field, message, line=item.line)
             return None
         text = value.strip() if isinstance(value, str) else value
         return name.strip(), text, item.comment, item.line
 
 
-def _kind(literal: Literal) -> Message:
+def _describe_kind(literal: Literal) -> Message:
     if isinstance(literal.value, str):
         return Message("text")
     if isinstance(literal.value, tuple | dict):
         return Message("a list") if isinstance(literal.value, tuple) else Message("a dict")
-    return verbatim(repr(literal.value)[:80])
+    return make_verbatim(repr(literal.value)[:80])
 
 
 ASCEND_CARDS = 8  # of a whole Ascend server
@@ -163,13 +163,13 @@ def spec_of(
         hint = Message("choose one of: {known}", known=", ".join(workloads.names()))
         reader.report("config.workload", "boot_file", message, hint)
         return None
-    version = _version(reader, workload, {name: value for name, value, *_ in parameters}, hints, package)
+    version = _find_version(reader, workload, {name: value for name, value, *_ in parameters}, hints, package)
     declared = workload.edition(version).parameters
     answers: dict[str, Any] = {
         **{field: reader.text(key) for field, key in KEYS.items() if RunSpec.model_fields[field].default == ""},
         "workload": workload.name,
         "framework_version": version,
-        "parameters": {name: typed(value, declared.get(name)) for name, value, *_ in parameters},
+        "parameters": {name: convert_value(value, declared.get(name)) for name, value, *_ in parameters},
         "inputs": [{"name": INPUT, "path": path}] if (path := reader.text("inputs")) else [],
         "outputs": [{"name": OUTPUT, "path": path}] if (path := reader.text("out_base_url")) else [],
         "code_dir": hints.code_dir,
@@ -177,7 +177,7 @@ def spec_of(
         "node_count": reader.whole_number("train_instance_count"),
         "mode": Mode.SINGLE_SERVER if shell.single_server else Mode.CLUSTER,
         "log_levels": shell.levels.model_dump(exclude_none=True),
-        "volumes": _volumes(reader),
+        "volumes": _read_volumes(reader),
         "api": APIS[reader.name],
         "imported": True,  # so that an export gives the same file back
     }
@@ -185,12 +185,12 @@ def spec_of(
         message = Message("is a directory in OBS; the directory to upload from this machine is not known")
         hint = Message("set the spec's code_dir to the package's code/code")
         reader.report("config.code-dir", "code_dir", message, hint)
-    answers["cards_per_node"] = _cards(reader, answers, workload)
+    answers["cards_per_node"] = _find_cards(reader, answers, workload)
     comments = {name: comment for name, _, comment, _ in parameters if comment}
-    return ImportedSpec(reader.name, _checked(reader, answers), comments)
+    return ImportedSpec(reader.name, _check_answers(reader, answers), comments)
 
 
-def typed(value: Scalar, parameter: Parameter | None) -> Scalar:
+def convert_value(value: Scalar, parameter: Parameter | None) -> Scalar:
     """A parameter's value in the type that the workload declares if possible, otherwise as text."""
     text = str(value)
     kind = parameter.type if parameter else ParameterType.STR
@@ -216,7 +216,7 @@ def boot_file_of(reader: ConfigReader) -> str:
     return ""
 
 
-def _version(
+def _find_version(
     reader: ConfigReader,
     workload: Workload,
     parameters: Mapping[str, Scalar],
@@ -227,7 +227,7 @@ def _version(
     clues = version_of(workload, engine, parameters, hints, package)
     for clue, stronger in clues.contradictions:
         is_engine = clue.key == "framework_version"
-        key = clue.key if is_engine else f"{LISTS[reader.name][0]}.{shown(clue.key)}"
+        key = clue.key if is_engine else f"{LISTS[reader.name][0]}.{quote_key(clue.key)}"
         message = Message(
             "{clue} implies version {implied}, but {stronger} implies {other}",
             clue=clue.source,
@@ -251,7 +251,7 @@ def _version(
     return clues.version
 
 
-def _volumes(reader: ConfigReader) -> list[Mapping[str, str]]:
+def _read_volumes(reader: ConfigReader) -> list[Mapping[str, str]]:
     kind, share, mount = (reader.text(key) for key in NAS)
     if not any((kind, share, mount)):
         return []
@@ -268,7 +268,7 @@ def _volumes(reader: ConfigReader) -> list[Mapping[str, str]]:
     return [{"server_path": share, "local_path": mount}]
 
 
-def _cards(reader: ConfigReader, answers: Mapping[str, Any], workload: Workload) -> int | None:
+def _find_cards(reader: ConfigReader, answers: Mapping[str, Any], workload: Workload) -> int | None:
     """Cards per node: from the flavor's name, else the parameter device_num, else all cards of an Ascend node."""
     cards = cards_in_name(answers["flavor"]) or answers["parameters"].get("device_num")
     # device_num is text in some files, and a bool is no number of cards.
@@ -283,13 +283,13 @@ def _cards(reader: ConfigReader, answers: Mapping[str, Any], workload: Workload)
     return cards
 
 
-def _checked(reader: ConfigReader, answers: Mapping[str, Any]) -> RunSpec:
+def _check_answers(reader: ConfigReader, answers: Mapping[str, Any]) -> RunSpec:
     """The spec of all answers that are valid; the others are findings with their line, and not set."""
     accepted = {field: answer for field, answer in answers.items() if answer not in (None, "", [], {})}
     # In a loop, because removing an invalid field can reveal another problem.
     while True:
         try:
-            return parse(RunSpec, accepted, verbatim(reader.name))
+            return parse(RunSpec, accepted, make_verbatim(reader.name))
         except SpecError as error:
             for problem in error.problems:
                 field, _, name = problem.field.partition(".")

@@ -31,8 +31,8 @@ def workload_of(
         named = [workload for workload in workloads.all() if workload.name in names]
         if named:
             return named[0]
-    candidates = _candidates(boot_file, engine, workloads)
-    pairs = ((_score(candidate, engine, parameters), candidate) for candidate in candidates)
+    candidates = _iterate_candidates(boot_file, engine, workloads)
+    pairs = ((_score_workload(candidate, engine, parameters), candidate) for candidate in candidates)
     matches = sorted(pairs, key=lambda pair: pair[0], reverse=True)
     if not matches or (len(matches) > 1 and matches[0][0] == matches[1][0]):
         return None
@@ -67,7 +67,7 @@ def version_of(
 
     Raises ConfigError if the hints name an unknown version."""
     possible, accepted, rejected = frozenset(workload.versions), list[Clue](), list[Clue]()
-    for clue in _clues(workload, engine, parameters, hints, package):
+    for clue in _iterate_clues(workload, engine, parameters, hints, package):
         if possible & clue.versions:
             possible &= clue.versions
             accepted.append(clue)
@@ -88,7 +88,7 @@ def release_of(engine: str) -> str:
     return f"{match[1]}.{match[2]}" if match else ""
 
 
-def _clues(
+def _iterate_clues(
     workload: Workload, engine: str, parameters: Mapping[str, Scalar], hints: Hints, package: PackageName | None
 ) -> Iterator[Clue]:
     """All clues, strongest first.
@@ -98,44 +98,44 @@ def _clues(
     if hints.framework_version:
         named = workload.edition(hints.framework_version).version
         yield Clue(Message("your choice"), "", named, frozenset({named}))
-    yield from _names(workload, parameters)
+    yield from _iterate_name_clues(workload, parameters)
     if package:
         version = package.framework_version
         message = Message("the package")
         yield Clue(message, "framework_version", version, frozenset({version} & workload.versions.keys()))
-    yield from _values(workload, parameters)
+    yield from _iterate_value_clues(workload, parameters)
     implied = {name for name, edition in workload.versions.items() if edition.engine_version == engine}
     release = release_of(engine)
     if release and not implied:
         implied = {f"r{release}", release} & workload.versions.keys()
     if implied or release:
-        text = _listed(workload, frozenset(implied)) or release
+        text = _join_versions(workload, frozenset(implied)) or release
         yield Clue(Message("the engine"), "framework_version", text, frozenset(implied))
 
 
-def _names(workload: Workload, parameters: Mapping[str, Scalar]) -> Iterator[Clue]:
+def _iterate_name_clues(workload: Workload, parameters: Mapping[str, Scalar]) -> Iterator[Clue]:
     """Parameters that only some versions have."""
     for name in parameters:
         having = frozenset(version for version in workload.versions if name in workload.edition(version).parameters)
         if having and len(having) < len(workload.versions):
-            yield Clue(Message("parameter {name}", name=name), name, _listed(workload, having), having)
+            yield Clue(Message("parameter {name}", name=name), name, _join_versions(workload, having), having)
 
 
-def _values(workload: Workload, parameters: Mapping[str, Scalar]) -> Iterator[Clue]:
+def _iterate_value_clues(workload: Workload, parameters: Mapping[str, Scalar]) -> Iterator[Clue]:
     """Parameters whose value is the default of only some versions."""
     for name, value in parameters.items():
         declared = {version: workload.edition(version).parameters.get(name) for version in workload.versions}
         defaults = {version: str(parameter.default) for version, parameter in declared.items() if parameter}
         equal = frozenset(version for version, default in defaults.items() if default == str(value))
         if equal and len(set(defaults.values())) > 1:
-            yield Clue(Message("the value of {name}", name=name), name, _listed(workload, equal), equal)
+            yield Clue(Message("the value of {name}", name=name), name, _join_versions(workload, equal), equal)
 
 
-def _listed(workload: Workload, versions: frozenset[str]) -> str:
+def _join_versions(workload: Workload, versions: frozenset[str]) -> str:
     return ", ".join(version for version in workload.versions if version in versions)
 
 
-def _candidates(boot_file: str, engine: str, workloads: Workloads) -> Iterator[Workload]:
+def _iterate_candidates(boot_file: str, engine: str, workloads: Workloads) -> Iterator[Workload]:
     name = PurePosixPath(boot_file).name
     for workload in workloads.all():
         boot_files = {workload.boot_file, *(edition.boot_file for edition in workload.versions.values())}
@@ -144,7 +144,7 @@ def _candidates(boot_file: str, engine: str, workloads: Workloads) -> Iterator[W
             yield workload
 
 
-def _score(workload: Workload, engine: str, parameters: Collection[str]) -> tuple[int, bool, bool]:
+def _score_workload(workload: Workload, engine: str, parameters: Collection[str]) -> tuple[int, bool, bool]:
     declared = {name for version in workload.versions for name in workload.edition(version).parameters}
     # A shipped workload wins a tie: users choose their own ones by name.
     return len(declared.intersection(parameters)), _is_exact(workload, engine), not workload.is_own

@@ -22,21 +22,21 @@ from easydict import EasyDict as ed
 Values = Mapping[str, object]
 
 
-def write(jobs: Sequence[ImportedSpec], profile: Profile | None) -> str:
+def write_config(jobs: Sequence[ImportedSpec], profile: Profile | None) -> str:
     """The text of the file, with a dict per spec; a dict without a spec is empty.
 
     Raises SpecError if two specs are for the same dict, or if one has a custom image."""
     by_dict = {_dict_of(job.spec): job for job in jobs}
     if len(by_dict) < len(jobs):
         raise SpecError(Message("the configuration"), [Problem("api", Message("two specs use the same interface"))])
-    parts = [f"access_config = ed({_dict(_access(profile))})\n"]
+    parts = [f"access_config = ed({_format_dict(_build_access(profile))})\n"]
     for name in APIS:
-        text = _job(by_dict[name], name, profile) if name in by_dict else "{}"
+        text = _format_job(by_dict[name], name, profile) if name in by_dict else "{}"
         parts.append(f"{name} = ed({text})\n")
     return HEAD + "\n".join(parts)
 
 
-def unsupported(spec: RunSpec) -> Iterator[LineFinding]:
+def find_unsupported(spec: RunSpec) -> Iterator[LineFinding]:
     """Findings about what the file cannot express."""
     for field in fields_where(lambda field: field.upstream is None):
         if getattr(spec, field) != RunSpec.model_fields[field].default:
@@ -54,11 +54,11 @@ def unsupported(spec: RunSpec) -> Iterator[LineFinding]:
         yield finding("config.mode", "mode", message, hint=hint)
 
 
-def script(spec: RunSpec) -> str:
+def build_script(spec: RunSpec) -> str:
     """The ma-pre-start.sh to put beside the boot file; empty if the spec needs none."""
     packaged = spec.model_copy(update={"code_dir": f"/{spec.workload}"})
     own = bool(spec.code_dir) and pre_start.own_script(spec) is not None
-    return pre_start.script(packaged, with_own=own) if pre_start.is_needed(packaged) else ""
+    return pre_start.build_script(packaged, with_own=own) if pre_start.is_needed(packaged) else ""
 
 
 def _in_script(spec: RunSpec) -> Iterator[LineFinding]:
@@ -101,7 +101,7 @@ def _dict_of(spec: RunSpec) -> str:
     return next(name for name, api in APIS.items() if api.has_versions == spec.api.has_versions)
 
 
-def _access(profile: Profile | None) -> Values:
+def _build_access(profile: Profile | None) -> Values:
     if profile is None:
         return {key.name: "" for key in ACCESS_KEYS}
     values = {
@@ -115,7 +115,7 @@ def _access(profile: Profile | None) -> Values:
     return {key.name: values.get(key.name, "") for key in ACCESS_KEYS}
 
 
-def _job(job: ImportedSpec, name: str, profile: Profile | None) -> str:
+def _format_job(job: ImportedSpec, name: str, profile: Profile | None) -> str:
     spec = job.spec
     code = profile.path("upstream", spec.workload) if profile else ""
     volume = spec.volumes[0] if spec.volumes else None
@@ -136,10 +136,10 @@ def _job(job: ImportedSpec, name: str, profile: Profile | None) -> str:
         "job_description_prefix": spec.description,
     }
     entries = {key.name: values[key.name] for key in JOB_KEYS if volume or key.name not in NAS}
-    return _dict(entries, _parameters(job, name))
+    return _format_dict(entries, _format_parameters(job, name))
 
 
-def _parameters(job: ImportedSpec, name: str) -> str:
+def _format_parameters(job: ImportedSpec, name: str) -> str:
     plural, label = LISTS[name]
     lines = []
     for parameter, value in job.spec.parameters.items():
@@ -149,6 +149,6 @@ def _parameters(job: ImportedSpec, name: str) -> str:
     return f"    {plural!r}: [\n{''.join(lines)}    ],\n"
 
 
-def _dict(values: Values, first: str = "") -> str:
+def _format_dict(values: Values, first: str = "") -> str:
     lines = "".join(f"    {name!r}: {value!r},\n" for name, value in values.items())
     return f"{{\n{first}{lines}}}"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from aisbench_core.base.errors import ConfigError
-from aisbench_core.base.messages import Message, joined
+from aisbench_core.base.messages import Message, join_parts
 from aisbench_core.domain.authoring.code_folder import NEVER_UPLOADED
 from aisbench_core.domain.authoring.config_file import MOST_BYTES
 from aisbench_core.model import canonical_json
@@ -75,31 +75,31 @@ class PackageEntries:
 
     def directory(self, name: str) -> None:
         """Add a directory."""
-        pair, rest = self._split(name)
+        pair, rest = self._split_name(name)
         if pair == CODE and not NEVER_UPLOADED.intersection(rest):
-            self._reserve(rest, is_file=False)
+            self._reserve_path(rest, is_file=False)
             self._folder.joinpath(*rest).mkdir(parents=True, exist_ok=True)
 
     def file(self, name: str, size: int, content: IO[bytes]) -> None:
         """Add a file of `size` bytes."""
-        pair, rest = self._split(name)
-        self._count(name, size)
+        pair, rest = self._split_name(name)
+        self._count_entry(name, size)
         if pair == CONFIG and len(rest) == 1 and rest[0] in CONFIG_FILES:
             if rest[0] in self.configs:
-                raise refused(name, Message("occurs twice"))
+                raise make_refusal(name, Message("occurs twice"))
             self.configs[rest[0]] = content.read(MOST_BYTES + 1)
         elif pair == CODE and not rest:
-            raise refused(name, Message("is a file, but must be a directory"))
+            raise make_refusal(name, Message("is a file, but must be a directory"))
         elif pair == CODE and not NEVER_UPLOADED.intersection(rest):
-            self._reserve(rest, is_file=True)
-            self._write(rest, size, content)
+            self._reserve_path(rest, is_file=True)
+            self._write_file(rest, size, content)
 
-    def _split(self, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _split_name(self, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """CODE, CONFIG or neither (empty), and the parts of the path below that folder."""
         self._entries += 1
         if self._entries > self._limits.entries:
             raise ConfigError(Message("it contains more than {most:,} entries", most=self._limits.entries), UNSAFE)
-        parts = tuple(_parts(self._decoded(name)))
+        parts = tuple(_split_path(self._decode_name(name)))
         for start in (0, 1):
             pair = parts[start : start + 2]
             if pair in (CODE, CONFIG):
@@ -113,7 +113,7 @@ class PackageEntries:
                 return pair, parts[start + 2 :]
         return (), parts
 
-    def _decoded(self, name: str) -> str:
+    def _decode_name(self, name: str) -> str:
         """The name as text. Archives made on Chinese Windows have names in GBK instead of UTF-8."""
         try:
             name.encode()
@@ -121,19 +121,19 @@ class PackageEntries:
             try:
                 name = name.encode("utf-8", "surrogateescape").decode("gb18030")
             except UnicodeError:
-                raise refused(name, Message("has a name that is neither UTF-8 nor GBK")) from None
+                raise make_refusal(name, Message("has a name that is neither UTF-8 nor GBK")) from None
             self.recoded.append(name)
         return name
 
-    def _count(self, name: str, size: int) -> None:
+    def _count_entry(self, name: str, size: int) -> None:
         self._total += size
         if not 0 <= size <= self._limits.file_bytes:
             message = Message("has {size:,} bytes; allowed: {most:,}", size=size, most=self._limits.file_bytes)
-            raise refused(name, message)
+            raise make_refusal(name, message)
         if self._total > self._limits.total_bytes:
             raise ConfigError(Message("it contains more than {most:,} bytes", most=self._limits.total_bytes), UNSAFE)
 
-    def _reserve(self, rest: tuple[str, ...], is_file: bool) -> None:
+    def _reserve_path(self, rest: tuple[str, ...], is_file: bool) -> None:
         """Refuse an entry that is the same file as another one, also on file systems that ignore case or normalize."""
         for end in range(1, len(rest) + 1):
             path, file_here = "/".join(rest[:end]), is_file and end == len(rest)
@@ -141,11 +141,13 @@ class PackageEntries:
             key = unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
             first, was_file = self._kinds.setdefault(key, (path, file_here))
             if first != path:
-                raise refused(path, Message("and {other} differ only in upper and lower case", other=shown(first)))
+                raise make_refusal(
+                    path, Message("and {other} differ only in upper and lower case", other=quote_name(first))
+                )
             if was_file != file_here or (file_here and path in self.hashes):
-                raise refused(path, Message("occurs twice"))
+                raise make_refusal(path, Message("occurs twice"))
 
-    def _write(self, rest: tuple[str, ...], size: int, content: IO[bytes]) -> None:
+    def _write_file(self, rest: tuple[str, ...], size: int, content: IO[bytes]) -> None:
         digest, left = hashlib.sha256(), size
         target = self._folder.joinpath(*rest)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -155,38 +157,38 @@ class PackageEntries:
                 digest.update(block)
                 left -= len(block)
         if left:
-            raise refused("/".join(rest), Message("is truncated: {missing:,} bytes are missing", missing=left))
+            raise make_refusal("/".join(rest), Message("is truncated: {missing:,} bytes are missing", missing=left))
         self.size += size
         self.hashes["/".join(rest)] = digest.hexdigest()
 
 
-def refused(name: str, why: Message, hint: Message = UNSAFE) -> ConfigError:
+def make_refusal(name: str, why: Message, hint: Message = UNSAFE) -> ConfigError:
     """The error for an entry because of which the package is refused."""
-    return ConfigError(joined(" ", [shown(name), why]), hint)
+    return ConfigError(join_parts(" ", [quote_name(name), why]), hint)
 
 
-def shown(name: str) -> str:
+def quote_name(name: str) -> str:
     """A name from an archive, shortened and without terminal control sequences."""
     plain = name.encode(errors="surrogateescape").decode(errors="backslashreplace")
     return repr(plain if len(plain) <= 120 else f"{plain[:60]}…{plain[-59:]}")
 
 
-def _parts(name: str) -> Iterable[str]:
+def _split_path(name: str) -> Iterable[str]:
     if name.startswith("/") or _DRIVE.match(name):
-        raise refused(name, Message("is an absolute path"))
+        raise make_refusal(name, Message("is an absolute path"))
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if ".." in parts:
-        raise refused(name, Message("points outside the package"))
+        raise make_refusal(name, Message("points outside the package"))
     # A backslash separates directories on Windows, where the package may have been made.
     if "\\" in name or not name.isprintable():
-        raise refused(name, Message("has a backslash or a control character in its name"))
+        raise make_refusal(name, Message("has a backslash or a control character in its name"))
     if len(parts) > MOST_LEVELS:
-        raise refused(name, Message("is nested deeper than {most} levels", most=MOST_LEVELS))
+        raise make_refusal(name, Message("is nested deeper than {most} levels", most=MOST_LEVELS))
     if len(name.encode()) > LONGEST_PATH or any(len(part.encode()) > LONGEST_NAME for part in parts):
         message = Message(
             "has a name that is too long; allowed: {most} bytes, {part} per part", most=LONGEST_PATH, part=LONGEST_NAME
         )
-        raise refused(name, message)
+        raise make_refusal(name, message)
     return parts
 
 
@@ -202,7 +204,7 @@ def unpack(packed: IO[bytes], entries: PackageEntries, limits: PackageLimits = L
             measured: Any = _Measured(plain, packed, limits)
             with tarfile.open(fileobj=measured, mode="r:", encoding="utf-8", errors="surrogateescape") as archive:
                 for member in archive:
-                    _add(member, archive, entries)
+                    _add_member(member, archive, entries)
             measured.finish()
     except BROKEN as error:
         raise ConfigError(
@@ -214,7 +216,7 @@ def unpack(packed: IO[bytes], entries: PackageEntries, limits: PackageLimits = L
 def read_folder(base: Path, entries: PackageEntries) -> None:
     """Add code and configuration of an unpacked package. Raises ConfigError for links and unreadable files."""
     _no_link(base / CODE[0], CODE[0])
-    for is_directory, name in _walk(base / "/".join(CODE), "/".join(CODE)):
+    for is_directory, name in _walk_folder(base / "/".join(CODE), "/".join(CODE)):
         if is_directory:
             entries.directory(name)
         else:
@@ -266,20 +268,20 @@ class _Measured:
             pass
 
 
-def _add(member: tarfile.TarInfo, archive: tarfile.TarFile, entries: PackageEntries) -> None:
+def _add_member(member: tarfile.TarInfo, archive: tarfile.TarFile, entries: PackageEntries) -> None:
     if member.issym() or member.islnk():
-        raise refused(member.name, Message("is a link"), LINK)
+        raise make_refusal(member.name, Message("is a link"), LINK)
     if member.isdir():
         entries.directory(member.name)
         return
     # A sparse file claims any size with a few bytes in the archive.
     content = archive.extractfile(member) if member.isreg() and not member.issparse() else None
     if content is None:
-        raise refused(member.name, Message("is neither a file nor a directory"))
+        raise make_refusal(member.name, Message("is neither a file nor a directory"))
     entries.file(member.name, member.size, content)
 
 
-def _walk(folder: Path, name: str) -> Iterator[tuple[bool, str]]:
+def _walk_folder(folder: Path, name: str) -> Iterator[tuple[bool, str]]:
     """Every entry below a folder: whether it is a directory, and its path in the package."""
     _no_link(folder, name)
     pending = [(folder, name)]
@@ -289,7 +291,7 @@ def _walk(folder: Path, name: str) -> Iterator[tuple[bool, str]]:
             for entry in sorted(listing, key=lambda entry: entry.name):
                 path = f"{prefix}/{entry.name}"
                 if entry.is_symlink():
-                    raise refused(path, Message("is a link"), LINK)
+                    raise make_refusal(path, Message("is a link"), LINK)
                 if entry.is_dir():
                     pending.append((Path(entry.path), path))
                 yield entry.is_dir(), path
@@ -302,10 +304,10 @@ def _add_file(base: Path, name: str, entries: PackageEntries) -> None:
     with os.fdopen(handle, "rb") as content:
         facts = os.fstat(handle)
         if not stat.S_ISREG(facts.st_mode):
-            raise refused(name, Message("is neither a file nor a directory"))
+            raise make_refusal(name, Message("is neither a file nor a directory"))
         entries.file(name, facts.st_size, content)
 
 
 def _no_link(path: Path, name: str) -> None:
     if path.is_symlink():
-        raise refused(name, Message("is a link"), LINK)
+        raise make_refusal(name, Message("is a link"), LINK)

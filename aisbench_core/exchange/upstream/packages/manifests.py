@@ -11,7 +11,7 @@ from aisbench_core.domain.authoring.manifest import Parameter, ParameterType
 from aisbench_core.domain.authoring.workloads import Workload, Workloads
 from aisbench_core.exchange.upstream.configs.contents import FRAMEWORKS, Assigned, LineFinding, finding
 from aisbench_core.exchange.upstream.configs.keys import APIS, LISTS
-from aisbench_core.exchange.upstream.configs.session import ConfigReader, boot_file_of, typed
+from aisbench_core.exchange.upstream.configs.session import ConfigReader, boot_file_of, convert_value
 from aisbench_core.exchange.upstream.configs.workload_detection import release_of
 from aisbench_core.exchange.upstream.packages.package import Answers, Package
 from aisbench_core.model import Api, Scalar
@@ -104,10 +104,10 @@ def manifest_of(package: Package, answers: Answers, config: PackageConfig, shipp
         "boot_file": answers.boot_file or config.boot_file or (edition.boot_file if edition else ""),
         **({"engine_name": config.engine_name} if config.engine_name else {}),
         **({"throughput_unit": shipped.throughput_unit} if shipped else {}),
-        "dataset": _plain(shipped.dataset) if shipped else {"name": UNKNOWN, "optional": not config.inputs},
-        **({"target": _plain(shipped.target)} if shipped and shipped.target else {}),
-        "definitions": {definition: _plain(shipped.definitions[definition]) if shipped else unknown},
-        "parameters": dict(_parameters(config, edition.parameters if edition else {})),
+        "dataset": _to_plain(shipped.dataset) if shipped else {"name": UNKNOWN, "optional": not config.inputs},
+        **({"target": _to_plain(shipped.target)} if shipped and shipped.target else {}),
+        "definitions": {definition: _to_plain(shipped.definitions[definition]) if shipped else unknown},
+        "parameters": dict(_iterate_parameters(config, edition.parameters if edition else {})),
         "versions": {
             version: {"throughput_definition": definition, "engine_version": answers.engine_version or engine}
         },
@@ -136,7 +136,7 @@ def unknown_facts(package: Package, config: PackageConfig, shipped: Workload | N
             yield finding("package.parameter", f"parameters.{name}", Message("is not a valid parameter name"), line)
 
 
-def missing(package: Package, manifest: Mapping[str, Any]) -> Iterator[LineFinding]:
+def find_missing(package: Package, manifest: Mapping[str, Any]) -> Iterator[LineFinding]:
     """Findings about required values that are missing."""
     boot_file = manifest["boot_file"]
     if boot_file not in package.scripts:
@@ -158,17 +158,19 @@ def _framework_and_model(package: Package, config: PackageConfig) -> tuple[str, 
     return FRAMEWORKS.get(framework, framework), model
 
 
-def _parameters(config: PackageConfig, shipped: Mapping[str, Parameter]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _iterate_parameters(
+    config: PackageConfig, shipped: Mapping[str, Parameter]
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """The configuration's parameters; if it has none, those of the shipped manifest."""
     if not config.parameters:
-        yield from ((name, _plain(parameter)) for name, parameter in shipped.items())
+        yield from ((name, _to_plain(parameter)) for name, parameter in shipped.items())
     for name, value, comment, _ in config.parameters:
         if not _NAME.fullmatch(name):
             continue
         parameter = shipped.get(name)
-        default = typed(value, parameter)
+        default = convert_value(value, parameter)
         if parameter and not parameter.problem(default):
-            yield name, {**_plain(parameter), "default": default}
+            yield name, {**_to_plain(parameter), "default": default}
         else:
             yield name, _new_parameter(value, comment)
 
@@ -200,6 +202,6 @@ def _inferred_type(value: Scalar) -> tuple[ParameterType, Scalar]:
     return ParameterType.STR, text
 
 
-def _plain(model: Any) -> dict[str, Any]:
+def _to_plain(model: Any) -> dict[str, Any]:
     answers: dict[str, Any] = model.model_dump(mode="json", exclude_defaults=True)
     return answers

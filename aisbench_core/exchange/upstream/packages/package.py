@@ -8,7 +8,7 @@ from typing import Any
 
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Message
-from aisbench_core.domain.authoring.config_file import MOST_BYTES, ConfigFile, decoded
+from aisbench_core.domain.authoring.config_file import MOST_BYTES, ConfigFile, decode_text
 from aisbench_core.domain.authoring.pre_start import SCRIPT
 from aisbench_core.domain.authoring.workloads import Workload
 from aisbench_core.exchange.upstream.configs import reading
@@ -106,16 +106,16 @@ def package_of(source: str, path: str, folder: Path, entries: PackageEntries) ->
     """The package. `path`: its original location, which may contain its name. Raises ConfigError if it has no code."""
     if not entries.hashes:
         raise ConfigError(Message("{folder} contains no files", folder="/".join(CODE)), PACKAGE_LAYOUT)
-    findings: list[LineFinding] = list(_recoded(entries))
+    findings: list[LineFinding] = list(_report_recoded(entries))
     name = package_name(path) or package_name(entries.root or "")
     # Equal packages are one workload, whatever their files are called; archives of the same code differ in time stamps.
     identity = [name.workload, name.framework_version] if name else ["", ""]
     return Package(
-        source=plain(source),
+        source=clean_name(source),
         name=name,
         folder=folder,
-        document=_document(folder, entries, findings),
-        scripts=tuple(sorted((path for path in entries.hashes if path.endswith(".py")), key=_depth)),
+        document=_read_document(folder, entries, findings),
+        scripts=tuple(sorted((path for path in entries.hashes if path.endswith(".py")), key=_get_depth)),
         entries=len(entries.hashes),
         size=entries.size,
         sha256=hashlib.sha256(canonical_json([*identity, entries.sha256]).encode()).hexdigest(),
@@ -123,13 +123,13 @@ def package_of(source: str, path: str, folder: Path, entries: PackageEntries) ->
     )
 
 
-def plain(source: str) -> str:
+def clean_name(source: str) -> str:
     """A file's name without directories and unprintable characters, shortened."""
     name = source.replace("\\", "/").rstrip("/").rpartition("/")[2]
     return "".join(letter if letter.isprintable() else "_" for letter in name)[:LONGEST_SOURCE] or "package"
 
 
-def _document(folder: Path, entries: PackageEntries, findings: list[LineFinding]) -> Document | None:
+def _read_document(folder: Path, entries: PackageEntries, findings: list[LineFinding]) -> Document | None:
     """The configuration; None, with a finding, if it is missing or unreadable."""
     if CONFIG_FILE not in entries.configs:
         findings.append(
@@ -138,7 +138,7 @@ def _document(folder: Path, entries: PackageEntries, findings: list[LineFinding]
         return None
     files = [ConfigFile(name, content) for name, content in entries.configs.items()]
     try:
-        return reading.read([*files, *_pre_start(folder, entries, findings)])
+        return reading.read_document([*files, *_pre_start(folder, entries, findings)])
     except ConfigError as error:
         findings.append(finding("package.config", CONFIG_FILE, error.message, hint=error.hint))
         return None
@@ -146,18 +146,18 @@ def _document(folder: Path, entries: PackageEntries, findings: list[LineFinding]
 
 def _pre_start(folder: Path, entries: PackageEntries, findings: list[LineFinding]) -> Iterator[ConfigFile]:
     """The code's own ma-pre-start.sh, for its log levels and mode; it stays in the code and still runs."""
-    names = sorted((path for path in entries.hashes if PurePosixPath(path).name == SCRIPT), key=_depth)
+    names = sorted((path for path in entries.hashes if PurePosixPath(path).name == SCRIPT), key=_get_depth)
     for name in names[:1]:  # the topmost one is usually beside the boot file
         with (folder / "code" / name).open("rb") as opened:
             file = ConfigFile(SCRIPT, opened.read(MOST_BYTES + 1))
         try:
-            decoded(file)
+            decode_text(file)
             yield file
         except ConfigError as error:
             findings.append(finding("package.config", SCRIPT, error.message, hint=error.hint))
 
 
-def _recoded(entries: PackageEntries) -> Iterator[LineFinding]:
+def _report_recoded(entries: PackageEntries) -> Iterator[LineFinding]:
     if entries.recoded:
         number, first = len(entries.recoded), entries.recoded[0]
         one = Message("1 file name was in GBK: {name!r}", name=first)
@@ -166,5 +166,5 @@ def _recoded(entries: PackageEntries) -> Iterator[LineFinding]:
         yield finding("package.encoding", "code", one if number == 1 else several, hint=hint)
 
 
-def _depth(name: str) -> tuple[int, str]:
+def _get_depth(name: str) -> tuple[int, str]:
     return len(PurePosixPath(name).parts), name

@@ -13,7 +13,7 @@ from typing import IO, Any
 from aisbench_core.base import strict_yaml
 from aisbench_core.base.documents import parse
 from aisbench_core.base.errors import ConfigError, SpecError
-from aisbench_core.base.messages import Message, joined
+from aisbench_core.base.messages import Message, join_parts
 from aisbench_core.base.private_files import is_orphan, process_name
 from aisbench_core.config.settings import Settings
 from aisbench_core.domain.access import permitted
@@ -30,8 +30,8 @@ from aisbench_core.exchange.upstream.packages.package import (
     Package,
     PackagedWorkload,
     base_of,
+    clean_name,
     package_of,
-    plain,
 )
 from aisbench_core.model import Actor, Flavor, Level, RunSpec
 
@@ -53,7 +53,7 @@ class Packages:
 
     def unpack(self, source: str, packed: IO[bytes]) -> Package:
         """Unpack an archive. Raises ConfigError, and leaves nothing behind, if it is unreadable or unsafe."""
-        return self._opened(source, source, lambda entries: unpack(packed, entries, self._limits))
+        return self._open_package(source, source, lambda entries: unpack(packed, entries, self._limits))
 
     @permitted
     def open(self, path: str, actor: Actor) -> Package:  # noqa: ARG002  # the guard reads it
@@ -61,7 +61,7 @@ class Packages:
         location = Path(os.path.expanduser(path))  # noqa: PTH111  # pathlib's raises for an unknown ~name
         if location.is_dir():
             base = base_of(location).absolute()
-            return self._opened(base.name, str(base), lambda entries: read_folder(base, entries))
+            return self._open_package(base.name, str(base), lambda entries: read_folder(base, entries))
         try:
             with location.open("rb") as packed:
                 return self.unpack(location.name, packed)
@@ -88,8 +88,8 @@ class Packages:
             shipped = manifests.shipped_workload(package, version, self._workloads)
             manifest = manifests.manifest_of(package, answers, config, shipped)
             findings += manifests.unknown_facts(package, config, shipped)
-            workload = self._workload(package, name, manifest, findings)
-        imported = self._imported(package, workload, version, answers)
+            workload = self._build_workload(package, name, manifest, findings)
+        imported = self._import_config(package, workload, version, answers)
         findings += _other_architecture(package, imported, flavors, flavor)
         imported = replace(imported, findings=(*findings, *imported.findings))
         return PackagedWorkload(name, workload, manifest, imported, existing.name if existing else "")
@@ -112,7 +112,7 @@ class Packages:
         """Remove the temporary folder of a package."""
         shutil.rmtree(package.folder, ignore_errors=True)
 
-    def _opened(self, source: str, path: str, read: Callable[[PackageEntries], None]) -> Package:
+    def _open_package(self, source: str, path: str, read: Callable[[PackageEntries], None]) -> Package:
         folder = self._settings.own_workloads_dir / f"{UNPACKED}{process_name()}{secrets.token_hex(6)}"
         try:
             self._remove_abandoned()
@@ -124,9 +124,9 @@ class Packages:
             shutil.rmtree(folder, ignore_errors=True)
             # Messages are about entries; the name of the package goes in front.
             if isinstance(error, ConfigError):
-                raise ConfigError(joined(": ", [plain(source), error.message]), error.hint) from None
+                raise ConfigError(join_parts(": ", [clean_name(source), error.message]), error.hint) from None
             if isinstance(error, OSError):
-                message = Message("{package} cannot be unpacked: {why}", package=plain(source), why=error.strerror)
+                message = Message("{package} cannot be unpacked: {why}", package=clean_name(source), why=error.strerror)
                 raise ConfigError(message) from error
             raise
 
@@ -135,12 +135,12 @@ class Packages:
             if time.time() - folder.stat().st_mtime > ABANDONED_S or is_orphan(folder.name.removeprefix(UNPACKED)):
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def _workload(
+    def _build_workload(
         self, package: Package, name: str, manifest: dict[str, Any], findings: list[LineFinding]
     ) -> Workload | None:
         """The workload as it would be read from its folder; None, with findings, if it has errors."""
         before = len(findings)  # earlier findings do not prevent the import
-        findings += manifests.missing(package, manifest)
+        findings += manifests.find_missing(package, manifest)
         findings += _name_problems(self._settings, name)
         if any(finding.level is Level.ERROR for finding in findings[before:]):
             return None
@@ -159,7 +159,9 @@ class Packages:
         folders = {"folder": self._settings.own_workloads_dir / name, "shipped_dir": self._settings.workloads_dir}
         return Workload.model_validate({**manifest, "name": name, **folders})
 
-    def _imported(self, package: Package, workload: Workload | None, version: str, answers: Answers) -> ImportedConfig:
+    def _import_config(
+        self, package: Package, workload: Workload | None, version: str, answers: Answers
+    ) -> ImportedConfig:
         if workload is None:
             return ImportedConfig(None, None, (), ())
         own = ImportedSpec("", RunSpec(workload=workload.name), {})
@@ -181,7 +183,7 @@ def _name_problems(settings: Settings, name: str) -> Iterator[LineFinding]:
         )
         yield finding("package.manifest", "name", message)
         return
-    error = _conflict(settings, name)
+    error = _find_conflict(settings, name)
     if error:
         yield finding("package.taken", "name", error.message, hint=error.hint)
 
@@ -214,7 +216,7 @@ def _other_architecture(
         yield finding("package.architecture", "engine_version", message, hint=hint)
 
 
-def _conflict(settings: Settings, name: str) -> ConfigError | None:
+def _find_conflict(settings: Settings, name: str) -> ConfigError | None:
     """Why a workload cannot have this name; None if it can."""
     if (settings.workloads_dir / name).exists():
         return ConfigError(Message("a workload named {name!r} is shipped", name=name), Message("choose another name"))
@@ -230,25 +232,25 @@ def _conflict(settings: Settings, name: str) -> ConfigError | None:
 
 def _save_workload(settings: Settings, workload: Workload, package: Package, manifest: Mapping[str, Any]) -> None:
     """Write manifest and README beside the code, and rename the folder. Raises ConfigError if the name is in use."""
-    problem = _conflict(settings, workload.name)
+    problem = _find_conflict(settings, workload.name)
     if problem:
         raise problem
     try:
         (package.folder / MANIFEST).write_text(strict_yaml.dump(dict(manifest)), "utf-8")
-        (package.folder / "README.md").write_text(_page(workload, package), "utf-8")
+        (package.folder / "README.md").write_text(_build_readme(workload, package), "utf-8")
         # One rename, so that other processes see the whole workload or none.
         package.folder.rename(settings.own_workloads_dir / workload.name)
     except FileNotFoundError:
         message = Message("the unpacked code of {package} is gone", package=package.source)
         raise ConfigError(message, Message("import the package again")) from None
     except OSError as error:
-        problem = _conflict(settings, workload.name)  # another process may have been faster
+        problem = _find_conflict(settings, workload.name)  # another process may have been faster
         raise problem or ConfigError(
             Message("{workload!r} cannot be written: {why}", workload=workload.name, why=error.strerror)
         ) from error
 
 
-def _page(workload: Workload, package: Package) -> str:
+def _build_readme(workload: Workload, package: Package) -> str:
     edition = workload.edition()
     name = package.name
     rows = [

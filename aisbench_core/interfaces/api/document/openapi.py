@@ -50,7 +50,7 @@ _PROBLEM: dict[str, Any] = {
 }
 
 
-def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+def build_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     """The whole document."""
     inputs: list[_Keyed] = [(each.name, "validation", TypeAdapter(each.body)) for each in endpoints if each.body]
     inputs += [(each.name, "serialization", TypeAdapter(each.answer)) for each in endpoints if each.answer]
@@ -59,7 +59,7 @@ def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in endpoints:
         path = _PATH_PARAMETER.sub(r"{\1}", PREFIX + endpoint.path)
-        paths.setdefault(path, {})[endpoint.method.lower()] = _operation(endpoint, schemas)
+        paths.setdefault(path, {})[endpoint.method.lower()] = _build_operation(endpoint, schemas)
     return {
         "openapi": "3.1.0",
         "info": {"title": "AISBench Console", "version": version("aisbench-console")},
@@ -68,14 +68,14 @@ def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
             "schemas": {**definitions.get("$defs", {}), "Problem": _PROBLEM},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
             "responses": {
-                "Problem": {"description": "An error.", "content": {MEDIA_TYPE: {"schema": _ref("Problem")}}}
+                "Problem": {"description": "An error.", "content": {MEDIA_TYPE: {"schema": _build_ref("Problem")}}}
             },
         },
         "security": [{"token": []}],
     }
 
 
-def _operation(endpoint: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]:
+def _build_operation(endpoint: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]:
     schema = schemas[endpoint.name, "serialization"] if endpoint.answer else {}
     content = {media_type: {"schema": schema} for media_type in endpoint.media_type.split(", ")}
     if not endpoint.answer:
@@ -89,7 +89,7 @@ def _operation(endpoint: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]
     operation: dict[str, Any] = {
         "operationId": endpoint.name,
         "summary": endpoint.summary,
-        "parameters": [*_parameters(endpoint)],
+        "parameters": [*_list_parameters(endpoint)],
         "responses": {**responses, "default": {"$ref": "#/components/responses/Problem"}},
     }
     if endpoint.body:
@@ -100,7 +100,7 @@ def _operation(endpoint: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]
     return operation
 
 
-def _parameters(endpoint: Endpoint) -> Iterable[dict[str, Any]]:
+def _list_parameters(endpoint: Endpoint) -> Iterable[dict[str, Any]]:
     for match in _PATH_PARAMETER.finditer(endpoint.path):
         kind = {"type": "integer", "minimum": 0} if ":number" in match[0] else {"type": "string"}
         text = ADDRESSED.get(match[1], "")
@@ -109,7 +109,7 @@ def _parameters(endpoint: Endpoint) -> Iterable[dict[str, Any]]:
         pattern = {"type": "string", "pattern": header.pattern}
         meaning = {"description": ADDRESSED.get(header.name, "")}
         yield {"name": header.name, "in": "header", "required": header.required, **meaning, "schema": pattern}
-    schema = _inlined(endpoint.query.model_json_schema())
+    schema = _inline_definitions(endpoint.query.model_json_schema())
     for name, value in schema.get("properties", {}).items():
         text = value.pop("description", "") or FILTERS.get(name, "")
         described = {"description": text} if text else {}
@@ -119,7 +119,7 @@ def _parameters(endpoint: Endpoint) -> Iterable[dict[str, Any]]:
         }  # fmt: skip
 
 
-def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
+def _inline_definitions(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema with its definitions in place: parameters are small, and stand for themselves."""
     definitions = schema.pop("$defs", {})
 
@@ -137,5 +137,5 @@ def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _ref(name: str) -> dict[str, str]:
+def _build_ref(name: str) -> dict[str, str]:
     return {"$ref": _REFERENCE.format(model=name)}

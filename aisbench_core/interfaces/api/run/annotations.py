@@ -53,28 +53,28 @@ class RunAnnotations:
 def show_annotations(call: ApiCall) -> RunAnnotations:
     """Name, tags and note of a run, with all changes."""
     run_id = _run_id(call)
-    return _report(run_id, call.core.annotations.of(run_id))
+    return _build_report(run_id, call.core.annotations.of(run_id))
 
 
 def rename(call: ApiCall) -> RunAnnotations:
     """Give a run a name; an empty one brings the default back."""
     request: NameRequest = call.body
     run_id = _run_id(call)
-    return _report(run_id, call.core.annotations.rename(run_id, request.name, call.actor))
+    return _build_report(run_id, call.core.annotations.rename(run_id, request.name, call.actor))
 
 
 def note(call: ApiCall) -> RunAnnotations:
     """Replace a run's note, unless somebody wrote another one since it was read."""
     request: NoteRequest = call.body
     run_id = _run_id(call)
-    return _report(run_id, call.core.annotations.note(run_id, request.note, call.actor, request.since))
+    return _build_report(run_id, call.core.annotations.note(run_id, request.note, call.actor, request.since))
 
 
 def tag(call: ApiCall) -> RunAnnotations:
     """Add and remove tags of a run."""
     request: TagsRequest = call.body
     run_id = _run_id(call)
-    return _report(run_id, call.core.annotations.tag(run_id, request.add, request.remove, call.actor))
+    return _build_report(run_id, call.core.annotations.tag(run_id, request.add, request.remove, call.actor))
 
 
 def _run_id(call: ApiCall) -> str:
@@ -88,7 +88,7 @@ def _run_id(call: ApiCall) -> str:
     raise RunNotFound(Message("there is no run {run_id!r}", run_id=run_id))
 
 
-def _report(run_id: str, annotations: Annotations) -> RunAnnotations:
+def _build_report(run_id: str, annotations: Annotations) -> RunAnnotations:
     last = annotations.last_note
     return RunAnnotations(
         run_id, annotations.name, annotations.tags, annotations.note, last.at if last else None, annotations.changes

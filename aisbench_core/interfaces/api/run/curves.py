@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from aisbench_core.domain.progress.points import MAX_POINTS, thinned
+from aisbench_core.domain.progress.points import MAX_POINTS, thin_points
 from aisbench_core.domain.summaries.curves import TrainingCurve
 from aisbench_core.interfaces.api.cursors import PageQuery, page_of
 from aisbench_core.interfaces.api.endpoint import ApiCall
@@ -60,4 +60,4 @@ def show_curves(call: ApiCall) -> CurveListing:
 def show_training(call: ApiCall) -> TrainingPoints:
     """Throughput, loss and step as the log says them, over time."""
     points = call.core.files.training_points(call.path["run_id"])
-    return TrainingPoints(thinned(points, call.query.most), len(points))
+    return TrainingPoints(thin_points(points, call.query.most), len(points))

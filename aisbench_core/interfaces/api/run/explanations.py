@@ -41,11 +41,11 @@ class ExplanationReport:
 def explain(call: ApiCall) -> ExplanationReport:
     """Why a run failed or hangs: the first error, the probable cause, and what a corrected spec changes."""
     found = call.core.causes.explain(call.path["run_id"])
-    cause = _cause(found.cause, call) if found.cause else None
+    cause = _to_report(found.cause, call) if found.cause else None
     return ExplanationReport(found.run_id, found.situation, cause, found.error, dict(found.fixes), found.changes)
 
 
-def _cause(cause: Cause, call: ApiCall) -> CauseReport:
+def _to_report(cause: Cause, call: ApiCall) -> CauseReport:
     links = {call.say(link.title): link.url for link in cause.links}
     text, advice = call.say(cause.text), call.say(cause.advice)
     return CauseReport(cause.rule, text, advice, cause.confidence, cause.source, links)

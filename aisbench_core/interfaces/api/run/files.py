@@ -51,7 +51,7 @@ def list_files(call: ApiCall) -> FileListing:
 def read_file(call: ApiCall) -> Response:
     """A file as it is, whole or the bytes of a `Range` header, which counts while `If-Range` is the file's ETag."""
     with ExitStack() as opened:
-        content = opened.enter_context(_open(call.core.files.file(call.path["run_id"], call.path["file"])))
+        content = opened.enter_context(_open_file(call.core.files.file(call.path["run_id"], call.path["file"])))
         facts = os.fstat(content.fileno())
         tag = _tag_of(facts)
         if names_tag(call.headers, tag):
@@ -64,10 +64,10 @@ def read_file(call: ApiCall) -> Response:
         status, headers = part_of(header, first, last, facts.st_size)
         opened.pop_all()
         headers |= {"ETag": tag, "Cache-Control": "private, no-cache", "Content-Disposition": "attachment"}
-        return StreamedParts(_parts(content, first, last), MEDIA_TYPE, status, headers)
+        return StreamedParts(_iterate_parts(content, first, last), MEDIA_TYPE, status, headers)
 
 
-def _open(file: Path) -> IO[bytes]:
+def _open_file(file: Path) -> IO[bytes]:
     # Of a file that is replaced meanwhile, all parts are the old one's.
     return os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW), "rb", buffering=0)
 
@@ -77,7 +77,7 @@ def _tag_of(facts: os.stat_result) -> str:
     return f'"{hashlib.sha256(state.encode()).hexdigest()[:32]}"'
 
 
-def _parts(content: IO[bytes], first: int, last: int) -> Generator[bytes]:
+def _iterate_parts(content: IO[bytes], first: int, last: int) -> Generator[bytes]:
     with content:
         yield b""  # it holds the file from here on
         content.seek(first)

@@ -74,14 +74,14 @@ def plan_series(call: ApiCall) -> PlanReport:
     request: PlanRequest = call.body
     core = call.core
     require_open_files(request.plan.spec, call.actor, core.runs.open_folders)
-    draft = _draft(call, request)
+    draft = _plan_draft(call, request)
     findings = [*draft.findings, *(core.series.online(draft, request.profile) if request.online else ())]
     rows = [
         PlannedRow(call.say(row.title), row.node_count, row.version, row.image, row.parameters, row.spec)
         for row in draft.checked
     ]
     can_launch = not any(found.finding.level == "error" for found in findings)
-    return PlanReport(can_launch, draft.plan, rows, [_finding(found, call) for found in findings], draft.estimate)
+    return PlanReport(can_launch, draft.plan, rows, [_to_finding(found, call) for found in findings], draft.estimate)
 
 
 def launch_series(call: ApiCall) -> Answered:
@@ -91,7 +91,7 @@ def launch_series(call: ApiCall) -> Answered:
     earlier = core.series.ledger.launched_with(token)
     if earlier is None:
         require_open_files(request.plan.spec, call.actor, core.runs.open_folders)
-    plan = _draft(call, request).plan
+    plan = _plan_draft(call, request).plan
     series = earlier or core.series.launch(plan, request.profile, call.actor, token)
     used = Message(
         "this {header} launched another plan as series {series_id}", header=KEY.name, series_id=series.series_id
@@ -119,7 +119,7 @@ def set_series_budget(call: ApiCall) -> SeriesDetails:
     return details_of(call.core.series.resume(call.path["series_id"], request.budget, call.actor))
 
 
-def _draft(call: ApiCall, request: SeriesRequest) -> SeriesDraft:
+def _plan_draft(call: ApiCall, request: SeriesRequest) -> SeriesDraft:
     return call.core.series.plan(request.plan.spec, answers_of(request.plan), request.profile)
 
 
@@ -128,5 +128,5 @@ def answers_of(plan: SeriesPlan) -> dict[str, Any]:
     return {name: getattr(plan, name) for name in plan.model_fields_set if name != "spec"}
 
 
-def _finding(found: RowFinding, call: ApiCall) -> PlanFinding:
+def _to_finding(found: RowFinding, call: ApiCall) -> PlanFinding:
     return PlanFinding(report_of(found.finding, call), [call.say(row.title) for row in found.rows], found.everywhere)

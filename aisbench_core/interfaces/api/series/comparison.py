@@ -68,17 +68,17 @@ def compare_series(call: ApiCall) -> SeriesComparisonReport:
     found = call.core.series.compare(query.baseline, call.path["series_id"])
     return SeriesComparisonReport(
         found.baseline.series.series_id, found.candidate.series.series_id, found.outcome,
-        [*map(_pair, found.pairs)], [call.say(row.title) for row in found.alone], found.differences,
+        [*map(_to_pair, found.pairs)], [call.say(row.title) for row in found.alone], found.differences,
     )  # fmt: skip
 
 
-def _pair(pair: RowPair) -> ComparedPair:
+def _to_pair(pair: RowPair) -> ComparedPair:
     return ComparedPair(
-        _row(pair.baseline), _row(pair.candidate), pair.comparability, pair.reasons, pair.difference,
+        _to_row(pair.baseline), _to_row(pair.candidate), pair.comparability, pair.reasons, pair.difference,
         pair.adjusted_p, pair.power, pair.outcome, pair.not_known, pair.missed,
     )  # fmt: skip
 
 
-def _row(row: MatrixRow) -> ComparedRow:
+def _to_row(row: MatrixRow) -> ComparedRow:
     planned = row.planned
     return ComparedRow(planned.node_count, planned.version, planned.image, planned.parameters, row.unit, row.summary)

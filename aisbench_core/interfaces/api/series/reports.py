@@ -127,7 +127,7 @@ def list_series(call: ApiCall) -> SeriesListing:
     query: SeriesQuery = call.query
     (behind,) = position_of(query.cursor, str) if query.cursor else ("",)
     found = call.core.series.page_behind(behind, query.limit + 1)
-    page = [*map(_summary, found[: query.limit])]
+    page = [*map(_to_summary, found[: query.limit])]
     return SeriesListing(page, cursor_of(page[-1].series_id) if len(found) > query.limit else None)
 
 
@@ -139,11 +139,11 @@ def show_series(call: ApiCall) -> SeriesDetails:
 def details_of(matrix: Matrix) -> SeriesDetails:
     """A series as the API shows it."""
     held = matrix.series.held or matrix.series.launch_error or (matrix.hold.sentence if matrix.hold else "")
-    best = _best(matrix.best) if matrix.best else None
-    return SeriesDetails(_summary(matrix), matrix.series.plan, held, best, [*map(_row, matrix.rows)])
+    best = _to_best_row(matrix.best) if matrix.best else None
+    return SeriesDetails(_to_summary(matrix), matrix.series.plan, held, best, [*map(_to_row, matrix.rows)])
 
 
-def _summary(matrix: Matrix) -> SeriesSummary:
+def _to_summary(matrix: Matrix) -> SeriesSummary:
     series = matrix.series
     return SeriesSummary(
         series.series_id, series.title, series.plan.spec.workload, series.profile, series.created_at,
@@ -151,7 +151,7 @@ def _summary(matrix: Matrix) -> SeriesSummary:
     )  # fmt: skip
 
 
-def _best(best: BestRow) -> BestRowReport:
+def _to_best_row(best: BestRow) -> BestRowReport:
     planned, typical = best.row.planned, best.row.typical
     return BestRowReport(
         planned.node_count, planned.version, planned.image, planned.parameters, best.value, best.unit, best.tied,
@@ -159,23 +159,23 @@ def _best(best: BestRow) -> BestRowReport:
     )  # fmt: skip
 
 
-def _row(row: MatrixRow) -> RowReport:
+def _to_row(row: MatrixRow) -> RowReport:
     planned = row.planned
     return RowReport(
         planned.node_count, planned.version, planned.image, planned.parameters, row.unit, row.median, row.objective,
-        row.summary, row.not_known, row.missed, row.evaluation, [*map(_cell, row.cells)],
+        row.summary, row.not_known, row.missed, row.evaluation, [*map(_to_cell, row.cells)],
     )  # fmt: skip
 
 
-def _cell(cell: Cell) -> CellReport:
+def _to_cell(cell: Cell) -> CellReport:
     shown, run = cell.shown, cell.shown.run
     return CellReport(
         cell.index, cell.repeat, len(cell.tries), shown.state, run.run_id if run else None,
-        run.state if run else None, shown.throughput, shown.unit, [*map(_attempt, cell.tries)],
+        run.state if run else None, shown.throughput, shown.unit, [*map(_to_attempt, cell.tries)],
     )  # fmt: skip
 
 
-def _attempt(tried: Tried) -> AttemptReport:
+def _to_attempt(tried: Tried) -> AttemptReport:
     run = tried.run
     return AttemptReport(
         tried.number, tried.state, run.run_id if run else None, run.state if run else None, tried.throughput,

@@ -99,12 +99,12 @@ def list_schedules(call: ApiCall) -> ScheduleListing:
     found = [each for each in call.core.schedules.all() if each.name > behind]
     page = found[: query.limit]
     following = cursor_of(page[-1].name) if len(found) > query.limit else None
-    return ScheduleListing([_summary(each, call) for each in page], following)
+    return ScheduleListing([_to_summary(each, call) for each in page], following)
 
 
 def show_schedule(call: ApiCall) -> ScheduleDetails:
     """One schedule, by its name."""
-    return _details(call.core.schedules.get(call.path["name"]), call)
+    return _to_details(call.core.schedules.get(call.path["name"]), call)
 
 
 def put_schedule(call: ApiCall) -> Answered:
@@ -118,17 +118,17 @@ def put_schedule(call: ApiCall) -> Answered:
     else:
         schedule = service.add(plan, {**timing, "name": name}, request.profile, call.actor)
         status = HTTPStatus.CREATED
-    return Answered(_details(schedule, call), status, {"Location": f"{PREFIX}/schedules/{name}"})
+    return Answered(_to_details(schedule, call), status, {"Location": f"{PREFIX}/schedules/{name}"})
 
 
 def pause_schedule(call: ApiCall) -> ScheduleDetails:
     """Launch nothing until it is resumed. Can be repeated."""
-    return _details(call.core.schedules.pause(call.path["name"], call.actor), call)
+    return _to_details(call.core.schedules.pause(call.path["name"], call.actor), call)
 
 
 def resume_schedule(call: ApiCall) -> ScheduleDetails:
     """Launch again from the next time on. Can be repeated."""
-    return _details(call.core.schedules.resume(call.path["name"], call.actor), call)
+    return _to_details(call.core.schedules.resume(call.path["name"], call.actor), call)
 
 
 def remove_schedule(call: ApiCall) -> Response:
@@ -137,15 +137,15 @@ def remove_schedule(call: ApiCall) -> Response:
     return Response(status_code=HTTPStatus.NO_CONTENT)
 
 
-def _details(schedule: Schedule, call: ApiCall) -> ScheduleDetails:
+def _to_details(schedule: Schedule, call: ApiCall) -> ScheduleDetails:
     service = call.core.schedules
     after = call.core.clock()
     times = [] if schedule.paused else next_times(schedule.cron, schedule.time_zone, after, NEXT_TIMES)
-    events = [_event(event, call) for event in service.events(schedule)[::-1][:LAST_EVENTS]]
-    return ScheduleDetails(_summary(schedule, call), schedule.plan, times, service.launched(schedule), events)
+    events = [_to_event(event, call) for event in service.events(schedule)[::-1][:LAST_EVENTS]]
+    return ScheduleDetails(_to_summary(schedule, call), schedule.plan, times, service.launched(schedule), events)
 
 
-def _summary(schedule: Schedule, call: ApiCall) -> ScheduleSummary:
+def _to_summary(schedule: Schedule, call: ApiCall) -> ScheduleSummary:
     return ScheduleSummary(
         schedule.name, schedule.plan.spec.workload, schedule.profile, schedule.cron, schedule.time_zone,
         schedule.weekly_hours, schedule.owner, schedule.created_at, schedule.paused,
@@ -154,5 +154,5 @@ def _summary(schedule: Schedule, call: ApiCall) -> ScheduleSummary:
     )  # fmt: skip
 
 
-def _event(event: Event, call: ApiCall) -> ScheduleEvent:
+def _to_event(event: Event, call: ApiCall) -> ScheduleEvent:
     return ScheduleEvent(event.at, event.level, call.say(event.message), event.actor)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import actor, open_core
+from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.options import command, output_option
 
 if TYPE_CHECKING:
@@ -50,25 +50,27 @@ def audit(
     outcome. Refused and failed attempts are listed, too. Each entry holds the hash of the one before it.
     """
     from aisbench_core.store.audit.audit import AuditQuery
-    from aisbench_core.store.audit.audit_table import flat, to_csv
+    from aisbench_core.store.audit.audit_table import flatten_entry, to_csv
 
     if head and not verify:
         raise click.UsageError("--head needs --verify")
     core = open_core(writing=False)
     if verify:
-        check = core.audit.verify(actor(), _head_of(head) if head else None)
+        check = core.audit.verify(get_actor(), _head_of(head) if head else None)
         last = f"{check.last_number}:{check.last_hash}" if check.entries else "none"
         text = f"entries verified: {check.entries:,}; last entry: {last}"
-        display.result(display.as_dict(check), as_json, lambda: text)
+        display.print_result(display.as_dict(check), as_json, lambda: text)
         return
-    query = AuditQuery(who, change, subject, via or "", outcome or "", _aware(since), _aware(until))
-    entries = core.audit.entries(query, actor(), limit)
+    query = AuditQuery(who, change, subject, via or "", outcome or "", _to_utc(since), _to_utc(until))
+    entries = core.audit.entries(query, get_actor(), limit)
     if as_csv:
         display.write_text(output, to_csv(entries))
     elif as_json and output:
-        display.write_text(output, display.to_json([flat(entry) for entry in entries]) + "\n")
+        display.write_text(output, display.to_json([flatten_entry(entry) for entry in entries]) + "\n")
     else:
-        display.result([flat(entry) for entry in entries], as_json, lambda: display.table_of(entries, COLUMNS))
+        display.print_result(
+            [flatten_entry(entry) for entry in entries], as_json, lambda: display.table_of(entries, COLUMNS)
+        )
 
 
 COLUMNS: "display.Columns[AuditEntry]" = {
@@ -78,10 +80,10 @@ COLUMNS: "display.Columns[AuditEntry]" = {
     "via": lambda one: one.act.via,
     "change": lambda one: one.act.change,
     "object": lambda one: one.act.object,
-    "before": lambda one: display.clipped(one.act.before),
-    "after": lambda one: display.clipped(one.act.after),
+    "before": lambda one: display.clip_text(one.act.before),
+    "after": lambda one: display.clip_text(one.act.after),
     "outcome": lambda one: one.act.outcome,
-    "detail": lambda one: display.clipped(one.act.detail, 80),
+    "detail": lambda one: display.clip_text(one.act.detail, 80),
 }
 
 
@@ -96,5 +98,5 @@ def _head_of(text: str) -> "AuditHead":
     return AuditHead(int(number), sha256)
 
 
-def _aware(local: datetime | None) -> datetime | None:
+def _to_utc(local: datetime | None) -> datetime | None:
     return local.astimezone(UTC) if local else None

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import actor, open_core
+from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.options import Group, yes_option
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ people = Group("people", help="List people, give them roles, and revoke their ac
 @people.command("list")
 def list_(as_json: bool) -> None:
     """List everybody who signed in or was given a role."""
-    everybody = open_core(writing=False).people.all(actor())
-    display.result([_answer(one) for one in everybody], as_json, lambda: display.table_of(everybody, COLUMNS))
+    everybody = open_core(writing=False).people.all(get_actor())
+    display.print_result([_to_answer(one) for one in everybody], as_json, lambda: display.table_of(everybody, COLUMNS))
 
 
 @people.command()
@@ -34,10 +34,10 @@ def set_role(name: str, role: str, as_json: bool) -> None:
     """
     from aisbench_core.model import Role
 
-    person = open_core(writing=True).people.set_role(name, Role(role), actor())
-    display.result(_answer(person), as_json, lambda: f"{person.name}  {person.role}")
+    person = open_core(writing=True).people.set_role(name, Role(role), get_actor())
+    display.print_result(_to_answer(person), as_json, lambda: f"{person.name}  {person.role}")
     if person.role != role:
-        display.message(f"a group of {name} gives the role {person.role}, which counts")
+        display.print_message(f"a group of {name} gives the role {person.role}, which counts")
 
 
 @people.command()
@@ -51,8 +51,8 @@ def revoke(name: str, yes: bool, as_json: bool) -> None:
     core = open_core(writing=True)
     if not yes:
         click.confirm(f"revoke the access of {name}?", abort=True, err=True)
-    person = core.people.revoke(name, actor())
-    display.result(_answer(person), as_json, lambda: f"{person.name}  revoked")
+    person = core.people.revoke(name, get_actor())
+    display.print_result(_to_answer(person), as_json, lambda: f"{person.name}  revoked")
 
 
 @people.command()
@@ -63,8 +63,8 @@ def release(name: str, as_json: bool) -> None:
     Needed when a provider was replaced. The next account that signs in with the name gets it. A name without such an
     account, as one that was misspelt or that a proxy sent, is forgotten with its role or revocation.
     """
-    open_core(writing=True).people.release(name, actor())
-    display.result({"name": name}, as_json, lambda: f"{name}  released")
+    open_core(writing=True).people.release(name, get_actor())
+    display.print_result({"name": name}, as_json, lambda: f"{name}  released")
 
 
 COLUMNS: "display.Columns[Person]" = {
@@ -78,5 +78,5 @@ COLUMNS: "display.Columns[Person]" = {
 }
 
 
-def _answer(person: "Person") -> dict[str, object]:
+def _to_answer(person: "Person") -> dict[str, object]:
     return {**display.as_dict(person), "role": person.role}

@@ -6,7 +6,7 @@ import click
 
 from aisbench_core.base import formats
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import actor, open_core
+from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.options import Group, yes_option
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ def list_(as_json: bool) -> None:
 
     Over a server, only admins see those of others. The last use is recorded every five minutes at most.
     """
-    sessions = open_core(writing=False).open_sessions.visible(actor())
+    sessions = open_core(writing=False).open_sessions.visible(get_actor())
     answer = [display.as_dict(one) for one in sessions]
-    display.result(answer, as_json, lambda: display.table_of(sessions, COLUMNS))
+    display.print_result(answer, as_json, lambda: display.table_of(sessions, COLUMNS))
 
 
 @session.command()
@@ -34,8 +34,8 @@ def end(session_id: str, yes: bool, as_json: bool) -> None:
     core = open_core(writing=True)
     if not yes:
         click.confirm(f"end session {session_id}?", abort=True, err=True)
-    ended = core.open_sessions.end(session_id, actor())
-    display.result(display.as_dict(ended), as_json, lambda: f"{ended.session_id}  ended")
+    ended = core.open_sessions.end(session_id, get_actor())
+    display.print_result(display.as_dict(ended), as_json, lambda: f"{ended.session_id}  ended")
 
 
 @session.command()
@@ -46,9 +46,9 @@ def end_all(name: str, yes: bool, as_json: bool) -> None:
     core = open_core(writing=True)
     if not yes:
         click.confirm(f"end all sessions of {name}?", abort=True, err=True)
-    ended = core.open_sessions.end_all(name, actor())
+    ended = core.open_sessions.end_all(name, get_actor())
     answer = [display.as_dict(one) for one in ended]
-    display.result(answer, as_json, lambda: f"{name}  {len(ended)} ended")
+    display.print_result(answer, as_json, lambda: f"{name}  {len(ended)} ended")
 
 
 COLUMNS: "display.Columns[OpenSession]" = {

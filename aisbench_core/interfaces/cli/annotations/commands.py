@@ -6,7 +6,7 @@ import click
 
 from aisbench_core.base.errors import DamagedLedger, RunNotFound
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import actor, open_core
+from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.options import command
 from aisbench_core.interfaces.cli.results.results import full_id
 
@@ -22,12 +22,12 @@ def rename(run_id: str, name: str | None, as_json: bool) -> None:
     core = open_core(writing=name is not None)
     run_id = full_id(core, run_id)
     if name is not None:
-        core.annotations.rename(run_id, name, actor())
-    answer = {"run_id": run_id, "name": _name(core, run_id)}
-    display.result(answer, as_json, lambda: answer["name"])
+        core.annotations.rename(run_id, name, get_actor())
+    answer = {"run_id": run_id, "name": _get_name(core, run_id)}
+    display.print_result(answer, as_json, lambda: answer["name"])
 
 
-def _name(core: "Core", run_id: str) -> str:
+def _get_name(core: "Core", run_id: str) -> str:
     try:
         return core.run_names.of([core.ledger.get(run_id)])[run_id]
     except (RunNotFound, DamagedLedger):  # it was imported
@@ -48,9 +48,9 @@ def note(run_id: str, text: str | None, as_json: bool) -> None:
     if text is not None:
         before, last_note = annotations.note, annotations.last_note
         # Refused if another note came meanwhile.
-        annotations = core.annotations.note(run_id, text, actor(), last_note.at if last_note else None)
+        annotations = core.annotations.note(run_id, text, get_actor(), last_note.at if last_note else None)
         if last_note and before and annotations.note != before:
-            display.message(f"before, by {last_note.who} at {display.local_time(last_note.at)}: {before}")
+            display.print_message(f"before, by {last_note.who} at {display.local_time(last_note.at)}: {before}")
     _print_annotations(annotations, run_id, as_json)
 
 
@@ -64,7 +64,7 @@ def tag(run_id: str, changes: tuple[str, ...], as_json: bool) -> None:
     core = open_core(writing=bool(changes))
     run_id = full_id(core, run_id)
     added, removed = ([change[1:] for change in changes if change.startswith(sign)] for sign in "+-")
-    tagged = core.annotations.tag(run_id, added, removed, actor()) if changes else core.annotations.of(run_id)
+    tagged = core.annotations.tag(run_id, added, removed, get_actor()) if changes else core.annotations.of(run_id)
     _print_annotations(tagged, run_id, as_json)
 
 
@@ -72,9 +72,9 @@ def annotations_text(annotations: "Annotations") -> str:
     """Tags and note, or nothing without any."""
     note, last_note = annotations.note, annotations.last_note
     author = f" ({last_note.who}, {display.local_time(last_note.at)})" if last_note else ""
-    return display.fields(("tags", ", ".join(annotations.tags)), ("note", f"{note}{author}" if note else ""))
+    return display.format_fields(("tags", ", ".join(annotations.tags)), ("note", f"{note}{author}" if note else ""))
 
 
 def _print_annotations(annotations: "Annotations", run_id: str, as_json: bool) -> None:
-    answer = {"run_id": run_id, **display.pick(annotations, "tags", "note", "changes")}
-    display.result(answer, as_json, lambda: annotations_text(annotations) or "no tags, no note")
+    answer = {"run_id": run_id, **display.pick_fields(annotations, "tags", "note", "changes")}
+    display.print_result(answer, as_json, lambda: annotations_text(annotations) or "no tags, no note")

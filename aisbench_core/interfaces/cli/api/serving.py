@@ -21,5 +21,5 @@ def serve(host: str, port: int) -> None:
     from aisbench_core.interfaces.api.serving import serve
 
     if not is_loopback(host):
-        display.message(f"listening on {host} without TLS: tokens can be read on the way")
+        display.print_message(f"listening on {host} without TLS: tokens can be read on the way")
     serve(host, port, lambda address: click.echo(f"AISBench API: {address}"))

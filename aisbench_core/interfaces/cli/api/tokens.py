@@ -6,7 +6,7 @@ import click
 
 from aisbench_core.base import formats
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import actor, open_core
+from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.options import Group, yes_option
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ def create(name: str, role: str, read_only: bool, days: int, as_json: bool) -> N
 
     answers = {"name": name, "role": role, "read_only": read_only, "days": days}
     request = parse(TokenRequest, answers, Message("the token"))
-    created, text = open_core(writing=True).tokens.create(request, actor())
-    display.result({**display.as_dict(created), "token": text.plain}, as_json, lambda: text.plain)
-    display.message(
+    created, text = open_core(writing=True).tokens.create(request, get_actor())
+    display.print_result({**display.as_dict(created), "token": text.plain}, as_json, lambda: text.plain)
+    display.print_message(
         f"token {created.token_id} expires on {display.local_time(created.expires_at)}; it is not shown again"
     )
 
@@ -51,9 +51,9 @@ def list_(as_json: bool) -> None:
     Over a server, only admins see those of others.
     """
     core = open_core(writing=False)
-    tokens, now = core.tokens.visible(actor()), core.clock()
+    tokens, now = core.tokens.visible(get_actor()), core.clock()
     answer = [{**display.as_dict(one), "state": one.state(now)} for one in tokens]
-    display.result(answer, as_json, lambda: display.table_of(tokens, _columns(now)))
+    display.print_result(answer, as_json, lambda: display.table_of(tokens, _build_columns(now)))
 
 
 @token.command()
@@ -64,12 +64,12 @@ def revoke(token_id: str, yes: bool, as_json: bool) -> None:
     core = open_core(writing=True)
     if not yes:
         click.confirm(f"revoke token {token_id}?", abort=True, err=True)
-    revoked = core.tokens.revoke(token_id, actor())
+    revoked = core.tokens.revoke(token_id, get_actor())
     answer = {**display.as_dict(revoked), "state": revoked.state(core.clock())}
-    display.result(answer, as_json, lambda: f"{revoked.token_id}  revoked")
+    display.print_result(answer, as_json, lambda: f"{revoked.token_id}  revoked")
 
 
-def _columns(now: "datetime") -> "display.Columns[Token]":
+def _build_columns(now: "datetime") -> "display.Columns[Token]":
     return {
         "token": lambda one: one.token_id,
         "name": lambda one: one.name,

@@ -104,20 +104,20 @@ def logs(run_id: str, as_json: bool, **options: Any) -> None:
     core.files.nodes(run_id)
     display.warn_of_old_files(core.files.log_problem(run_id))
     if choice.follow:
-        _follow(core, run_id, choice)
+        _follow_log(core, run_id, choice)
     elif choice.errors:
         _print_first_errors(core, run_id, as_json)
     elif choice.grep or choice.regex:
         _print_hits(core, run_id, choice)
     elif not choice.is_raw:
-        _print_lines(_lines(core, run_id, choice), choice)
+        _print_lines(_read_lines(core, run_id, choice), choice)
     elif choice.tail:
         click.echo(core.files.log_tail(run_id, choice.node or 0, choice.tail), nl=False)
     elif print_log(core, run_id, choice.node or 0, 0) == 0:
         _say_why_it_is_empty(core, run_id, choice.node or 0)
 
 
-def _lines(core: "Core", run_id: str, choice: _Choice) -> "Iterable[Line]":
+def _read_lines(core: "Core", run_id: str, choice: _Choice) -> "Iterable[Line]":
     if choice.tail:
         return core.logs.last(run_id, choice.tail, choice.nodes, choice.wanted).lines
     since = core.logs.moment(run_id, choice.since, choice.nodes) if choice.since else None
@@ -128,21 +128,21 @@ def _print_lines(lines: "Iterable[Line]", choice: _Choice) -> None:
     """As they are read: a log may have 10 GB."""
     if not choice.as_json:
         for line in lines:
-            click.echo(_text(line, choice))
+            click.echo(_format_line(line, choice))
         return
     between = "[\n"
     for line in lines:
-        click.echo(between + display.to_json(_plain(line)), nl=False)
+        click.echo(between + display.to_json(_to_plain(line)), nl=False)
         between = ",\n"
     click.echo("[]" if between == "[\n" else "\n]")
 
 
-def _text(line: "Line", choice: _Choice) -> str:
+def _format_line(line: "Line", choice: _Choice) -> str:
     return line.text if choice.nodes else f"{line.node}: {line.text}"
 
 
-def _plain(line: "Line") -> dict[str, object]:
-    return _plain_time(line.at) | display.pick(line, "node", "offset", "level", "is_system", "text")
+def _to_plain(line: "Line") -> dict[str, object]:
+    return _plain_time(line.at) | display.pick_fields(line, "node", "offset", "level", "is_system", "text")
 
 
 def _plain_time(at: "datetime | None") -> dict[str, object]:
@@ -159,13 +159,13 @@ def _print_hits(core: "Core", run_id: str, choice: _Choice) -> None:
     results = core.logs.search(run_id, pattern, choice.nodes, choice.wanted, most_lines=MOST_COUNTED)
     for hits in _by_node(results, core.logs.sizes(run_id, choice.nodes)):
         if choice.as_json:
-            lines = [_plain(line) for line in hits.lines]
-            found.append(display.pick(hits, "node", "count", "has_more") | {"lines": lines})
+            lines = [_to_plain(line) for line in hits.lines]
+            found.append(display.pick_fields(hits, "node", "count", "has_more") | {"lines": lines})
             continue
         for line in hits.lines:
-            click.echo(_text(line, choice))
+            click.echo(_format_line(line, choice))
         if hits.has_more:
-            display.message(f"node {hits.node}: more than {hits.count:,} lines match; these are the first")
+            display.print_message(f"node {hits.node}: more than {hits.count:,} lines match; these are the first")
     if choice.as_json:
         click.echo(display.to_json(found))
 
@@ -193,19 +193,20 @@ def _print_first_errors(core: "Core", run_id: str, as_json: bool) -> None:
         "error": lambda error: error.cause,
     }
     plain = [
-        display.pick(error, "rank", "cause") | _plain_time(error.at) | {"line": _plain(error.line)} for error in errors
+        display.pick_fields(error, "rank", "cause") | _plain_time(error.at) | {"line": _to_plain(error.line)}
+        for error in errors
     ]
-    display.result(plain, as_json, lambda: display.table_of(errors, columns) if errors else "no errors")
+    display.print_result(plain, as_json, lambda: display.table_of(errors, columns) if errors else "no errors")
 
 
 def _say_why_it_is_empty(core: "Core", run_id: str, node: int) -> None:
     nodes = ", ".join(map(str, core.files.nodes(run_id))) or "none yet"
-    display.message(f"no log of node {node}; nodes with a log: {nodes}")
+    display.print_message(f"no log of node {node}; nodes with a log: {nodes}")
     for removal in (each for each in core.cleaning.removals(run_id) if each.part == "folder"):
-        display.message(f"the run's folder: {removal_text(removal)}")
+        display.print_message(f"the run's folder: {removal_text(removal)}")
 
 
-def _follow(core: "Core", run_id: str, choice: _Choice) -> None:
+def _follow_log(core: "Core", run_id: str, choice: _Choice) -> None:
     if not core.ledger.get(run_id).state.is_terminal:
         warn_without_follower(core)
     print_new = _new_bytes(core, run_id, choice.node or 0) if choice.is_raw else _new_lines(core, run_id, choice)
@@ -218,7 +219,7 @@ def _follow(core: "Core", run_id: str, choice: _Choice) -> None:
                 return
             pause.wait(POLL_SECONDS)
     except KeyboardInterrupt:
-        display.message(f"\nno longer printing; run {run_id} continues")
+        display.print_message(f"\nno longer printing; run {run_id} continues")
         click.get_current_context().exit(INTERRUPTED)
 
 

@@ -31,11 +31,11 @@ def files(run_id: str, name: str | None, output: Path | None, as_json: bool) -> 
     if name is None:
         sizes = core.files.sizes(run_id)
         answer = [{"name": each, "size": size} for each, size in sizes.items()]
-        display.result(answer, as_json, lambda: _text(sizes))
+        display.print_result(answer, as_json, lambda: _format_sizes(sizes))
         return
     with core.files.file(run_id, name).open("rb") as content:
         display.write_output(output, content)
 
 
-def _text(sizes: "Mapping[str, int]") -> str:
-    return display.table(("name", ">size"), [(name, formats.size(size)) for name, size in sizes.items()])
+def _format_sizes(sizes: "Mapping[str, int]") -> str:
+    return display.format_table(("name", ">size"), [(name, formats.format_size(size)) for name, size in sizes.items()])

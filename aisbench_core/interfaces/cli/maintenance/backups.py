@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import actor, open_core
+from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.options import command, overwrite_option
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ def backup(file: Path, replace: bool) -> None:
     its owner can read it. It lacks a team's ledger and warehouse, the sandbox and logs of the console.
     docs/running.md describes backups.
     """
-    manifest = open_core(writing=True).backups.create(file.absolute(), actor(), replace=replace)
-    click.echo(f"{file}: {_text(manifest)}")
+    manifest = open_core(writing=True).backups.create(file.absolute(), get_actor(), replace=replace)
+    click.echo(f"{file}: {_format_manifest(manifest)}")
     if manifest.audit:
-        display.message(f"its audit ends with {manifest.audit}, which `aisbench audit --verify --head` looks for")
+        display.print_message(f"its audit ends with {manifest.audit}, which `aisbench audit --verify --head` looks for")
 
 
 @command()
@@ -43,12 +43,12 @@ def restore(file: Path) -> None:
 
     settings = load_settings()
     manifest = restore_backup(file, settings)
-    click.echo(f"{settings.data_dir}: {_text(manifest)}")
+    click.echo(f"{settings.data_dir}: {_format_manifest(manifest)}")
     if not manifest.with_ledger:
-        display.message("the ledger is the team's, and is not part of the backup: pg_restore brings it back")
+        display.print_message("the ledger is the team's, and is not part of the backup: pg_restore brings it back")
     if not manifest.with_warehouse:
-        display.message("the warehouse is the team's, and is not part of the backup")
+        display.print_message("the warehouse is the team's, and is not part of the backup")
 
 
-def _text(manifest: "BackupManifest") -> str:
+def _format_manifest(manifest: "BackupManifest") -> str:
     return f"{display.format_count(manifest.runs, 'recorded run')}, {display.local_time(manifest.created_at)}"

@@ -7,7 +7,7 @@ import click
 
 from aisbench_core.base import formats
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import actor, open_core
+from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.exit_codes import YOUR_INPUT
 from aisbench_core.interfaces.cli.options import command, yes_option
 
@@ -52,25 +52,25 @@ def clean(
     core = open_core(writing=not dry_run)
     plans = list(core.cleaning.due()) if retention else [core.cleaning.plan(run_id, parts) for run_id in run_ids]
     if dry_run:
-        display.result({"plans": plans, "removed": []}, as_json, lambda: _planned(plans))
+        display.print_result({"plans": plans, "removed": []}, as_json, lambda: _format_plans(plans))
         _end_if_refused(plans, retention)
         return
-    display.message(_planned(plans))
+    display.print_message(_format_plans(plans))
     _end_if_refused(plans, retention)
-    _confirm(plans, yes)
-    removed = _clean(core, [plan.free for plan in plans])
-    display.result({"plans": plans, "removed": removed}, as_json, lambda: _removed(removed))
+    _confirm_removal(plans, yes)
+    removed = _clean_runs(core, [plan.free for plan in plans])
+    display.print_result({"plans": plans, "removed": removed}, as_json, lambda: _format_removals(removed))
 
 
-def _clean(core: "Core", plans: "list[CleaningPlan]") -> "dict[str, list[Removal]]":
-    who = actor()
+def _clean_runs(core: "Core", plans: "list[CleaningPlan]") -> "dict[str, list[Removal]]":
+    who = get_actor()
     return {plan.run_id: core.cleaning.clean(plan, who) for plan in plans}
 
 
-def _confirm(plans: "list[CleaningPlan]", yes: bool) -> None:
+def _confirm_removal(plans: "list[CleaningPlan]", yes: bool) -> None:
     size = sum(plan.free.size for plan in plans)
     if not yes and any(plan.items for plan in plans):
-        click.confirm(f"Remove {formats.size(size)}? This cannot be undone.", abort=True, err=True)
+        click.confirm(f"Remove {formats.format_size(size)}? This cannot be undone.", abort=True, err=True)
 
 
 def _end_if_refused(plans: "list[CleaningPlan]", retention: bool) -> None:
@@ -78,13 +78,13 @@ def _end_if_refused(plans: "list[CleaningPlan]", retention: bool) -> None:
         click.get_current_context().exit(YOUR_INPUT)
 
 
-def _planned(plans: "list[CleaningPlan]") -> str:
+def _format_plans(plans: "list[CleaningPlan]") -> str:
     items = [(plan.run_id, item) for plan in plans for item in plan.items]
     columns: display.Columns[tuple[str, RemovalItem]] = {
         "run": lambda row: row[0],
         "part": lambda row: row[1].part,
         ">count": lambda row: f"{row[1].objects:,}",
-        ">size": lambda row: formats.MISSING if row[1].part == "job" else formats.size(row[1].size),
+        ">size": lambda row: formats.MISSING if row[1].part == "job" else formats.format_size(row[1].size),
         "path": lambda row: row[1].path,
     }
     obstacles = [(plan.run_id, obstacle) for plan in plans for obstacle in plan.obstacles]
@@ -99,14 +99,16 @@ def _planned(plans: "list[CleaningPlan]") -> str:
     return "\n\n".join(tables)
 
 
-def _removed(removed: "dict[str, list[Removal]]") -> str:
+def _format_removals(removed: "dict[str, list[Removal]]") -> str:
     parts = [(run_id, removal) for run_id, removals in removed.items() for removal in removals]
     return "\n".join(f"{run_id}  {removal.part} removed: {removal.path}" for run_id, removal in parts) or "unchanged"
 
 
 def removals_text(removals: "Iterable[Removal]") -> str:
     """What was removed of a run, when and by whom."""
-    return display.fields(*((f"{removal.part} at {removal.path}", removal_text(removal)) for removal in removals))
+    return display.format_fields(
+        *((f"{removal.part} at {removal.path}", removal_text(removal)) for removal in removals)
+    )
 
 
 def removal_text(removal: "Removal") -> str:

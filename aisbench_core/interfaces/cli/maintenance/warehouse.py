@@ -9,7 +9,7 @@ import click
 
 from aisbench_core.base import formats
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import actor, open_core
+from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.exit_codes import OUR_ERROR
 from aisbench_core.interfaces.cli.options import Group, overwrite_option
 from aisbench_core.interfaces.cli.remote.paths import OutputPath
@@ -44,12 +44,12 @@ def rebuild(ctx: click.Context, believe: bool) -> None:
     changed, or were never recorded here are listed and skipped, and what the warehouse holds of them is kept; the exit
     code is 1 then. In a team warehouse, this machine's runs are stored again and the others are kept.
     """
-    rebuilt = open_core(writing=True).storage.rebuild(actor(), believe=believe)
+    rebuilt = open_core(writing=True).storage.rebuild(get_actor(), believe=believe)
     click.echo(f"{display.format_count(rebuilt.runs, 'run')} recorded")
     for error in rebuilt.unread[:MAX_LISTED]:
-        display.message(f"error: {error}")
+        display.print_message(f"error: {error}")
     if rebuilt.unread:
-        display.message(f"{display.format_count(len(rebuilt.unread), 'run')} not recorded")
+        display.print_message(f"{display.format_count(len(rebuilt.unread), 'run')} not recorded")
         ctx.exit(OUR_ERROR)
 
 
@@ -64,12 +64,14 @@ def move(to: str, data: str) -> None:
     """
 
     def report(done: int, total: int) -> None:
-        display.message(f"{done:,} of {display.format_count(total, 'run')} copied")
+        display.print_message(f"{done:,} of {display.format_count(total, 'run')} copied")
 
-    moved = open_core(writing=True).storage.move(to, data, report, actor())
+    moved = open_core(writing=True).storage.move(to, data, report, get_actor())
     runs = display.format_count(moved.runs, "run")
     click.echo(f"{runs} with {display.format_count(moved.rows, 'row')} are equal in both; {moved.copied:,} were copied")
-    display.message(f"to use it, set warehouse to TO{' and warehouse_data' if data else ''}, and restart aisbench")
+    display.print_message(
+        f"to use it, set warehouse to TO{' and warehouse_data' if data else ''}, and restart aisbench"
+    )
 
 
 @warehouse.command()
@@ -91,19 +93,25 @@ def check(ctx: click.Context, mend: bool, seal: bool, without_logs: bool, as_jso
 
     def report(done: int, total: int) -> None:
         if total > QUICK_RUNS:
-            display.message(f"{done:,} of {display.format_count(total, 'run')} checked")
+            display.print_message(f"{done:,} of {display.format_count(total, 'run')} checked")
 
     storage = open_core(writing=mend or seal).storage
-    checked = storage.check(actor(), mend=mend, seal=seal, with_logs=not without_logs, on_progress=report)
+    checked = storage.check(get_actor(), mend=mend, seal=seal, with_logs=not without_logs, on_progress=report)
     heads = ("where", "what", "what to do")
     damages = checked.damages
-    display.result(checked, as_json, lambda: display.table(heads, _listed(damages)) if damages else "no problems found")
+    display.print_result(
+        checked,
+        as_json,
+        lambda: display.format_table(heads, _iterate_damages(damages)) if damages else "no problems found",
+    )
     runs, rows = display.format_count(checked.runs, "run"), display.format_count(checked.rows, "row")
     compared = f"{checked.compared:,} compared with their folders"
-    display.message(f"{runs} with {rows} checked, {compared}: {display.format_count(len(damages), 'problem')}")
+    display.print_message(f"{runs} with {rows} checked, {compared}: {display.format_count(len(damages), 'problem')}")
     if checked.unsealed:
         count = display.format_count(checked.unsealed, "run")
-        display.message(f"{count} recorded before files were sealed; `aisbench warehouse check --seal` seals them")
+        display.print_message(
+            f"{count} recorded before files were sealed; `aisbench warehouse check --seal` seals them"
+        )
     if damages:
         ctx.exit(OUR_ERROR)
 
@@ -114,14 +122,16 @@ def compact(as_json: bool) -> None:
 
     Files of a team warehouse that are no longer needed are deleted by the next compact, after an hour at the earliest.
     """
-    compacted = open_core(writing=True).storage.compact(actor())
-    display.result(compacted, as_json, lambda: f"{_size(compacted.before)} before, {_size(compacted.after)} now")
+    compacted = open_core(writing=True).storage.compact(get_actor())
+    display.print_result(
+        compacted, as_json, lambda: f"{_format_size(compacted.before)} before, {_format_size(compacted.after)} now"
+    )
     if compacted.flushed or compacted.removed:
         flushed, removed = (
             display.format_count(compacted.flushed, "row"),
             display.format_count(compacted.removed, "file"),
         )
-        display.message(f"{flushed} moved from PostgreSQL to files; {removed} deleted")
+        display.print_message(f"{flushed} moved from PostgreSQL to files; {removed} deleted")
 
 
 @warehouse.command()
@@ -133,11 +143,11 @@ def snapshot(file: Path, replace: bool) -> None:
     DuckDB and other tools that read its files can open it without this product; docs/columns.md describes the columns.
     """
     copy = open_core(writing=False).warehouse.snapshot(file, datetime.now(UTC), replace=replace)
-    display.deliver(file)
-    click.echo(f"{display.format_count(copy.runs, 'run')} in {copy.path}, {formats.size(copy.bytes)}")
+    display.deliver_file(file)
+    click.echo(f"{display.format_count(copy.runs, 'run')} in {copy.path}, {formats.format_size(copy.bytes)}")
 
 
-def _listed(damages: "Sequence[Damage]") -> Iterator[tuple[str, str, str]]:
+def _iterate_damages(damages: "Sequence[Damage]") -> Iterator[tuple[str, str, str]]:
     """The first rows with each kind of damage, and how many more there are; `--json` lists all."""
     rows: dict[tuple[str, str], list[str]] = {}
     for damage in damages:
@@ -149,5 +159,5 @@ def _listed(damages: "Sequence[Damage]") -> Iterator[tuple[str, str, str]]:
             yield f"and {len(names) - MAX_LISTED:,} more", sentence, hint
 
 
-def _size(size: "Size") -> str:
-    return f"{formats.size(size.bytes)} in {display.format_count(size.files, 'file')}"
+def _format_size(size: "Size") -> str:
+    return f"{formats.format_size(size.bytes)} in {display.format_count(size.files, 'file')}"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.regression.report import RegressionReport
-from aisbench_core.interfaces.cli.regression.text import metric_sentence, sides
+from aisbench_core.interfaces.cli.regression.text import describe_sides, metric_sentence
 
 if TYPE_CHECKING:
     from aisbench_core.warehouse.values import histories
@@ -19,24 +19,24 @@ def github_annotations(report: RegressionReport) -> Iterator[str]:
     regressed = report.groups_with("regression")
     shown = regressed if len(regressed) <= MOST_ANNOTATIONS else regressed[: MOST_ANNOTATIONS - 1]
     for group in shown:
-        yield _command("error", f"Regression: {report.name_of(group)}", _details(group.verdict))
+        yield _format_command("error", f"Regression: {report.name_of(group)}", _format_details(group.verdict))
     if len(regressed) > len(shown):
-        yield _command("error", "Regression", f"{len(regressed) - len(shown)} more groups regressed")
+        yield _format_command("error", "Regression", f"{len(regressed) - len(shown)} more groups regressed")
     if not regressed:
         level = "warning" if report.regressions.outcome == "not enough data" else "notice"
-        yield _command(level, f"Benchmarks: {report.regressions.outcome}", report.counts)
+        yield _format_command(level, f"Benchmarks: {report.regressions.outcome}", report.counts)
 
 
-def _details(regression: "histories.RegressionVerdict") -> str:
+def _format_details(regression: "histories.RegressionVerdict") -> str:
     metrics = (metric for metric in (*regression.metrics, *regression.within) if metric.outcome == "regression")
-    return "\n".join([*(f"{metric.name}: {metric_sentence(metric)}" for metric in metrics), sides(regression)])
+    return "\n".join([*(f"{metric.name}: {metric_sentence(metric)}" for metric in metrics), describe_sides(regression)])
 
 
-def _command(level: str, title: str, message: str) -> str:
-    name = _escaped(display.visible(title)).replace(":", "%3A").replace(",", "%2C")
-    return f"::{level} title={name}::{_escaped(display.visible(message))}"
+def _format_command(level: str, title: str, message: str) -> str:
+    name = _escape_text(display.visible(title)).replace(":", "%3A").replace(",", "%2C")
+    return f"::{level} title={name}::{_escape_text(display.visible(message))}"
 
 
-def _escaped(text: str) -> str:
+def _escape_text(text: str) -> str:
     # As the runner decodes them: a raw line break would end the command, and the next line could begin another.
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")

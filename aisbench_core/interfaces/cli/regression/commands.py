@@ -8,7 +8,7 @@ import click
 from aisbench_core.base.errors import RunNotFound
 from aisbench_core.base.messages import Message
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import actor, open_core
+from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.exit_codes import NOT_ENOUGH_DATA, REGRESSION
 from aisbench_core.interfaces.cli.options import Decorator, Group, benchmark_filters, command
 from aisbench_core.interfaces.cli.regression.annotations import github_annotations
@@ -63,15 +63,15 @@ def regress(
     """
     core = open_core(writing=False)
     query = query_of(core, **filters)
-    report = _report(core, query.region, _regressions(core, query, _field(by), names))
-    display.result(_answer(report), as_json, lambda: _text(report))
-    display.message(report.counts)
+    report = _build_report(core, query.region, _find_regressions(core, query, _to_field(by), names))
+    display.print_result(_to_answer(report), as_json, lambda: _format_report(report))
+    display.print_message(report.counts)
     if junit:
         display.write_and_report(junit, junit_xml(report))
     if markdown:
         display.write_and_report(markdown, markdown_summary(report))
     for annotation in github_annotations(report) if github else ():
-        display.message(annotation)
+        display.print_message(annotation)
     click.get_current_context().exit(exit_code_of(report.regressions.outcome))
 
 
@@ -85,7 +85,7 @@ def mark(run_ids: tuple[str, ...], by: str | None) -> None:
     """Mark these runs as the baseline of their group."""
     core = open_core(writing=True)
     ids = [full_id(core, run_id) for run_id in run_ids]
-    click.echo(_baseline(core.warehouse.mark_baseline(ids, _field(by), actor(), core.clock())))
+    click.echo(_format_baseline(core.warehouse.mark_baseline(ids, _to_field(by), get_actor(), core.clock())))
 
 
 @baseline.command()
@@ -98,7 +98,7 @@ def unmark(run_id: str) -> None:
     if run is None:
         raise RunNotFound(Message("no run {run_id} in the warehouse", run_id=run_id))
     group = Trend.of(run)
-    removed = core.warehouse.unmark_baseline(group.id, actor())  # of any of its runs: a group has one baseline
+    removed = core.warehouse.unmark_baseline(group.id, get_actor())  # of any of its runs: a group has one baseline
     click.echo(f"group {group.id}: {'baseline removed' if removed else 'no baseline was marked'}")
 
 
@@ -107,10 +107,10 @@ def list_(as_json: bool) -> None:
     """List marked baselines."""
     marked = open_core(writing=False).warehouse.baselines()
     answer = [{"group_id": baseline.group.id, **display.as_dict(baseline)} for baseline in marked]
-    display.result(answer, as_json, lambda: "\n".join(map(_baseline, marked)))
+    display.print_result(answer, as_json, lambda: "\n".join(map(_format_baseline, marked)))
 
 
-def _regressions(
+def _find_regressions(
     core: "Core", query: "BoardQuery", by: "histories.VersionField | None", names: tuple[str, ...]
 ) -> "histories.Regressions":
     try:
@@ -123,7 +123,7 @@ def _regressions(
         return core.warehouse.regressions(query, by, ids)
 
 
-def _report(core: "Core", region: str, regressions: "histories.Regressions") -> RegressionReport:
+def _build_report(core: "Core", region: str, regressions: "histories.Regressions") -> RegressionReport:
     fingerprints = (group.row.group.fingerprint for group in regressions.groups)
     parameters = core.warehouse.distinctions(region, fingerprints, rehearsal=regressions.rehearsal)
     names = {
@@ -133,25 +133,25 @@ def _report(core: "Core", region: str, regressions: "histories.Regressions") -> 
     return RegressionReport(region, regressions, names)
 
 
-def _answer(report: RegressionReport) -> dict[str, object]:
+def _to_answer(report: RegressionReport) -> dict[str, object]:
     rows = [
         {
             "group_id": group.row.group.id,
-            **display.pick(group, "row", "timeless", "other_systems", "unknown", "missed"),
+            **display.pick_fields(group, "row", "timeless", "other_systems", "unknown", "missed"),
             **display.as_dict(group.verdict),
         }
         for group in report.regressions.groups
     ]
-    counts = {**display.pick(report.regressions, "rehearsal", "outcome", "tests"), "groups_in_all": report.total}
+    counts = {**display.pick_fields(report.regressions, "rehearsal", "outcome", "tests"), "groups_in_all": report.total}
     return {"region": report.region, **counts, "groups": rows}
 
 
-def _text(report: RegressionReport) -> str:
+def _format_report(report: RegressionReport) -> str:
     groups = (group_text(group, report.name_of(group)) for group in report.regressions.groups)
     return "\n\n".join([f"regression verdict: {report.regressions.outcome}", *groups])
 
 
-def _field(by: str | None) -> "histories.VersionField | None":
+def _to_field(by: str | None) -> "histories.VersionField | None":
     from aisbench_core.warehouse.values.histories import VersionField
 
     return VersionField(by) if by else None
@@ -161,7 +161,7 @@ def exit_code_of(outcome: "histories.Outcome") -> int:
     return {"regression": REGRESSION, "not enough data": NOT_ENOUGH_DATA}.get(outcome, 0)  # an improvement passes, too
 
 
-def _baseline(baseline: "histories.Baseline") -> str:
+def _format_baseline(baseline: "histories.Baseline") -> str:
     marked = f"{baseline.marked_by} at {display.local_time(baseline.marked_at)}"
     names = ", ".join(baseline.names)
     return f"group {baseline.group.id}: {baseline.field or 'runs'} {names}, marked by {marked}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from aisbench_core.base import formats
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.regression.report import RegressionReport
-from aisbench_core.interfaces.cli.regression.text import change_interval, side_mean, sides, withheld_text
+from aisbench_core.interfaces.cli.regression.text import change_interval, describe_sides, side_mean, withheld_text
 
 if TYPE_CHECKING:
     from aisbench_core.warehouse.values import histories
@@ -24,8 +24,8 @@ MOST_GROUPS = 50
 def markdown_summary(report: RegressionReport) -> str:
     """The verdict as a heading, a table for each group that changed, and a folded one for each of the others."""
     groups = report.regressions.groups[:MOST_GROUPS]
-    sections = [f"### Benchmarks: {report.regressions.outcome}", _code(report.counts)]
-    sections += ["\n\n".join(_section(report, group)) for group in groups]
+    sections = [f"### Benchmarks: {report.regressions.outcome}", _quote_code(report.counts)]
+    sections += ["\n\n".join(_iterate_lines(report, group)) for group in groups]
     if len(report.regressions.groups) > len(groups):
         sections.append(
             f"{len(report.regressions.groups) - len(groups)} more groups, none of them worse, are left out."
@@ -33,42 +33,42 @@ def markdown_summary(report: RegressionReport) -> str:
     return "\n\n".join(sections) + "\n"
 
 
-def _section(report: RegressionReport, group: "histories.TrendVerdict") -> Iterator[str]:
+def _iterate_lines(report: RegressionReport, group: "histories.TrendVerdict") -> Iterator[str]:
     regression, name = group.verdict, report.name_of(group)
     changed = regression.outcome in ("regression", "improvement")
     if changed:
-        yield f"**{regression.outcome}** · {_code(name)}"
+        yield f"**{regression.outcome}** · {_quote_code(name)}"
     else:
         yield f"<details><summary>{regression.outcome} · <code>{escape(display.visible(name))}</code></summary>"
-    yield _code(withheld_text(regression) or sides(regression))
+    yield _quote_code(withheld_text(regression) or describe_sides(regression))
     if regression.metrics:
-        yield _table(regression.metrics)
+        yield _format_table(regression.metrics)
     if regression.within:
         yield "Within the newest version:"
-        yield _table(regression.within)
+        yield _format_table(regression.within)
     if not changed:
         yield "</details>"
 
 
-def _table(metrics: "Sequence[histories.MetricVerdict]") -> str:
-    return "\n".join([HEAD, *(f"| {' | '.join(_cells(metric))} |" for metric in metrics)])
+def _format_table(metrics: "Sequence[histories.MetricVerdict]") -> str:
+    return "\n".join([HEAD, *(f"| {' | '.join(_iterate_cells(metric))} |" for metric in metrics)])
 
 
-def _cells(metric: "histories.MetricVerdict") -> Iterator[str]:
+def _iterate_cells(metric: "histories.MetricVerdict") -> Iterator[str]:
     yield metric.name
     yield f"**{metric.outcome}**" if metric.outcome == "regression" else str(metric.outcome)
-    yield from (_cell(side_mean(metric.name, side, metric.unit)) for side in (metric.baseline, metric.candidate))
-    yield formats.signed(metric.difference.change if metric.difference else None)
+    yield from (_escape_cell(side_mean(metric.name, side, metric.unit)) for side in (metric.baseline, metric.candidate))
+    yield formats.format_change(metric.difference.change if metric.difference else None)
     yield change_interval(metric.difference)
     yield formats.p_value(metric.adjusted_p).replace("<", "&lt;")
 
 
-def _cell(text: str) -> str:
+def _escape_cell(text: str) -> str:
     # A unit is what a result file says. Unlike the rest of code, a bar ends a cell.
-    return _code(text).replace("|", "\\|") if re.search(r"[^\w .,/%()=+–-]", text) else text
+    return _quote_code(text).replace("|", "\\|") if re.search(r"[^\w .,/%()=+–-]", text) else text
 
 
-def _code(text: str) -> str:
+def _quote_code(text: str) -> str:
     """Foreign text as code: nothing in it is markup, an image, a link or a mention that sends mail."""
     line = " ".join(display.visible(text).split())
     longest = max((len(run) for run in re.findall("`+", line)), default=0)

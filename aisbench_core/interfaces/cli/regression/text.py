@@ -17,26 +17,26 @@ def benchmark_name(group: "histories.TrendVerdict", parameters: str) -> str:
     key = group.row.group
     hardware = display.hardware(key.flavor or key.pool_id, key.node_count, key.cards_per_node)
     origin = key.origin.label if key.origin == "imported" else ""
-    names = (display.clipped(group.row.model), display.clipped(parameters), hardware, origin)
+    names = (display.clip_text(group.row.model), display.clip_text(parameters), hardware, origin)
     return " · ".join(filter(None, names))
 
 
 def group_text(group: "histories.TrendVerdict", name: str) -> str:
     """The verdict on one group with everything that led to it."""
     head = f"{name} · group {group.row.group.id}: {group.verdict.outcome}"
-    return "\n".join([head, *map(display.indented, _details(group, group.verdict))])
+    return "\n".join([head, *map(display.indent_text, _iterate_details(group, group.verdict))])
 
 
-def _details(group: "histories.TrendVerdict", regression: "histories.RegressionVerdict") -> Iterator[str]:
-    yield sides(regression)
+def _iterate_details(group: "histories.TrendVerdict", regression: "histories.RegressionVerdict") -> Iterator[str]:
+    yield describe_sides(regression)
     if regression.withheld:
         yield withheld_text(regression)
     if regression.metrics:
-        yield _metrics(regression.metrics)
+        yield _format_metrics(regression.metrics)
     if regression.within:
-        candidate = display.clipped(regression.candidate) or formats.MISSING
+        candidate = display.clip_text(regression.candidate) or formats.MISSING
         yield f"within {candidate}, since its last change of level, image or code:"
-        yield _metrics(regression.within)
+        yield _format_metrics(regression.within)
     not_counted = {
         "imported runs not counted because their time is unknown": group.timeless,
         "runs not counted because of another accelerator or other data": group.other_systems,
@@ -51,12 +51,12 @@ def _details(group: "histories.TrendVerdict", regression: "histories.RegressionV
         yield f"{name}: {power_text(power)}"
 
 
-def sides(regression: "histories.RegressionVerdict") -> str:
+def describe_sides(regression: "histories.RegressionVerdict") -> str:
     """What is compared with what, and why."""
     if regression.withheld:
         return "no comparison"
     names = (regression.baseline, regression.candidate)
-    baseline, candidate = (display.clipped(name) or formats.MISSING for name in names)
+    baseline, candidate = (display.clip_text(name) or formats.MISSING for name in names)
     if regression.rule == "the level before":
         return f"one version ({candidate}): testing for changes of level over time"
     return (
@@ -73,13 +73,13 @@ def mixed_text(regression: "histories.RegressionVerdict") -> str:
     return f"mixed: {', '.join(regression.mixed)}; the baseline's versions differ in it, so nothing is compared"
 
 
-def _metrics(metrics: "Sequence[histories.MetricVerdict]") -> str:
+def _format_metrics(metrics: "Sequence[histories.MetricVerdict]") -> str:
     columns: display.Columns[histories.MetricVerdict] = {
         "metric": lambda metric: metric.name,
         "verdict": lambda metric: str(metric.outcome),
         ">baseline": lambda metric: side_mean(metric.name, metric.baseline, metric.unit),
         ">candidate": lambda metric: side_mean(metric.name, metric.candidate, metric.unit),
-        ">change": lambda metric: formats.signed(metric.difference.change if metric.difference else None),
+        ">change": lambda metric: formats.format_change(metric.difference.change if metric.difference else None),
         ">95 % interval": lambda metric: change_interval(metric.difference),
         ">p": lambda metric: formats.p_value(metric.p_value),
         ">adjusted p": lambda metric: formats.p_value(metric.adjusted_p),
@@ -91,7 +91,7 @@ def _metrics(metrics: "Sequence[histories.MetricVerdict]") -> str:
 def change_interval(difference: "MeanDifference | None") -> str:
     if difference is None:
         return formats.MISSING
-    return f"{formats.signed(difference.ci_low)} … {formats.signed(difference.ci_high)}"
+    return f"{formats.format_change(difference.ci_low)} … {formats.format_change(difference.ci_high)}"
 
 
 def metric_sentence(metric: "histories.MetricVerdict") -> str:
@@ -99,7 +99,7 @@ def metric_sentence(metric: "histories.MetricVerdict") -> str:
     baseline, candidate = (side_mean(metric.name, side, metric.unit) for side in (metric.baseline, metric.candidate))
     if metric.difference is None:
         return f"{metric.outcome}: baseline {baseline}, candidate {candidate}"
-    change = f"{formats.signed(metric.difference.change)} (95 % interval {change_interval(metric.difference)})"
+    change = f"{formats.format_change(metric.difference.change)} (95 % interval {change_interval(metric.difference)})"
     return f"{metric.outcome}: {baseline} → {candidate}, {change}, adjusted p {formats.p_value(metric.adjusted_p)}"
 
 
@@ -118,10 +118,11 @@ def power_text(power: "Power") -> str:
         runs = f"{power.runs_each} runs on each side detect"
     else:
         runs = "it takes more than 200 runs to detect"  # where the computation stops
-    text = f"at a CV of {_percents(power.cv)} %, {runs} a true change of {power.change * 100:g} % in 90 of 100 cases"
-    return text + (f"; the present runs detect {_percents(power.visible)} % or more" if power.visible else "")
+    change = f"a true change of {power.change * 100:g} % in 90 of 100 cases"
+    text = f"at a CV of {_format_percents(power.cv)} %, {runs} {change}"
+    return text + (f"; the present runs detect {_format_percents(power.visible)} % or more" if power.visible else "")
 
 
-def _percents(share: float) -> str:
+def _format_percents(share: float) -> str:
     # Two digits for shares below 1; above, they would turn 1234 % into 1.2e+03 %.
     return f"{share * 100:.2g}" if share < 1 else f"{share * 100:,.0f}"

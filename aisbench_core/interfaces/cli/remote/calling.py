@@ -17,7 +17,7 @@ from click import termui
 from aisbench_core.base.errors import ConfigError, ServerUnavailable
 from aisbench_core.base.messages import Message
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import invocation
+from aisbench_core.interfaces.cli.core import get_invocation
 from aisbench_core.interfaces.cli.remote.lists import CLIENT, LOCAL, REMOTE
 from aisbench_core.interfaces.cli.remote.paths import OutputPath
 
@@ -32,7 +32,7 @@ def runs_on_server(context: click.Context) -> bool:
     from aisbench_core.interfaces.cli.remote.server import named_server
 
     root, name = context.find_root(), command_name(context)
-    if root.params.get("local") or invocation(context).served or name in CLIENT or not named_server():
+    if root.params.get("local") or get_invocation(context).served or name in CLIENT or not named_server():
         return False
     if name not in REMOTE:
         raise ConfigError(
@@ -62,7 +62,7 @@ def run_on_server(context: click.Context, arguments: tuple[str, ...]) -> None:
 
 
 def _output_files(context: click.Context) -> set[str]:
-    return {typed for typed, kind in invocation(context).files.items() if isinstance(kind, OutputPath)}
+    return {typed for typed, kind in get_invocation(context).files.items() if isinstance(kind, OutputPath)}
 
 
 class CommandAnswer:
@@ -81,43 +81,43 @@ class CommandAnswer:
 
     def shown(self) -> int:
         """The exit code, after everything was printed. Raises ServerUnavailable if the connection breaks."""
-        with self._interruptible():
-            for record in self._records():
+        with self._handle_interrupts():
+            for record in self._iterate_records():
                 match record.get("kind"):
                     case "started":
                         self._command_id = str(record.get("command", ""))
                         self._server_version = str(record.get("version", ""))
                     case "stdout" | "stderr" as name:
-                        _print(name, record.get("data", b""))
+                        _print_bytes(name, record.get("data", b""))
                     case "file":
-                        self._receive(record)
+                        self._receive_part(record)
                     case "ask":
-                        self._server.client.answer_command(self._command_id, _entered(record), self._cookie)
+                        self._server.client.answer_command(self._command_id, _read_input(record), self._cookie)
                     case "exit":
-                        return self._code(int(record.get("code", 1)))
-        raise self._broken("")
+                        return self._check_exit_code(int(record.get("code", 1)))
+        raise self._make_break_error("")
 
-    def _records(self) -> Iterator[Mapping[str, Any]]:
-        from aisbench_core.interfaces.commands.records import MOST_LINE, parsed
+    def _iterate_records(self) -> Iterator[Mapping[str, Any]]:
+        from aisbench_core.interfaces.commands.records import MOST_LINE, parse_record
 
         try:
             while line := self._reply.readline(MOST_LINE):
-                yield parsed(line)
+                yield parse_record(line)
         except (OSError, HTTPException) as error:
-            raise self._broken(str(error)) from error
+            raise self._make_break_error(str(error)) from error
 
-    def _broken(self, why: str) -> ServerUnavailable:
+    def _make_break_error(self, why: str) -> ServerUnavailable:
         return ServerUnavailable(
             Message("the connection to {server} broke: {why}", server=self._server.address, why=why or "it ended"),
             Message("the command may have run and was not repeated; runs continue"),
         )
 
-    def _code(self, code: int) -> int:
+    def _check_exit_code(self, code: int) -> int:
         if code in (1, 2) and self._server_version != (own := version("aisbench-console")):
-            display.message(f"the server has version {self._server_version} of aisbench, this machine {own}")
+            display.print_message(f"the server has version {self._server_version} of aisbench, this machine {own}")
         return code
 
-    def _receive(self, record: Mapping[str, Any]) -> None:
+    def _receive_part(self, record: Mapping[str, Any]) -> None:
         """Part of a file. Only what the command names is written, as the command would write it here."""
         name = str(record.get("name", ""))
         if name not in self._files:
@@ -131,7 +131,7 @@ class CommandAnswer:
                 display.write_output(Path(name), content)
 
     @contextmanager
-    def _interruptible(self) -> Iterator[None]:
+    def _handle_interrupts(self) -> Iterator[None]:
         """Ctrl-C interrupts the command on the server, which says what it leaves behind. A second one only ends this.
 
         The handler raises nothing at first: an exception in the midst of reading would lose a part of a record."""
@@ -141,7 +141,7 @@ class CommandAnswer:
             if pressed.is_set() or not self._command_id:
                 raise KeyboardInterrupt
             pressed.set()
-            threading.Thread(target=self._interrupt, daemon=True).start()
+            threading.Thread(target=self._interrupt_command, daemon=True).start()
 
         if threading.current_thread() is not threading.main_thread():
             yield
@@ -152,21 +152,21 @@ class CommandAnswer:
         finally:
             signal.signal(signal.SIGINT, before)
 
-    def _interrupt(self) -> None:
+    def _interrupt_command(self) -> None:
         from aisbench_core.interfaces.client import ApiProblem
 
         with suppress(ApiProblem):  # it has ended meanwhile
             self._server.client.interrupt_command(self._command_id, self._cookie)
 
 
-def _print(name: str, data: bytes) -> None:
+def _print_bytes(name: str, data: bytes) -> None:
     stream = sys.stdout if name == "stdout" else sys.stderr
     stream.flush()
     stream.buffer.write(data)
     stream.buffer.flush()
 
 
-def _entered(record: Mapping[str, Any]) -> str | None:
+def _read_input(record: Mapping[str, Any]) -> str | None:
     """What is entered here: all of stdin, or a line after the command's question."""
     if record.get("how") == "all":
         return sys.stdin.read()

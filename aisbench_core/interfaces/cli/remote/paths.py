@@ -7,7 +7,7 @@ import click
 
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Message
-from aisbench_core.interfaces.cli.core import invocation
+from aisbench_core.interfaces.cli.core import get_invocation
 
 SPEC_FILES = (".yaml", ".yml")
 OBS = "obs://"  # the form of obsutil and MoXing
@@ -21,7 +21,7 @@ class FileParameter(click.Path):
         typed = str(value)
         if ctx is None or not self.is_file(typed):
             return value
-        invoked = invocation(ctx)
+        invoked = get_invocation(ctx)
         invoked.files[typed] = self
         if invoked.served is None:
             return super().convert(value, param, ctx)
@@ -37,7 +37,7 @@ class UnsentPath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The path; refused on a server, whose requests need not come from `aisbench`."""
-        if ctx is not None and param is not None and invocation(ctx).served is not None:
+        if ctx is not None and param is not None and get_invocation(ctx).served is not None:
             raise not_sent(param)
         return super().convert(value, param, ctx)
 

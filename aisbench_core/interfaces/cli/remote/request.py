@@ -14,7 +14,7 @@ from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Message
 from aisbench_core.base.messages.file_names import readable_name
 from aisbench_core.config.settings import environment
-from aisbench_core.interfaces.cli.core import invocation
+from aisbench_core.interfaces.cli.core import get_invocation
 from aisbench_core.interfaces.cli.remote.paths import InputPath, UnsentPath, not_sent
 from aisbench_core.interfaces.commands.request import MOST_FILE_BYTES, VARIABLES
 
@@ -27,13 +27,16 @@ def request_of(context: click.Context, command: Sequence[str], arguments: Sequen
     """The body of the request. Raises ConfigError for files that cannot be read, sent or reached from a server."""
     _require_sent(context)
     budget = [MOST_FILE_BYTES]
-    paths = [_path(typed, kind, budget) for typed, kind in invocation(context).files.items()]
+    paths = [_describe_path(typed, kind, budget) for typed, kind in get_invocation(context).files.items()]
     streams = {"stdin": sys.stdin, "stdout": sys.stdout, "stderr": sys.stderr}
     return {
         "command": [*command],
         "arguments": [*arguments],
         "paths": paths,
-        "variables": {"TZ": _zone(), **{name: environment()[name] for name in VARIABLES if environment().get(name)}},
+        "variables": {
+            "TZ": _get_zone(),
+            **{name: environment()[name] for name in VARIABLES if environment().get(name)},
+        },
         "terminal": [name for name, stream in streams.items() if stream.isatty()],
     }
 
@@ -45,24 +48,24 @@ def _require_sent(context: click.Context) -> None:
             raise not_sent(parameter)
 
 
-def _path(typed: str, kind: click.Path, budget: list[int]) -> dict[str, Any]:
+def _describe_path(typed: str, kind: click.Path, budget: list[int]) -> dict[str, Any]:
     path = Path(typed)
     if not typed.isprintable() or not _NOT_IN_NAMES.isdisjoint(typed):
         raise ConfigError(Message("{file} cannot be sent: its name has quotes or control characters", file=typed))
     found = "folder" if path.is_dir() else "file" if path.exists() else "missing"
-    files = [*_contents(path, kind, budget)] if isinstance(kind, InputPath) else []
+    files = [*_iterate_contents(path, kind, budget)] if isinstance(kind, InputPath) else []
     return {"typed": typed, "absolute": os.path.abspath(typed), "kind": found, "files": files}  # noqa: PTH100  # no links
 
 
-def _contents(path: Path, kind: InputPath, budget: list[int]) -> Iterator[Mapping[str, str]]:
+def _iterate_contents(path: Path, kind: InputPath, budget: list[int]) -> Iterator[Mapping[str, str]]:
     if path.is_file():
-        yield {"path": "", "data": _content(path, budget)}
+        yield {"path": "", "data": _read_content(path, budget)}
     elif path.is_dir() and kind.folders:
         for file in sorted(each for each in path.rglob("*") if each.is_file()):
-            yield {"path": readable_name(file.relative_to(path).as_posix()), "data": _content(file, budget)}
+            yield {"path": readable_name(file.relative_to(path).as_posix()), "data": _read_content(file, budget)}
 
 
-def _content(file: Path, budget: list[int]) -> str:
+def _read_content(file: Path, budget: list[int]) -> str:
     try:
         with file.open("rb") as opened:
             content = opened.read(budget[0] + 1)
@@ -78,7 +81,7 @@ def _content(file: Path, budget: list[int]) -> str:
     return base64.b64encode(content).decode()
 
 
-def _zone() -> str:
+def _get_zone() -> str:
     """This machine's time zone as a server can read it."""
     link = os.path.realpath("/etc/localtime")
     if _ZONES in link:

@@ -38,10 +38,10 @@ def problems_of(server: CommandServer) -> Iterator[None]:
     try:
         yield
     except ApiProblem as problem:
-        raise _error(server, problem) from problem
+        raise _to_error(server, problem) from problem
 
 
-def _error(server: CommandServer, problem: ApiProblem) -> AisbenchError:
+def _to_error(server: CommandServer, problem: ApiProblem) -> AisbenchError:
     if problem.status == 0:
         return _no_answer(problem)
     if problem.status == 401:

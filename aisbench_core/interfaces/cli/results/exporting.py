@@ -18,11 +18,11 @@ import click
 
 from aisbench_core.base import formats
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import actor, invocation, open_core
+from aisbench_core.interfaces.cli.core import get_actor, get_invocation, open_core
 from aisbench_core.interfaces.cli.exit_codes import INTERRUPTED, YOUR_INPUT
 from aisbench_core.interfaces.cli.options import (
     Group,
-    assignments,
+    add_assignments,
     command,
     output_option,
     ruleset_option,
@@ -74,10 +74,10 @@ def export(
     export = Export(query, datetime.now(UTC), ExportTable(rows), form, bom)
     # Spooled first: an export that fails leaves an existing file as it was.
     with SpooledTemporaryFile(display.SPOOLED_BYTES) as content:
-        count = core.exports.write(export, content, actor().name)
+        count = core.exports.write(export, content, get_actor().name)
         display.write_output(output, content)
     written = f"{count:,} series" if rows == "series" else display.format_count(count, "run")
-    display.message(f"{written} of {query.region} written")
+    display.print_message(f"{written} of {query.region} written")
 
 
 @command()
@@ -108,13 +108,13 @@ def report(
     runs = core.reports.chosen(query) if query else [full_id(core, run_id) for run_id in run_ids]
     language, ruleset_id = ReportLanguage(lang), filters["ruleset_id"]
     write = core.reports.write_pdf if pdf else core.reports.write
-    with core.operations.started(actor().name):
+    with core.operations.started(get_actor().name):
         content = write(runs, language, ruleset_id, full=full, query=query)
     if isinstance(content, bytes):
         display.write_output(output, BytesIO(content))
     else:
         display.write_text(output, content)
-    display.message(f"{display.format_count(len(runs), 'run')} reported")
+    display.print_message(f"{display.format_count(len(runs), 'run')} reported")
 
 
 mlflow = Group("mlflow", help="Export runs to MLflow; `aisbench import` reads an MLflow store.")
@@ -142,7 +142,9 @@ def export_to_mlflow(url: str | None, valid_only: bool, **filters: Any) -> None:
     query = query_of(core, include_invalid=not valid_only, **filters)
     sent = core.mlflow.export(query, server)
     counts = ", ".join(f"{sent[outcome]:,} {outcome}" for outcome in SendOutcome)
-    display.message(f"{display.format_count(sent.total(), 'run')} of {query.region} are in {server.address}: {counts}")
+    display.print_message(
+        f"{display.format_count(sent.total(), 'run')} of {query.region} are in {server.address}: {counts}"
+    )
 
 
 SQL_FORMATS = ("table", "csv", "json", "parquet")
@@ -161,7 +163,7 @@ _OVER_RUNS = re.compile(r"\bfrom\s+\"?(v_|runs\b|results\b)", re.I)
 
 @command()
 @click.argument("query", metavar="QUERY")
-@assignments("-p", "--param", "values", form="NAME=VALUE", help="Value of $NAME in the query; can be repeated.")
+@add_assignments("-p", "--param", "values", form="NAME=VALUE", help="Value of $NAME in the query; can be repeated.")
 @click.option(
     "--format", "file_format", type=click.Choice(SQL_FORMATS), default="table", show_default=True, help="Format."
 )
@@ -184,28 +186,30 @@ def sql(
     at the same time. `show tables` lists the views, `describe v_runs` the columns of one.
     """
     from aisbench_core.warehouse.open.memory import memory_limited
-    from aisbench_core.warehouse.open.queries import Query, executed, has_both
+    from aisbench_core.warehouse.open.queries import Query, execute_query, has_both
 
-    if invocation().served and seconds > SERVED_SECONDS:
+    if get_invocation().served and seconds > SERVED_SECONDS:
         raise click.UsageError(f"over a server, a query may take at most {SERVED_SECONDS:g} s")
     if file_format == "parquet" and output is None and sys.stdout.isatty():
         raise click.UsageError("Parquet is a binary format: name a file with -o")
     if query == "-":
         query = sys.stdin.read()
-    reader = _reader(snapshot)
+    reader = _open_reader(snapshot)
     most = limit or (MAX_TABLE_ROWS if file_format == "table" else None)
     try:
         with (
             _hard_limit(seconds, reader),
             memory_limited(),
-            executed(reader, Query(query, dict(values), seconds)) as cur,
+            execute_query(reader, Query(query, dict(values), seconds)) as cur,
         ):
             mixed = _print_answer(cur, file_format, output, most)
         # Aggregates hide the column.
         if mixed or (_OVER_RUNS.search(query) and "rehearsal" not in query.lower() and has_both(reader)):
-            display.message("note: these numbers may include rehearsals; add `where not rehearsal` to exclude them")
+            display.print_message(
+                "note: these numbers may include rehearsals; add `where not rehearsal` to exclude them"
+            )
     except KeyboardInterrupt:
-        display.message("interrupted")
+        display.print_message("interrupted")
         click.get_current_context().exit(INTERRUPTED)
     finally:
         reader.close()
@@ -220,7 +224,7 @@ def _hard_limit(seconds: float, reader: "Reader") -> Iterator[None]:
 
     def end() -> None:
         reader.remove_copy()  # os._exit runs no clean-up
-        display.message(f"error: {too_slow(seconds)}")
+        display.print_message(f"error: {too_slow(seconds)}")
         sys.stderr.flush()
         os._exit(YOUR_INPUT)  # sys.exit would end this thread only
 
@@ -233,7 +237,7 @@ def _hard_limit(seconds: float, reader: "Reader") -> Iterator[None]:
         timer.cancel()
 
 
-def _reader(snapshot: Path | None) -> "Reader":
+def _open_reader(snapshot: Path | None) -> "Reader":
     if snapshot is None:
         from aisbench_core.wiring import open_reader
 
@@ -246,9 +250,9 @@ def _reader(snapshot: Path | None) -> "Reader":
 def _print_answer(cur: "Cursor", file_format: str, output: Path | None, most: int | None) -> bool:
     """Print or write the rows; returns whether they hold both measurements and rehearsals."""
     if output is None and file_format != "table":  # rows go out as they come, so that pipes can start early
-        return _write(cur, file_format, sys.stdout.buffer, most)
+        return _write_rows(cur, file_format, sys.stdout.buffer, most)
     with SpooledTemporaryFile(display.SPOOLED_BYTES) as content:  # a query that fails leaves an existing file as it was
-        mixed = _write(cur, file_format, content, most)
+        mixed = _write_rows(cur, file_format, content, most)
         if output is not None:
             display.write_output(output, content)
         else:
@@ -257,13 +261,13 @@ def _print_answer(cur: "Cursor", file_format: str, output: Path | None, most: in
     return mixed
 
 
-def _write(cur: "Cursor", file_format: str, target: IO[bytes], most: int | None) -> bool:
+def _write_rows(cur: "Cursor", file_format: str, target: IO[bytes], most: int | None) -> bool:
     from aisbench_core.warehouse.open import queries
 
     if file_format == "parquet":
-        display.message(display.format_count(queries.write_parquet(cur, most, target), "row"))
+        display.print_message(display.format_count(queries.write_parquet(cur, most, target), "row"))
         return False
-    columns, kinds = queries.names(cur), set[object]()
+    columns, kinds = queries.list_names(cur), set[object]()
     index = columns.index("rehearsal") if "rehearsal" in columns else None
 
     def note_kind(row: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -275,22 +279,22 @@ def _write(cur: "Cursor", file_format: str, target: IO[bytes], most: int | None)
     rows = map(note_kind, islice(answer, most))
     if file_format == "table":
         table = list(rows)
-        heads = [_head(name, (row[index] for row in table)) for index, name in enumerate(columns)]
-        target.write((display.table(heads, [[*map(_cell, row)] for row in table]) + "\n").encode())
+        heads = [_align_head(name, (row[index] for row in table)) for index, name in enumerate(columns)]
+        target.write((display.format_table(heads, [[*map(_format_cell, row)] for row in table]) + "\n").encode())
         count = len(table)
     else:
         count = (queries.write_csv if file_format == "csv" else queries.write_json)(columns, rows, target)
     more = most is not None and next(answer, None) is not None  # one row beyond the limit says whether there are more
-    display.message(display.format_count(count, "row") + ("; there are more, see --limit" if more else ""))
+    display.print_message(display.format_count(count, "row") + ("; there are more, see --limit" if more else ""))
     return {True, False} <= kinds
 
 
-def _head(name: str, cells: Iterable[object]) -> str:
+def _align_head(name: str, cells: Iterable[object]) -> str:
     kinds = {type(cell) for cell in cells} - {type(None)}
     return f">{name}" if kinds and kinds <= {int, float} else name
 
 
-def _cell(value: object) -> str:
+def _format_cell(value: object) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return formats.MISSING
     if isinstance(value, bool):

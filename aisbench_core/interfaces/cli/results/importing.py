@@ -12,8 +12,8 @@ from aisbench_core.base import formats
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Message
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import actor, open_core
-from aisbench_core.interfaces.cli.options import Group, assignments, command, paging, yes_option
+from aisbench_core.interfaces.cli.core import get_actor, open_core
+from aisbench_core.interfaces.cli.options import Group, add_assignments, add_paging, command, yes_option
 from aisbench_core.interfaces.cli.remote.paths import OBS, ImportSource
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ CLAIMS = "imported results are unverified claims: they get no rank, and are no b
 @click.option("--mode", type=click.Choice(["cluster", "single_server"]), help="Mode of all results.")
 @click.option("--nodes", "node_count", type=int, help="Number of nodes of all results.")
 @click.option("--cards", "cards_per_node", type=int, help="Cards per node of all results.")
-@assignments(
+@add_assignments(
     "--map",
     "mapping",
     form="HEADER=FIELD",
@@ -80,7 +80,7 @@ def import_results(ctx: click.Context, /, paths: tuple[str, ...], dry_run: bool,
 
     core = open_core(writing=not dry_run)
     if any(_is_database(path) for path in paths):
-        _merge(core, ctx, paths, dry_run, as_json)
+        _merge_files(core, ctx, paths, dry_run, as_json)
         return
     options["mapping"] = dict(options["mapping"])
     mode = Mode(options["mode"]) if options["mode"] else None
@@ -88,17 +88,17 @@ def import_results(ctx: click.Context, /, paths: tuple[str, ...], dry_run: bool,
     where = core.imports.where(options["profile"], options["region"])
     choices = Choices(where, answers, replace=options["replace"])
     unread: list[Unread] = []
-    results = _read(core, paths, options, unread)
+    results = _read_results(core, paths, options, unread)
     if dry_run:
-        count = _preview(core, core.imports.preview(results, choices, actor()), paths, unread, as_json)
+        count = _print_previews(core, core.imports.preview(results, choices, get_actor()), paths, unread, as_json)
     else:
-        core.imports.columns.remember(options["mapping"], actor())  # also if the import fails: the user has said it
-        saved = core.imports.save(results, choices, actor(), lambda done: display.message(f"{done} results"))
+        core.imports.columns.remember(options["mapping"], get_actor())  # also if the import fails: the user has said it
+        saved = core.imports.save(results, choices, get_actor(), lambda done: display.print_message(f"{done} results"))
         count = _print_saved(saved, where, unread, as_json)
     for item in unread[:MAX_UNREAD]:
-        display.message(f"not read: {item.source}: {item.reason}")
+        display.print_message(f"not read: {item.source}: {item.reason}")
     if len(unread) > MAX_UNREAD:
-        display.message(f"not read: {len(unread) - MAX_UNREAD} more; --json lists all")
+        display.print_message(f"not read: {len(unread) - MAX_UNREAD} more; --json lists all")
     if not count:
         raise ConfigError(Message("no results found"), Message("docs/import.md lists the supported formats"))
 
@@ -109,7 +109,7 @@ def _is_database(path: str) -> bool:
     return not path.startswith(OBS) and is_database(Path(path))
 
 
-def _merge(core: "Core", ctx: click.Context, paths: Sequence[str], dry_run: bool, as_json: bool) -> None:
+def _merge_files(core: "Core", ctx: click.Context, paths: Sequence[str], dry_run: bool, as_json: bool) -> None:
     """Import the runs of warehouse files. Options that describe results are refused: the files describe their own."""
     typed = {name for name in ctx.params if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     if not_allowed := typed - {"paths", "dry_run", "as_json"}:
@@ -124,13 +124,15 @@ def _merge(core: "Core", ctx: click.Context, paths: Sequence[str], dry_run: bool
                 Message("import warehouse files and other results with separate commands"),
             )
     merges = {
-        path: core.imports.preview_merge(Path(path), actor())
+        path: core.imports.preview_merge(Path(path), get_actor())
         if dry_run
-        else core.imports.merge(Path(path), lambda done, of: display.message(f"{done:,} of {of:,} runs"), actor())
+        else core.imports.merge(
+            Path(path), lambda done, of: display.print_message(f"{done:,} of {of:,} runs"), get_actor()
+        )
         for path in paths
     }
     if not as_json and any(counts.new for counts in merges.values()):
-        display.message(CLAIMS)
+        display.print_message(CLAIMS)
     answer = {
         path: {"new": counts.new, "known": counts.existing, "left_out": counts.excluded}
         for path, counts in merges.items()
@@ -140,10 +142,10 @@ def _merge(core: "Core", ctx: click.Context, paths: Sequence[str], dry_run: bool
         + (f", {counts.excluded:,} rehearsals left out" if counts.excluded else "")
         for path, counts in merges.items()
     ]
-    display.result({"taken": answer}, as_json, lambda: "\n".join(lines))
+    display.print_result({"taken": answer}, as_json, lambda: "\n".join(lines))
 
 
-def _read(
+def _read_results(
     core: "Core", paths: Sequence[str], options: Mapping[str, Any], unread: "list[Unread]"
 ) -> "Iterator[ParsedResult]":
     """The results one at a time, so that any number fits into memory; what cannot be read goes to `unread`."""
@@ -167,16 +169,18 @@ def _print_saved(saved: "Saved", where: "Provenance", unread: "list[Unread]", as
     count = len(saved.new) + saved.existing
     if count or as_json:  # otherwise the error is all there is to print
         counts = {"new": saved.new, "known": saved.existing, "corrected": saved.corrected}
-        answer = {**display.pick(where, "region", "rehearsal"), **counts, "unread": unread}
+        answer = {**display.pick_fields(where, "region", "rehearsal"), **counts, "unread": unread}
         text = f"{len(saved.new)} new in region {where.region}, {saved.existing} already imported"
-        display.result(answer, as_json, lambda: text)
+        display.print_result(answer, as_json, lambda: text)
     if saved.corrected:
         rows = display.format_count(saved.corrected, "row")
-        display.message(f"{rows} would be read differently with the present columns: use --replace to store them again")
+        display.print_message(
+            f"{rows} would be read differently with the present columns: use --replace to store them again"
+        )
     return count
 
 
-def _preview(
+def _print_previews(
     core: "Core", previews: "list[Preview]", paths: Sequence[str], unread: "list[Unread]", as_json: bool
 ) -> int:
     from aisbench_core.exchange.readers.results import Table
@@ -187,53 +191,54 @@ def _preview(
         for table in items
         if isinstance(table, Table)
     }
-    answer = {"results": [_json(preview) for preview in previews], "tables": tables, "unread": unread}
-    display.result(answer, as_json, lambda: _table(previews))
+    answer = {"results": [_to_json(preview) for preview in previews], "tables": tables, "unread": unread}
+    display.print_result(answer, as_json, lambda: _format_previews(previews))
     if previews and not as_json:
-        display.message(CLAIMS)
+        display.print_message(CLAIMS)
     for source, columns in () if as_json else tables.items():
         meanings = ", ".join(f"{header} = {field or 'ignored'}" for header, field in columns.items())
-        display.message(f"columns of {source}: {meanings}")
+        display.print_message(f"columns of {source}: {meanings}")
     return len(previews)
 
 
-def _json(preview: "Preview") -> dict[str, object]:
-    record, info, stated = preview.record, preview.result.info, _stated(preview)
+def _to_json(preview: "Preview") -> dict[str, object]:
+    record, info, stated = preview.record, preview.result.info, _get_stated(preview)
     return {
-        **display.pick(record.run, "run_id", "ended_at"),
+        **display.pick_fields(record.run, "run_id", "ended_at"),
         "here": preview.existing,
-        **display.pick(preview, "duplicate_of", "validity"),
+        **display.pick_fields(preview, "duplicate_of", "validity"),
         "source": record.imported.source if record.imported else "",
-        **display.pick(record.run.spec, "workload", "framework_version"),
-        **display.pick(record.workload, "model", "framework", "throughput_definition"),
+        **display.pick_fields(record.run.spec, "workload", "framework_version"),
+        **display.pick_fields(record.workload, "model", "framework", "throughput_definition"),
         **{name: stated.get(name) for name in ("mode", "node_count", "cards_per_node")},
         **{"throughput": info.throughput_ratio, "accuracy": info.accuracy},
-        **display.pick(record, "region", "rehearsal"),
+        **display.pick_fields(record, "region", "rehearsal"),
         "failed_checks": [check.id for check in preview.failed],
         "not_counted": preview.reasons,
         "problems": preview.result.problems,
     }
 
 
-def _stated(preview: "Preview") -> dict[str, Any]:
+def _get_stated(preview: "Preview") -> dict[str, Any]:
     """Fields of the spec that the result or the user states. A spec has defaults for the others, which mean nothing."""
     imported, spec = preview.record.imported, preview.record.run.spec
     return {name: getattr(spec, name) for name in (imported.stated if imported else ())}
 
 
-def _table(previews: "list[Preview]") -> str:
+def _format_previews(previews: "list[Preview]") -> str:
     columns: display.Columns[Preview] = {
         "": lambda preview: (
-            f"duplicate of {display.clipped(preview.duplicate_of)}"
+            f"duplicate of {display.clip_text(preview.duplicate_of)}"
             if preview.duplicate_of
             else f"here as {preview.existing}"
             if preview.existing
             else "new"
         ),
-        "model": lambda preview: display.clipped(preview.record.workload.model),
-        "version": lambda preview: display.clipped(preview.record.run.spec.framework_version) or formats.MISSING,
+        "model": lambda preview: display.clip_text(preview.record.workload.model),
+        "version": lambda preview: display.clip_text(preview.record.run.spec.framework_version) or formats.MISSING,
         "hardware": lambda preview: display.hardware(
-            preview.record.run.spec.flavor, *(_stated(preview).get(name) for name in ("node_count", "cards_per_node"))
+            preview.record.run.spec.flavor,
+            *(_get_stated(preview).get(name) for name in ("node_count", "cards_per_node")),
         ),
         ">throughput": lambda preview: formats.number(preview.result.info.throughput_ratio),
         ">accuracy": lambda preview: formats.number(preview.result.info.accuracy),
@@ -250,7 +255,7 @@ imports = Group("imports", help="List imports, or undo one.")
 
 
 @imports.command("list")
-@paging(1000)
+@add_paging(1000)
 def list_(limit: int, offset: int, as_json: bool) -> None:
     """List imports, newest first: one for each `aisbench import`, or import on the page."""
     page, total = open_core(writing=False).imports.imports(limit, offset)
@@ -263,7 +268,7 @@ def list_(limit: int, offset: int, as_json: bool) -> None:
         ">annotated": lambda entry: str(entry.annotated),
     }
     answer = {"imports": [*map(_import_json, page)], "total": total}
-    display.result(answer, as_json, lambda: display.table_of(page, columns))
+    display.print_result(answer, as_json, lambda: display.table_of(page, columns))
     display.page_size(len(page), offset, total, "imports")
 
 
@@ -284,9 +289,9 @@ def forget(import_id: str, keep_remarks: bool, yes: bool, as_json: bool) -> None
         fate = "kept" if keep_remarks else "deleted, too"
         annotated = f"; {chosen.annotated} of them have tags or notes, which are {fate}" if chosen.annotated else ""
         click.confirm(f"Delete {runs}{annotated}?", abort=True, err=True)
-    deleted = service.forget(chosen, actor(), keep_remarks=keep_remarks)
+    deleted = service.forget(chosen, get_actor(), keep_remarks=keep_remarks)
     text = f"{display.format_count(deleted, 'run')} of {chosen.files} deleted"
-    display.result({**_import_json(chosen), "forgotten": deleted}, as_json, lambda: text)
+    display.print_result({**_import_json(chosen), "forgotten": deleted}, as_json, lambda: text)
 
 
 def _import_json(entry: "Import") -> dict[str, object]:

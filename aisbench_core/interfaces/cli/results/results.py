@@ -11,7 +11,7 @@ from aisbench_core.base import formats
 from aisbench_core.base.errors import DamagedLedger, Problem, RunNotFound, SpecError
 from aisbench_core.base.messages import Message
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import actor, open_core
+from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.options import Group, command, ruleset_option, run_filters
 
 if TYPE_CHECKING:
@@ -42,13 +42,17 @@ def leaderboard(ascending: bool, as_json: bool, **filters: Any) -> None:
     page = core.warehouse.leaderboard(query)
     fingerprints = (row.fingerprint for row in page.rows)
     parameters = core.warehouse.distinctions(query.region, fingerprints, rehearsal=page.rehearsal)
-    answer = {"region": query.region, **display.pick(page, "rehearsal", "total", "rows")}
-    display.result(answer | {"parameters_apart": parameters}, as_json, lambda: _leaderboard(page, parameters))
+    answer = {"region": query.region, **display.pick_fields(page, "rehearsal", "total", "rows")}
+    display.print_result(
+        answer | {"parameters_apart": parameters}, as_json, lambda: _format_leaderboard(page, parameters)
+    )
     kind = display.REHEARSALS if page.rehearsal else "measurements"
     total = display.format_count(page.total, "row")
-    display.message(f"{query.region}: {f'{len(page.rows)} of ' if len(page.rows) < page.total else ''}{total}; {kind}")
+    display.print_message(
+        f"{query.region}: {f'{len(page.rows)} of ' if len(page.rows) < page.total else ''}{total}; {kind}"
+    )
     if len({(row.fingerprint, row.throughput_unit) for row in page.rows}) > 1:
-        display.message("ranks compare rows of one benchmark: same workload, model, data, parameters and unit")
+        display.print_message("ranks compare rows of one benchmark: same workload, model, data, parameters and unit")
     if not page.total:
         print_other_regions(core, query.region, rehearsal=page.rehearsal)
 
@@ -63,7 +67,7 @@ def compare(run_ids: tuple[str, ...], rows: bool, as_json: bool) -> None:
     core = open_core(writing=False)
     by = ComparedBy.ROWS if rows else ComparedBy.RUNS
     comparison = core.warehouse.compare([full_id(core, run_id) for run_id in run_ids], by)
-    display.result(comparison, as_json, lambda: _comparison_text(comparison))
+    display.print_result(comparison, as_json, lambda: _comparison_text(comparison))
 
 
 def query_of(
@@ -88,18 +92,18 @@ def full_id(core: "Core", run_id: str) -> str:
         return run_id
 
 
-def _leaderboard(page: "BoardPage", parameters: "Mapping[str, str]") -> str:
-    from aisbench_core.model.columns import medians
+def _format_leaderboard(page: "BoardPage", parameters: "Mapping[str, str]") -> str:
+    from aisbench_core.model.columns import list_medians
 
-    measured = [median for median in medians() if any(getattr(row, median.name) is not None for row in page.rows)]
+    measured = [median for median in list_medians() if any(getattr(row, median.name) is not None for row in page.rows)]
     columns: display.Columns[BoardRow] = {
         "rank": lambda row: (row.rank + ("" if row.is_confirmed else " unconfirmed")) if row.rank else formats.MISSING,
-        "workload": lambda row: display.clipped(row.workload) + (" (synthetic data)" if row.synthetic_data else ""),
-        "model": lambda row: display.clipped(row.model),
-        "parameters": lambda row: display.clipped(parameters.get(row.fingerprint, "")),
-        "version": lambda row: display.clipped(row.framework_version),
+        "workload": lambda row: display.clip_text(row.workload) + (" (synthetic data)" if row.synthetic_data else ""),
+        "model": lambda row: display.clip_text(row.model),
+        "parameters": lambda row: display.clip_text(parameters.get(row.fingerprint, "")),
+        "version": lambda row: display.clip_text(row.framework_version),
         "hardware": lambda row: display.hardware(display.hardware_name(row), row.node_count, row.cards_per_node),
-        "system": lambda row: display.clipped(_system(row), 80) or formats.MISSING,
+        "system": lambda row: display.clip_text(_format_system(row), 80) or formats.MISSING,
         ">median": lambda row: formats.number(row.throughput, row.throughput_unit),
         ">CV": lambda row: formats.percent(row.cv) + (" (scattered)" if row.is_scattered else ""),
         ">95 % CI of the mean": lambda row: (
@@ -108,28 +112,28 @@ def _leaderboard(page: "BoardPage", parameters: "Mapping[str, str]") -> str:
         ">best": lambda row: formats.number(row.best, row.throughput_unit),
         ">per card": lambda row: formats.number(row.per_card, row.throughput_unit),
         ">accuracy": lambda row: formats.percent(row.accuracy),
-        "target": _target,
-        **{f">{median.label.lower()}": partial(_median, median) for median in measured},
+        "target": _format_target,
+        **{f">{median.label.lower()}": partial(_format_median, median) for median in measured},
         ">runs": lambda row: (
             f"{row.runs} (+{not_valid} not valid)" if (not_valid := row.invalid + row.incomplete) else str(row.runs)
         ),
         "origin": lambda row: row.origin.label,
         "best run": lambda row: row.best_run_id or row.reason,
     }
-    hidden = {"" if parameters else "parameters", "" if any(map(_system, page.rows)) else "system"}
+    hidden = {"" if parameters else "parameters", "" if any(map(_format_system, page.rows)) else "system"}
     return display.table_of(page.rows, columns, hidden)
 
 
-def _target(row: "BoardRow") -> str:
+def _format_target(row: "BoardRow") -> str:
     is_partly = 0 < row.missed < row.runs
     return f"{row.missed} of {row.runs} missed" if is_partly else row.target_outcome.value
 
 
-def _system(row: "BoardRow") -> str:
+def _format_system(row: "BoardRow") -> str:
     return ", ".join(filter(None, (row.system, row.mixed)))
 
 
-def _median(median: "Column", row: "BoardRow") -> str:
+def _format_median(median: "Column", row: "BoardRow") -> str:
     from aisbench_core.model.columns import CURRENCY
 
     return formats.number(getattr(row, median.name), row.currency if median.unit == CURRENCY else median.unit)
@@ -143,7 +147,7 @@ def print_other_regions(core: "Core", region: str, *, rehearsal: bool) -> None:
         if (entry.region, entry.rehearsal) != (region, rehearsal)
     ]
     if regions:
-        display.message(f"there are runs in {', '.join(regions)}; select them with --region and --rehearsals")
+        display.print_message(f"there are runs in {', '.join(regions)}; select them with --region and --rehearsals")
 
 
 def _comparison_text(comparison: "Comparison") -> str:
@@ -153,24 +157,24 @@ def _comparison_text(comparison: "Comparison") -> str:
     if comparison.reasons:
         lines.append(f"because of: {', '.join(comparison.reasons)}")
     if comparison.unknown:
-        lines.append(f"unknown for some runs: {', '.join(comparison.unknown)}{_doubt(comparison)}")
+        lines.append(f"unknown for some runs: {', '.join(comparison.unknown)}{_describe_doubt(comparison)}")
     ids = [run.run_id for run in comparison.runs]
     fields = [(field.field, *map(display.format_value, field.values)) for field in comparison.differences]
-    differences = display.table(("differs", *ids), fields) if fields else "the configurations are equal"
+    differences = display.format_table(("differs", *ids), fields) if fields else "the configurations are equal"
     head = "metric" if comparison.by == "runs" else "metric (median of the row)"
     units = [run.throughput_unit for run in comparison.runs]
-    rows = [(metric.name, *_values(metric, units)) for metric in comparison.metrics]
-    rows.append(("target", *_targets(comparison)))
-    metrics = display.table((head, *(f">{run_id}" for run_id in ids)), rows)
+    rows = [(metric.name, *_iterate_values(metric, units)) for metric in comparison.metrics]
+    rows.append(("target", *_iterate_targets(comparison)))
+    metrics = display.format_table((head, *(f">{run_id}" for run_id in ids)), rows)
     servers = [
         f"{run_id}: {servers_text(comparison.servers[run_id], unit)}"
         for run_id, unit in zip(ids, units, strict=True)
         if run_id in comparison.servers
     ]
-    return "\n\n".join(["\n".join(lines), differences, metrics, *_peers(comparison), *servers])
+    return "\n\n".join(["\n".join(lines), differences, metrics, *_iterate_peers(comparison), *servers])
 
 
-def _doubt(comparison: "Comparison") -> str:
+def _describe_doubt(comparison: "Comparison") -> str:
     if comparison.verdict == "not comparable":
         return ""
     if comparison.by == "rows":
@@ -178,14 +182,14 @@ def _doubt(comparison: "Comparison") -> str:
     return "; ratios are valid only if these are equal"
 
 
-def _targets(comparison: "Comparison") -> Iterator[str]:
+def _iterate_targets(comparison: "Comparison") -> Iterator[str]:
     for run, peers in zip(comparison.runs, comparison.peers, strict=True):
         count = peers.summary.count if peers.summary else 0
         is_of_row = comparison.by == "rows" and peers.missed
         yield f"{peers.missed} of {count} missed" if is_of_row else run.target_outcome.value
 
 
-def _peers(comparison: "Comparison") -> Iterator[str]:
+def _iterate_peers(comparison: "Comparison") -> Iterator[str]:
     """The groups behind the runs, where any has more than one run."""
     if not any(peer.summary and peer.summary.count > 1 for peer in comparison.peers):
         return
@@ -198,25 +202,25 @@ def _peers(comparison: "Comparison") -> Iterator[str]:
         summary, ratio = peer.summary, peer.difference.ratio if peer.difference else nothing
         means = (summary.mean, summary.ci_low, summary.ci_high) if summary else nothing
         count = str(summary.count if summary else 0)
-        rows.append((peer.run_id, count, *map(formats.number, means), *map(_factor, ratio)))
-    yield display.table(heads, rows)
+        rows.append((peer.run_id, count, *map(formats.number, means), *map(_format_factor, ratio)))
+    yield display.format_table(heads, rows)
     mixed = [f"{run.run_id}: {why}" for run in comparison.runs if (why := mixed_or_unknown(run.not_known))]
     if mixed:
         yield "\n".join(mixed)
 
 
-def _factor(ratio: float | None) -> str:
+def _format_factor(ratio: float | None) -> str:
     return formats.MISSING if ratio is None else f"× {formats.number(ratio)}"
 
 
-def _values(metric: "MetricComparison", units: Sequence[str]) -> Iterator[str]:
+def _iterate_values(metric: "MetricComparison", units: Sequence[str]) -> Iterator[str]:
     for index, (value, unit) in enumerate(zip(metric.values, units, strict=True)):
         # The first run is the baseline.
-        ratio = "" if value.ratio is None or index == 0 else f" ({_factor(value.ratio)})"
+        ratio = "" if value.ratio is None or index == 0 else f" ({_format_factor(value.ratio)})"
         if metric.name == "rank_cv":
             yield formats.percent(value.value) + ratio
         elif metric.unit == "s":
-            yield formats.duration(value.value) + ratio
+            yield formats.format_duration(value.value) + ratio
         else:
             yield formats.number(value.value, unit if metric.is_rate else metric.unit) + ratio
 
@@ -231,7 +235,7 @@ def result_text(row: "RunRow | None") -> str:
     ranks = f"{row.ranks_found} of {row.ranks_expected}" if row.ranks_expected else formats.MISSING
     stated = "" if row.accuracy_target is None else f" {row.accuracy_target:g}"
     target = f" (target{stated} {row.target_outcome})"
-    text = display.fields(
+    text = display.format_fields(
         ("validity", row.validity.label),
         *((check.id, f"{check.level}: expected {check.expected}, found {check.found}") for check in row.reasons),
         ("throughput", f"{formats.number(row.throughput, unit)} ({row.throughput_definition})"),
@@ -244,7 +248,7 @@ def result_text(row: "RunRow | None") -> str:
         ("data", "synthetic" if row.synthetic_data else row.dataset),
         ("kind", f"{'rehearsal' if row.rehearsal else 'measurement'} in {row.region}"),
     )
-    return f"result\n{display.indented(text)}"
+    return f"result\n{display.indent_text(text)}"
 
 
 def servers_text(servers: "Servers | None", unit: str) -> str:
@@ -255,12 +259,12 @@ def servers_text(servers: "Servers | None", unit: str) -> str:
     names = ("mean", "sd", "CV", "lowest", "highest")
     rows = [
         *((str(one.server), formats.number(one.throughput), formats.number(one.accuracy)) for one in servers.results),
-        *zip(names, _spread(servers.throughput), _spread(servers.accuracy), strict=True),
+        *zip(names, _format_spread(servers.throughput), _format_spread(servers.accuracy), strict=True),
     ]
-    return f"servers\n{display.indented(display.table(heads, rows))}"
+    return f"servers\n{display.indent_text(display.format_table(heads, rows))}"
 
 
-def _spread(spread: "ServerSpread | None") -> list[str]:
+def _format_spread(spread: "ServerSpread | None") -> list[str]:
     if spread is None:
         return [formats.MISSING] * 5
     mean, sd, low, high = map(formats.number, (spread.summary.mean, spread.summary.sd, spread.lowest, spread.highest))
@@ -293,7 +297,7 @@ def list_views(page: str, as_json: bool) -> None:
         "saved": lambda view: display.local_time(view.saved_at),
         "address": _short_address,
     }
-    display.result(answer, as_json, lambda: display.table_of(saved, columns))
+    display.print_result(answer, as_json, lambda: display.table_of(saved, columns))
 
 
 @views.command("delete")
@@ -301,7 +305,7 @@ def list_views(page: str, as_json: bool) -> None:
 @click.argument("name")
 def delete_view(page: str, name: str) -> None:
     """Delete a saved view, for everyone who uses the warehouse."""
-    if not open_core(writing=True).warehouse.saved_views.delete(page, name, actor()):
+    if not open_core(writing=True).warehouse.saved_views.delete(page, name, get_actor()):
         problem = Problem("name", Message("no view of {page} has this name", page=page), repr(name))
         raise SpecError(Message("the view"), [problem])
     click.echo(f"{page}: {name} deleted")

@@ -43,13 +43,13 @@ def scaling(run_id: str, node_counts_ahead: tuple[int, ...], as_json: bool, **fi
     curve = core.warehouse.scaling_of(full_id(core, run_id)) if run_id else _matching_curve(core, filters, as_json)
     if curve is None:
         return
-    predicted = predictions(curve, node_counts_ahead or ((2 * curve.largest,) if curve.points else ()))
-    display.result({"scaling": curve, "predicted": predicted}, as_json, lambda: _text(curve, predicted))
+    predicted = predict_speed_up(curve, node_counts_ahead or ((2 * curve.largest,) if curve.points else ()))
+    display.print_result({"scaling": curve, "predicted": predicted}, as_json, lambda: _format_curve(curve, predicted))
 
 
 def _matching_curve(core: "Core", filters: dict[str, Any], as_json: bool) -> "Scaling | None":
     """The curve that matches; if it is not exactly one, print those that do."""
-    from aisbench_core.warehouse.values.scalings import systems as distinct_systems
+    from aisbench_core.warehouse.values.scalings import describe_systems as distinct_systems
 
     query = query_of(core, limit=MAX_CONFIGURATIONS, **filters)
     page = core.warehouse.configurations(query)
@@ -59,7 +59,7 @@ def _matching_curve(core: "Core", filters: dict[str, Any], as_json: bool) -> "Sc
         (row, curve)
         for row in page.rows
         for curve in core.warehouse.scaling(row.configuration)
-        if _matches(curve, query)
+        if _is_match(curve, query)
     ]
     if len(matching) == 1:
         return matching[0][1]
@@ -67,7 +67,9 @@ def _matching_curve(core: "Core", filters: dict[str, Any], as_json: bool) -> "Sc
     choices = [
         {
             "run_id": curve.points[-1].dots[0].run_id,  # selects the curve: `aisbench scaling RUN`
-            "workload": row.workload + (" (synthetic data)" if curve.query.synthetic_data else "") + _origin(curve),
+            "workload": row.workload
+            + (" (synthetic data)" if curve.query.synthetic_data else "")
+            + _format_origin(curve),
             "parameters": parameters.get(row.configuration.fingerprint, ""),
             "framework_version": curve.query.framework_version,
             "hardware": f"{display.hardware_name(curve.query)} · {curve.query.cards_per_node} cards",
@@ -79,28 +81,30 @@ def _matching_curve(core: "Core", filters: dict[str, Any], as_json: bool) -> "Sc
     ]
     columns: display.Columns[dict[str, Any]] = {
         "run": lambda choice: choice["run_id"],
-        "workload": lambda choice: display.clipped(choice["workload"]),
-        "parameters": lambda choice: display.clipped(choice["parameters"]) or formats.MISSING,
-        "version": lambda choice: display.clipped(choice["framework_version"]),
+        "workload": lambda choice: display.clip_text(choice["workload"]),
+        "parameters": lambda choice: display.clip_text(choice["parameters"]) or formats.MISSING,
+        "version": lambda choice: display.clip_text(choice["framework_version"]),
         "hardware": lambda choice: choice["hardware"],
-        "system": lambda choice: display.clipped(choice["system"], 60) or formats.MISSING,
+        "system": lambda choice: display.clip_text(choice["system"], 60) or formats.MISSING,
         "nodes": lambda choice: ", ".join(map(str, choice["node_counts"])),
         ">runs": lambda choice: str(choice["runs"]),
     }
     hidden = () if any(choice["system"] for choice in choices) else ("system",)
     answer = {"region": query.region, "rehearsal": page.rehearsal, "choices": choices}
-    display.result(answer, as_json, lambda: display.table_of(choices, columns, hidden))
+    display.print_result(answer, as_json, lambda: display.table_of(choices, columns, hidden))
     more = f" of the first {len(page.rows)} of {page.total} configurations" if page.total > len(page.rows) else ""
     kind = display.REHEARSALS if page.rehearsal else "measurements"
-    display.message(f"{query.region}: {display.format_count(len(choices), 'curve')}{more}; {kind}")
+    display.print_message(f"{query.region}: {display.format_count(len(choices), 'curve')}{more}; {kind}")
     if choices:
-        display.message("select one by its run, `aisbench scaling RUN`, or with --workload, --flavor and other filters")
+        display.print_message(
+            "select one by its run, `aisbench scaling RUN`, or with --workload, --flavor and other filters"
+        )
     else:
         print_other_regions(core, query.region, rehearsal=page.rehearsal)
     return None
 
 
-def _matches(curve: "Scaling", query: "BoardQuery") -> bool:
+def _is_match(curve: "Scaling", query: "BoardQuery") -> bool:
     # The query chose configurations; their curves can be of other versions, flavors and node counts.
     node_counts = {point.node_count for point in curve.points}
     return (
@@ -111,11 +115,11 @@ def _matches(curve: "Scaling", query: "BoardQuery") -> bool:
     )
 
 
-def _origin(curve: "Scaling") -> str:
+def _format_origin(curve: "Scaling") -> str:
     return f" ({curve.query.origin.label})" if curve.query.origin == "imported" else ""
 
 
-def predictions(curve: "Scaling", node_counts: Iterable[int]) -> list[dict[str, Any]]:
+def predict_speed_up(curve: "Scaling", node_counts: Iterable[int]) -> list[dict[str, Any]]:
     """The speed-up that Amdahl's law predicts for other node counts; empty if it was not fitted."""
     base = curve.base_nodes
     return [
@@ -125,9 +129,9 @@ def predictions(curve: "Scaling", node_counts: Iterable[int]) -> list[dict[str, 
     ]
 
 
-def _text(curve: "Scaling", predicted: list[dict[str, Any]]) -> str:
+def _format_curve(curve: "Scaling", predicted: list[dict[str, Any]]) -> str:
     if not curve.points:
-        return "\n".join(["no valid run in cluster mode; single servers do not scale", *_excluded(curve)])
+        return "\n".join(["no valid run in cluster mode; single servers do not scale", *_iterate_excluded(curve)])
     residuals = dict(curve.fit.residuals)
     columns: display.Columns[ScalingPoint] = {
         ">nodes": lambda point: str(point.node_count),
@@ -139,9 +143,13 @@ def _text(curve: "Scaling", predicted: list[dict[str, Any]]) -> str:
         ">speed-up": lambda point: f"{point.speed_up:.3f}",
         ">ideal": lambda point: f"{point.ideal:.3f}",
         ">efficiency": lambda point: formats.percent(point.efficiency),
-        ">off the law": lambda point: formats.signed(residuals.get(point.node_count)),
+        ">off the law": lambda point: formats.format_change(residuals.get(point.node_count)),
     }
-    lines = [*filter(None, [_origin(curve).strip(), str(curve.mixed)]), display.table_of(curve.points, columns), ""]
+    lines = [
+        *filter(None, [_format_origin(curve).strip(), str(curve.mixed)]),
+        display.table_of(curve.points, columns),
+        "",
+    ]
     if curve.fit.problem:
         lines.append(f"Amdahl's law: no fit: {curve.fit.problem}")
     elif share := curve.fit.serial:
@@ -154,10 +162,10 @@ def _text(curve: "Scaling", predicted: list[dict[str, Any]]) -> str:
             f"at {prediction['node_count']} nodes {speed_up.low:.2f} … {speed_up.high:.2f} times "
             f"the throughput of {prediction['base_nodes']}, about {speed_up.value:.2f}{note}"
         )
-    return "\n".join([*lines, *_excluded(curve)])
+    return "\n".join([*lines, *_iterate_excluded(curve)])
 
 
-def _excluded(curve: "Scaling") -> Iterator[str]:
+def _iterate_excluded(curve: "Scaling") -> Iterator[str]:
     for group in curve.left_out:
         nodes = formats.MISSING if group.node_count is None else group.node_count
         yield f"left out, {group.why}: {display.format_count(group.runs, 'run')} on nodes: {nodes}"

@@ -7,7 +7,7 @@ import click
 
 from aisbench_core.base.errors import ConfigError, SpecError
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import actor, open_core
+from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.exit_codes import NOT_VALID, OUR_ERROR
 from aisbench_core.interfaces.cli.options import Group, command, run_filters
 from aisbench_core.interfaces.cli.results.results import query_of
@@ -47,21 +47,21 @@ def validate(
     listed = [run for run in validation.runs if include_valid or not run.validity.counts or run.warned_checks]
     bases = core.rulesets.bases()
     answer = {
-        **display.pick(validation, "ruleset_id", "ruleset_sha256", "rehearsal", "counts"),
+        **display.pick_fields(validation, "ruleset_id", "ruleset_sha256", "rehearsal", "counts"),
         "ruleset_basis": rules.basis,
         "by_rule": {name: dict(zip(LEVELS, count, strict=True)) for name, count in validation.by_rule.items()},
-        "fixes": _fixes(validation, rules),
+        "fixes": _collect_fixes(validation, rules),
         "runs": [
             {
-                **display.pick(run, "run_id", "validity", "stored_validity", "stored_ruleset_id", "is_stored"),
+                **display.pick_fields(run, "run_id", "validity", "stored_validity", "stored_ruleset_id", "is_stored"),
                 "stored_ruleset_basis": bases.get(run.stored_ruleset_id, ""),
-                "checks": _problems(run),
+                "checks": _list_problems(run),
             }
             for run in listed
         ],
     }
-    display.result(answer, as_json, lambda: _table(validation, listed, rules))
-    _print_summary(validation, rules, core.warehouse.store_evaluations(validation, actor()) if store else None)
+    display.print_result(answer, as_json, lambda: _format_table(validation, listed, rules))
+    _print_summary(validation, rules, core.warehouse.store_evaluations(validation, get_actor()) if store else None)
     if validation.counts[Validity.INVALID]:
         ctx.exit(NOT_VALID)
 
@@ -74,17 +74,17 @@ def _validate_series(core: "Core", query: "BoardQuery", as_json: bool) -> int:
     series_list = core.warehouse.series.among(query)
     answer = [{**asdict(series), "runs": series.runs, "counts": series.counts} for series in series_list]
     rows = [
-        (series.series_id, str(series.node_count), series.framework_version, *_cells(check), series.image)
+        (series.series_id, str(series.node_count), series.framework_version, *_to_cells(check), series.image)
         for series in series_list
-        for check in _problems(series)
+        for check in _list_problems(series)
     ]
     fixes = [f"{name}: {rules.rules[name].fix}" for name in sorted({row[3] for row in rows} & {*rules.rules})]
     heads = ("series", ">nodes", "version", "check", "level", "expected", "found", "evidence", "image")
-    text = "\n".join([display.table(heads, rows), "", *fixes]) if rows else "every series counts"
-    display.result(answer, as_json, lambda: text)
+    text = "\n".join([display.format_table(heads, rows), "", *fixes]) if rows else "every series counts"
+    display.print_result(answer, as_json, lambda: text)
     counting = sum(series.counts for series in series_list)
     ruleset = f", by ruleset {with_basis(rules.id, rules.basis)}" if rules.basis else ""
-    display.message(
+    display.print_message(
         f"{counting} of {len(series_list)} series count{ruleset}; each node count, version and image is one series"
     )
     return 0 if counting == len(series_list) else NOT_VALID
@@ -110,7 +110,7 @@ def list_rulesets(ctx: click.Context, as_json: bool) -> None:
         except (ConfigError, SpecError) as error:
             errors.append(error)
     names = ("id", "title", "edition", "source", "sha256", "inferred", "basis")
-    answer = [{**display.pick(ruleset, *names), "rules": len(ruleset.rules)} for ruleset in rulesets]
+    answer = [{**display.pick_fields(ruleset, *names), "rules": len(ruleset.rules)} for ruleset in rulesets]
     columns: display.Columns[Ruleset] = {
         "id": lambda ruleset: ruleset.id,
         "title": lambda ruleset: ruleset.title,
@@ -119,11 +119,11 @@ def list_rulesets(ctx: click.Context, as_json: bool) -> None:
         ">inferred": lambda ruleset: str(len(ruleset.inferred)),
         "basis": lambda ruleset: ruleset.basis,
     }
-    display.result(answer, as_json, lambda: display.table_of(rulesets, columns))
+    display.print_result(answer, as_json, lambda: display.table_of(rulesets, columns))
     active = core.settings.ruleset
-    display.message(f"active: {with_basis(active, core.rulesets.bases().get(active, ''))}")
+    display.print_message(f"active: {with_basis(active, core.rulesets.bases().get(active, ''))}")
     for damaged in errors:
-        display.message(f"error: {damaged}")
+        display.print_message(f"error: {damaged}")
     if errors:
         ctx.exit(OUR_ERROR)
 
@@ -137,22 +137,22 @@ def show(ruleset_id: str) -> None:
     click.echo(core.rulesets.text(ruleset_id), nl=False)
 
 
-def _table(validation: "Validation", listed: list["RunEvaluation"], rules: "Ruleset") -> str:
+def _format_table(validation: "Validation", listed: list["RunEvaluation"], rules: "Ruleset") -> str:
     """Every failed check and warning, and below the table how to fix each."""
     rows = [
         (run.run_id, run.validity.label, *cells)
         for run in listed
-        for cells in [*map(_cells, _problems(run))] or [("",) * 5]
+        for cells in [*map(_to_cells, _list_problems(run))] or [("",) * 5]
     ]
     if not rows:
         claimed = any(run.validity == "claimed" for run in validation.runs)
         return "all runs are valid or claimed" if claimed else "all runs are valid"
-    fixes = [f"{name}: {fix}" for name, fix in _fixes(validation, rules).items()]
+    fixes = [f"{name}: {fix}" for name, fix in _collect_fixes(validation, rules).items()]
     heads = ("run", "validity", "check", "level", "expected", "found", "evidence")
-    return "\n".join([display.table(heads, rows), *([""] if fixes else []), *fixes])
+    return "\n".join([display.format_table(heads, rows), *([""] if fixes else []), *fixes])
 
 
-def _fixes(validation: "Validation", rules: "Ruleset") -> dict[str, str]:
+def _collect_fixes(validation: "Validation", rules: "Ruleset") -> dict[str, str]:
     """Advice by rule; for rules about incomplete runs, what to see first."""
     from aisbench_core.warehouse.values.runs import is_of_the_end
 
@@ -163,11 +163,11 @@ def _fixes(validation: "Validation", rules: "Ruleset") -> dict[str, str]:
     return fixes | {name: f"{SEE_THE_RUN} {fixes.get(name, '')}".strip() for name in incomplete}
 
 
-def _problems(checked: "RunEvaluation | SeriesEvaluation") -> "list[Check]":
+def _list_problems(checked: "RunEvaluation | SeriesEvaluation") -> "list[Check]":
     return [check for check in checked.checks if check.level in LEVELS]
 
 
-def _cells(check: "Check") -> tuple[str, ...]:
+def _to_cells(check: "Check") -> tuple[str, ...]:
     return (check.id, str(check.level), check.expected, check.found, check.evidence)
 
 
@@ -179,9 +179,9 @@ def _print_summary(validation: "Validation", rules: "Ruleset", stored: int | Non
     )
     kind = f"{display.REHEARSALS}; " if validation.rehearsal else ""
     runs = display.format_count(len(validation.runs), "run")
-    display.message(f"{kind}{runs} checked by ruleset {with_basis(rules.id, rules.basis)}: {counts}")
+    display.print_message(f"{kind}{runs} checked by ruleset {with_basis(rules.id, rules.basis)}: {counts}")
     differing = sum(not run.is_stored for run in validation.runs)
     if stored is not None:
-        display.message(f"validity of {display.format_count(stored, 'run')} stored")
+        display.print_message(f"validity of {display.format_count(stored, 'run')} stored")
     elif differing:
-        display.message(f"{differing} of these differ from what is stored; use --store to replace it")
+        display.print_message(f"{differing} of these differ from what is stored; use --store to replace it")

@@ -6,12 +6,12 @@ import click
 
 from aisbench_core.base import formats
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import actor, launch_key, open_core
+from aisbench_core.interfaces.cli.core import get_actor, launch_key, open_core
 from aisbench_core.interfaces.cli.exit_codes import NOT_ENOUGH_DATA, RUN_FAILED, YOUR_INPUT
 from aisbench_core.interfaces.cli.following import end_if_series_held, wait_for_series, warn_without_follower
-from aisbench_core.interfaces.cli.options import Group, output_option, paging, yaml_of
+from aisbench_core.interfaces.cli.options import Group, add_paging, output_option, yaml_of
 from aisbench_core.interfaces.cli.regression.commands import exit_code_of
-from aisbench_core.interfaces.cli.series.planning import plan_options, planned, print_draft
+from aisbench_core.interfaces.cli.series.planning import plan_draft, plan_options, print_draft
 from aisbench_core.interfaces.cli.series.report import (
     best_text,
     comparison_text,
@@ -49,7 +49,7 @@ def run_series(profile: str, wait: bool, dry_run: bool, as_json: bool, **argumen
     --wait, the command returns when nothing is left to do; the exit code is 4 unless every cell has a valid result.
     """
     core = open_core(writing=not dry_run)
-    draft = planned(core, profile, arguments)
+    draft = plan_draft(core, profile, arguments)
     print_draft(draft, with_errors=dry_run)
     if dry_run:
         columns: display.Columns[SeriesRow] = {
@@ -59,28 +59,28 @@ def run_series(profile: str, wait: bool, dry_run: bool, as_json: bool, **argumen
             "engine": lambda row: row.spec.image_url or row.spec.engine_version,
             ">runs": lambda row: str(draft.plan.repeats),  # noqa: ARG005  # the same in every row
         }
-        answer = display.pick(draft, "plan", "rows", "findings", "estimate")
+        answer = display.pick_fields(draft, "plan", "rows", "findings", "estimate")
         if draft.plan.search:
-            display.message("the limits of the search, which were checked:")
-        display.result(answer, as_json, lambda: display.table_of(draft.checked, columns))
+            display.print_message("the limits of the search, which were checked:")
+        display.print_result(answer, as_json, lambda: display.table_of(draft.checked, columns))
         click.get_current_context().exit(YOUR_INPUT if draft.errors else 0)
-    launched = core.series.launch(draft.plan, profile, actor(), launch_key())
+    launched = core.series.launch(draft.plan, profile, get_actor(), launch_key())
     if not wait:
-        display.result({"series_id": launched.series_id}, as_json, lambda: launched.series_id)
+        display.print_result({"series_id": launched.series_id}, as_json, lambda: launched.series_id)
         end_if_series_held(launched)
         warn_without_follower(core)
         return
     if not as_json:
         click.echo(launched.series_id)  # before the wait, so that scripts can use it
     matrix = wait_for_series(core, launched.series_id)
-    display.result(matrix_json(matrix), as_json, lambda: report_text(matrix))
+    display.print_result(matrix_json(matrix), as_json, lambda: report_text(matrix))
     end_if_series_held(matrix.series)
     if matrix.state != "completed":
         click.get_current_context().exit(RUN_FAILED)
 
 
 @series.command("list")
-@paging(1000)
+@add_paging(1000)
 def list_(limit: int, offset: int, as_json: bool) -> None:
     """List series, newest first."""
     service = open_core(writing=False).series
@@ -97,7 +97,7 @@ def list_(limit: int, offset: int, as_json: bool) -> None:
         "by": lambda matrix: matrix.series.created_by,
     }
     answer = {"series": [*map(matrix_json, page)], "total": total}
-    display.result(answer, as_json, lambda: display.table_of(page, columns))
+    display.print_result(answer, as_json, lambda: display.table_of(page, columns))
     display.page_size(len(page), offset, total, "series")
 
 
@@ -105,7 +105,7 @@ def list_(limit: int, offset: int, as_json: bool) -> None:
 def show(series_id: str, as_json: bool) -> None:
     """Show a series: its matrix, the statistics of each row, and its budget."""
     matrix = open_core(writing=False).series.matrix(series_id)
-    display.result(matrix_json(matrix), as_json, lambda: report_text(matrix))
+    display.print_result(matrix_json(matrix), as_json, lambda: report_text(matrix))
 
 
 @series.command()
@@ -120,19 +120,19 @@ def compare(baseline_id: str, series_id: str, as_json: bool) -> None:
     names = ("reasons", "difference", "adjusted_p", "power", "outcome", "not_known", "missed")
     rows = [
         {
-            side: {**row_json(row), **display.pick(row, "unit", "summary")}
+            side: {**row_json(row), **display.pick_fields(row, "unit", "summary")}
             for side, row in (("baseline", pair.baseline), ("candidate", pair.candidate))
         }
-        | {"verdict": pair.comparability, **display.pick(pair, *names)}
+        | {"verdict": pair.comparability, **display.pick_fields(pair, *names)}
         for pair in comparison.pairs
     ]
     answer = {
         "baseline": comparison.baseline.series.series_id,
         "candidate": comparison.candidate.series.series_id,
         "rows": rows,
-        **display.pick(comparison, "outcome", "alone", "differences"),
+        **display.pick_fields(comparison, "outcome", "alone", "differences"),
     }
-    display.result(answer, as_json, lambda: comparison_text(comparison))
+    display.print_result(answer, as_json, lambda: comparison_text(comparison))
     click.get_current_context().exit(exit_code_of(comparison.outcome))
 
 
@@ -149,24 +149,24 @@ def best(series_id: str, output: "Path | None") -> None:
     run = found.row.typical.run if found and found.row.typical else None
     if found is None or run is None:
         reason = "it takes two rows of different hyperparameters with valid results, of which one reached its target"
-        display.message(f"no best row: {matrix.mixed or reason}")
+        display.print_message(f"no best row: {matrix.mixed or reason}")
         click.get_current_context().exit(NOT_ENOUGH_DATA)
     display.write_text(output, yaml_of(core.clones.spec(core.clones.original(run.run_id))))
-    display.message(f"best: {found.row.planned.title}, {best_text(found)}")
+    display.print_message(f"best: {found.row.planned.title}, {best_text(found)}")
 
 
 @series.command()
 def stop(series_id: str, as_json: bool) -> None:
     """Stop the active runs of a series, and cancel cells that are not launched yet."""
     core = open_core(writing=True)
-    _print_change(core, core.series.stop(series_id, actor()), as_json)
+    _print_change(core, core.series.stop(series_id, get_actor()), as_json)
 
 
 @series.command()
 def rerun(series_id: str, as_json: bool) -> None:
     """Rerun all cells that ended without a valid result; earlier attempts are kept."""
     core = open_core(writing=True)
-    _print_change(core, core.series.rerun(series_id, actor()), as_json)
+    _print_change(core, core.series.rerun(series_id, get_actor()), as_json)
 
 
 @series.command()
@@ -174,10 +174,10 @@ def rerun(series_id: str, as_json: bool) -> None:
 def resume(series_id: str, budget: float, as_json: bool) -> None:
     """Change the budget of a series; a held series continues if the budget allows it."""
     core = open_core(writing=True)
-    _print_change(core, core.series.resume(series_id, budget, actor()), as_json)
+    _print_change(core, core.series.resume(series_id, budget, get_actor()), as_json)
 
 
 def _print_change(core: "Core", matrix: "Matrix", as_json: bool) -> None:
-    display.result(matrix_json(matrix), as_json, lambda: f"{matrix.series.series_id}  {matrix.state}")
+    display.print_result(matrix_json(matrix), as_json, lambda: f"{matrix.series.series_id}  {matrix.state}")
     if matrix.can_stop:
         warn_without_follower(core)

@@ -8,9 +8,9 @@ from aisbench_core.base import formats
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.options import (
     Decorator,
-    assignments,
+    add_assignments,
     base_options,
-    combined,
+    combine_options,
     profile_option,
     spec_on_all_cards,
 )
@@ -24,7 +24,7 @@ SAMPLERS = ["tpe", "random"]
 OBJECTIVES = ["throughput", "time-to-accuracy", "cost"]
 HOW = ("trials", "sampler", "objective", "seed", "early_stop")
 
-plan_options: Decorator = combined(
+plan_options: Decorator = combine_options(
     base_options,
     profile_option,
     click.option("--nodes", "node_counts", metavar="N,N,…", help="Node counts; default: the spec's."),
@@ -33,10 +33,10 @@ plan_options: Decorator = combined(
     click.option(
         "--images", default="", metavar="V,V,…", help="Engine versions, or image addresses if the spec has one."
     ),
-    assignments(
+    add_assignments(
         "--values", "values", form="NAME=V,V,…", help="Values of a hyperparameter, a row for each; can be repeated."
     ),
-    assignments(
+    add_assignments(
         "--search",
         "search",
         form="NAME=LOW..HIGH",
@@ -57,7 +57,7 @@ plan_options: Decorator = combined(
 """The argument and the options that define the plan of a series."""
 
 
-def planned(core: "Core", profile: str, arguments: dict[str, Any]) -> "SeriesDraft":
+def plan_draft(core: "Core", profile: str, arguments: dict[str, Any]) -> "SeriesDraft":
     """The draft that the values of `plan_options` mean, without the profile. Raises ConfigError and SpecError."""
     names = ("node_counts", "repeats", "versions", "images", "parallel", "hours_per_run", "budget", "name", *HOW)
     answers = {name: arguments.pop(name) for name in names}
@@ -71,12 +71,12 @@ def print_draft(draft: "SeriesDraft", *, with_errors: bool) -> None:
     for found in draft.findings:
         if with_errors or found.finding.level != "error":
             rows = "" if found.everywhere else f"{', '.join(row.title for row in found.rows)}: "
-            display.message(rows + display.format_finding(found.finding))
+            display.print_message(rows + display.format_finding(found.finding))
     estimate = draft.estimate
-    cost = "" if estimate.cost is None else f", about {formats.money(estimate.cost, estimate.currency)}"
+    cost = "" if estimate.cost is None else f", about {formats.format_money(estimate.cost, estimate.currency)}"
     budget = "" if draft.plan.budget is None else f" of a budget of {draft.plan.budget:g}"
     cells = "trial" if draft.plan.search else "cell"
-    display.message(
+    display.print_message(
         f"{display.format_count(estimate.cells, cells)}, about {estimate.node_hours:.4g} node hours{budget}{cost},"
         f" {estimate.wall_hours:.4g} hours with {draft.plan.parallel} at a time"
     )

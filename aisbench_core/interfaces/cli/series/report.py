@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 def matrix_json(matrix: "Matrix") -> dict[str, object]:
     series = matrix.series
     return {
-        **display.pick(series, "series_id", "profile", "created_at", "created_by", "plan"),
-        **display.pick(matrix, "state", "valid", "lost", "events"),
-        "best": {**row_json(matrix.best.row), **display.pick(matrix.best, "value", "unit")} if matrix.best else None,
+        **display.pick_fields(series, "series_id", "profile", "created_at", "created_by", "plan"),
+        **display.pick_fields(matrix, "state", "valid", "lost", "events"),
+        "best": {**row_json(matrix.best.row), **display.pick_fields(matrix.best, "value", "unit")}
+        if matrix.best
+        else None,
         "name": series.title,
         "held": series.held or (matrix.hold.sentence if matrix.hold else series.launch_error),
         "node_hours": asdict(matrix.hours),
@@ -31,13 +33,13 @@ def matrix_json(matrix: "Matrix") -> dict[str, object]:
 
 
 def row_json(row: "MatrixRow") -> dict[str, object]:
-    return display.pick(row.planned, "node_count", "version", "image", "parameters")
+    return display.pick_fields(row.planned, "node_count", "version", "image", "parameters")
 
 
 def _cell_json(row: "MatrixRow", cell: "Cell") -> dict[str, object]:
     attempts = [
         {
-            **display.pick(attempt, "number", "state", "throughput", "unit", "objective"),
+            **display.pick_fields(attempt, "number", "state", "throughput", "unit", "objective"),
             **{"run_id": run.run_id if run else None, "run_state": run.state if run else None},
         }
         for attempt in cell.tries
@@ -50,7 +52,7 @@ def _cell_json(row: "MatrixRow", cell: "Cell") -> dict[str, object]:
 def _statistics_json(row: "MatrixRow") -> dict[str, object]:
     return {
         **row_json(row),
-        **display.pick(row, "unit", "median", "not_known", "missed"),
+        **display.pick_fields(row, "unit", "median", "not_known", "missed"),
         "cells": len(row.cells),
         **(asdict(row.summary) if row.summary else {"count": 0, "mean": None}),
         # `counts` is a property, which asdict leaves out.
@@ -60,7 +62,7 @@ def _statistics_json(row: "MatrixRow") -> dict[str, object]:
 
 def report_text(matrix: "Matrix") -> str:
     series = matrix.series
-    fields = display.fields(
+    fields = display.format_fields(
         ("series", series.series_id),
         ("name", series.plan.name),
         ("state", str(matrix.state)),
@@ -96,14 +98,17 @@ def report_text(matrix: "Matrix") -> str:
     ]
     best = matrix.best
     if not best and matrix.mixed:
-        fields += "\n" + display.fields(("no best row", matrix.mixed))
+        fields += "\n" + display.format_fields(("no best row", matrix.mixed))
     if best:
-        fields += "\n" + display.fields(("best", f"{best.row.planned.title}: {best_text(best)}"))
-    parts = [fields, *([_trials(matrix)] if series.plan.search else [_cells(matrix), _statistics(matrix)])]
+        fields += "\n" + display.format_fields(("best", f"{best.row.planned.title}: {best_text(best)}"))
+    parts = [
+        fields,
+        *([_format_trials(matrix)] if series.plan.search else [_format_cells(matrix), _format_statistics(matrix)]),
+    ]
     if checks:
-        parts.append(display.table(("row", "check", "level", "expected", "found", "evidence"), checks))
+        parts.append(display.format_table(("row", "check", "level", "expected", "found", "evidence"), checks))
     if lost:
-        parts.append(display.table(("without a valid result", ">repeat", "state", "run", "detail"), lost))
+        parts.append(display.format_table(("without a valid result", ">repeat", "state", "run", "detail"), lost))
     return "\n\n".join(parts)
 
 
@@ -117,7 +122,7 @@ def _values_text(values: "Values") -> str:
     return ",".join(map(str, values)) if isinstance(values, tuple) else values.text
 
 
-def _trials(matrix: "Matrix") -> str:
+def _format_trials(matrix: "Matrix") -> str:
     """A line for each trial whose values are chosen."""
     search = matrix.series.plan.search
     unit = search.unit if search else ""
@@ -135,10 +140,10 @@ def _trials(matrix: "Matrix") -> str:
     return display.table_of(trials, columns)
 
 
-def _cells(matrix: "Matrix") -> str:
+def _format_cells(matrix: "Matrix") -> str:
     repeats = [f">{number + 1}" for number in range(matrix.series.plan.repeats)]
-    cells = [(row.planned.title, *map(_cell, row.cells), row.unit) for row in matrix.rows]
-    return display.table(("row", *repeats, "unit"), cells)
+    cells = [(row.planned.title, *map(_format_cell, row.cells), row.unit) for row in matrix.rows]
+    return display.format_table(("row", *repeats, "unit"), cells)
 
 
 def best_text(best: "BestRow") -> str:
@@ -148,16 +153,16 @@ def best_text(best: "BestRow") -> str:
     )
 
 
-def _cell(cell: "Cell") -> str:
+def _format_cell(cell: "Cell") -> str:
     attempt = cell.shown
     number = f" (attempt {attempt.number})" if attempt.number > 1 else ""
     if attempt.state == "valid":
         return formats.number(attempt.throughput) + number + (", target missed" if attempt.has_missed else "")
     active = attempt.run if attempt.state == "active" else None
-    return (display.state(active) if active else str(attempt.state)) + number
+    return (display.format_state(active) if active else str(attempt.state)) + number
 
 
-def _statistics(matrix: "Matrix") -> str:
+def _format_statistics(matrix: "Matrix") -> str:
     from aisbench_core.model.columns.statistics import OLYMPIC_MEAN
 
     columns: display.Columns[MatrixRow] = {
@@ -192,7 +197,7 @@ def used_hours(matrix: "Matrix") -> str:
 
 
 def comparison_text(comparison: "SeriesComparison") -> str:
-    sides = display.fields(
+    sides = display.format_fields(
         ("verdict", str(comparison.outcome)),
         ("baseline", f"{comparison.baseline.series.title} {comparison.baseline.series.series_id}"),
         ("candidate", f"{comparison.candidate.series.title} {comparison.candidate.series.series_id}"),
@@ -200,11 +205,11 @@ def comparison_text(comparison: "SeriesComparison") -> str:
     )
     sides_heads = ("row", ">n", ">baseline", ">n", ">candidate", "unit")
     heads = (*sides_heads, ">change", ">95 % interval", ">p", ">adjusted p", "verdict")
-    rows = display.table(heads, [tuple(_pair_cells(pair)) for pair in comparison.pairs])
+    rows = display.format_table(heads, [tuple(_pair_cells(pair)) for pair in comparison.pairs])
     fields = [
         (difference.field, *map(display.format_value, difference.values)) for difference in comparison.differences
     ]
-    differs = display.table(("differs", "baseline", "candidate"), fields) if fields else "the specs are equal"
+    differs = display.format_table(("differs", "baseline", "candidate"), fields) if fields else "the specs are equal"
     powers = [f"{pair.candidate.planned.title}: {power_text(pair.power)}" for pair in comparison.pairs if pair.power]
     return "\n\n".join(filter(None, [sides, rows, differs, "\n".join(powers)]))
 
@@ -215,7 +220,7 @@ def _pair_cells(pair: "RowPair") -> Iterator[str]:
         yield str(row.summary.count if row.summary else 0)
         yield formats.number(row.summary.mean if row.summary else None)
     yield pair.candidate.unit
-    yield formats.signed(pair.difference.change if pair.difference else None)
+    yield formats.format_change(pair.difference.change if pair.difference else None)
     yield change_interval(pair.difference)
     yield formats.p_value(pair.difference.p_value if pair.difference else None)
     yield formats.p_value(pair.adjusted_p)

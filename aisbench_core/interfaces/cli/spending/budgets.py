@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aisbench_core.base.formats import money
+from aisbench_core.base.formats import format_money
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import actor, open_core
+from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.options import Group, command
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ def list_(as_json: bool) -> None:
     """
     budgets = open_core(writing=False).budgets
     stored, uses = budgets.all(), budgets.uses()
-    answer = {"budgets": [_answer(one) for one in stored], "uses": [_use(one) for one in uses]}
-    display.result(answer, as_json, lambda: _text(stored, uses))
+    answer = {"budgets": [_to_answer(one) for one in stored], "uses": [_to_usage(one) for one in uses]}
+    display.print_result(answer, as_json, lambda: _format_budgets(stored, uses))
 
 
 @budget.command("set")
@@ -47,8 +47,10 @@ def set_(scope: str, amount: float, currency: str, name: str, allow_unknown: boo
     answers = {
         "scope": scope, "name": name, "amount": amount, "currency": currency, "allow_unknown": allow_unknown,
     }  # fmt: skip
-    stored = open_core(writing=True).budgets.save(answers, actor())
-    display.result(_answer(stored), as_json, lambda: f"{_title(stored)}  {money(amount, currency)}")
+    stored = open_core(writing=True).budgets.save(answers, get_actor())
+    display.print_result(
+        _to_answer(stored), as_json, lambda: f"{_format_title(stored)}  {format_money(amount, currency)}"
+    )
 
 
 @budget.command()
@@ -59,8 +61,8 @@ def remove(scope: str, currency: str, name: str, as_json: bool) -> None:
     """Remove a budget. Launches that already wait for approval keep waiting."""
     from aisbench_core.model import BudgetScope
 
-    removed = open_core(writing=True).budgets.remove(BudgetScope(scope), name, currency, actor())
-    display.result(_answer(removed), as_json, lambda: f"{_title(removed)}  removed")
+    removed = open_core(writing=True).budgets.remove(BudgetScope(scope), name, currency, get_actor())
+    display.print_result(_to_answer(removed), as_json, lambda: f"{_format_title(removed)}  removed")
 
 
 @command()
@@ -73,8 +75,8 @@ def approve(launch: str, as_json: bool) -> None:
     approvals = open_core(writing=True).approvals
     decided = approvals.find(launch)
     decide = approvals.approve_series if approvals.is_series(decided) else approvals.approve
-    decide(decided, actor())
-    display.result({"id": decided, "decision": "approved"}, as_json, lambda: f"{decided}  approved")
+    decide(decided, get_actor())
+    display.print_result({"id": decided, "decision": "approved"}, as_json, lambda: f"{decided}  approved")
 
 
 @command()
@@ -85,11 +87,11 @@ def decline(launch: str, reason: str, as_json: bool) -> None:
     approvals = open_core(writing=True).approvals
     decided = approvals.find(launch)
     decide = approvals.decline_series if approvals.is_series(decided) else approvals.decline
-    decide(decided, reason, actor())
-    display.result({"id": decided, "decision": "declined"}, as_json, lambda: f"{decided}  declined")
+    decide(decided, reason, get_actor())
+    display.print_result({"id": decided, "decision": "declined"}, as_json, lambda: f"{decided}  declined")
 
 
-def _title(stored: "StoredBudget") -> str:
+def _format_title(stored: "StoredBudget") -> str:
     budget = stored.budget
     return (
         f"{budget.scope} {budget.name}".strip()
@@ -98,27 +100,27 @@ def _title(stored: "StoredBudget") -> str:
     )
 
 
-def _answer(stored: "StoredBudget") -> dict[str, object]:
+def _to_answer(stored: "StoredBudget") -> dict[str, object]:
     return stored.budget.model_dump(mode="json") | {"changed_at": stored.changed_at, "changed_by": stored.changed_by}
 
 
-def _use(use: "BudgetUse") -> dict[str, object]:
+def _to_usage(use: "BudgetUse") -> dict[str, object]:
     amounts = {"spent": use.spent, "reserved": use.reserved, "left": use.left}
     return {"scope": use.budget.scope, "name": use.subject, "currency": use.budget.currency, **amounts}
 
 
-def _text(stored: "list[StoredBudget]", uses: "list[BudgetUse]") -> str:
+def _format_budgets(stored: "list[StoredBudget]", uses: "list[BudgetUse]") -> str:
     set_columns: display.Columns[StoredBudget] = {
-        "budget": _title,
-        ">amount": lambda one: money(one.budget.amount, one.budget.currency),
+        "budget": _format_title,
+        ">amount": lambda one: format_money(one.budget.amount, one.budget.currency),
         "unknown costs": lambda one: "allowed" if one.budget.allow_unknown else "held",
         "set by": lambda one: one.changed_by,
     }
     use_columns: display.Columns[BudgetUse] = {
         "used by": lambda use: f"{use.budget.scope} {use.subject}".strip(),
-        ">spent": lambda use: money(use.spent, use.budget.currency),
-        ">reserved": lambda use: money(use.reserved, use.budget.currency),
-        ">left": lambda use: money(use.left, use.budget.currency),
+        ">spent": lambda use: format_money(use.spent, use.budget.currency),
+        ">reserved": lambda use: format_money(use.reserved, use.budget.currency),
+        ">left": lambda use: format_money(use.left, use.budget.currency),
     }
     tables = [display.table_of(stored, set_columns), *([display.table_of(uses, use_columns)] if uses else [])]
     return "\n\n".join(tables)

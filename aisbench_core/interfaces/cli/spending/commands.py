@@ -50,14 +50,14 @@ def spending(  # click passes each option by its name
     if as_csv:
         click.echo(csv_text(found), nl=False)
     else:
-        display.result(found, as_json, lambda: _text(found))
+        display.print_result(found, as_json, lambda: _format_spending(found))
 
 
-def _text(spending: "Spending") -> str:
+def _format_spending(spending: "Spending") -> str:
     rows = [*spending.rows, spending.total] if spending.rows else []
     columns: display.Columns[Spent] = {
-        str(spending.by): lambda row: "total" if row is spending.total else display.clipped(row.name) or "no series",
-        **{f">{currency}": _amount(currency) for currency in spending.currencies},
+        str(spending.by): lambda row: "total" if row is spending.total else display.clip_text(row.name) or "no series",
+        **{f">{currency}": _format_amount(currency) for currency in spending.currencies},
         ">node hours": lambda row: formats.number(row.node_hours),
         ">not priced": lambda row: f"{formats.number(row.unpriced_hours)} node hours" if row.unpriced_hours else "",
         ">runs": lambda row: f"{row.runs:,}",
@@ -66,7 +66,7 @@ def _text(spending: "Spending") -> str:
     return display.table_of(rows, columns, {">not priced"} if spending.is_priced_throughout else set())
 
 
-def _amount(currency: str) -> "Callable[[Spent], str]":
+def _format_amount(currency: str) -> "Callable[[Spent], str]":
     def text(row: "Spent") -> str:
         amount = row.amounts.get(currency)
         return formats.MISSING if amount is None else f"{amount:,.2f}"

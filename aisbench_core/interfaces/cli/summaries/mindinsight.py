@@ -36,13 +36,13 @@ def mindinsight(run_id: str, port: int, program: str) -> None:
             Message("there is no program {program}", program=program),
             Message("install MindInsight in an environment of its own, and name its command with --program"),
         )
-    folder = _base(run.run_id, core.files.summaries(run.run_id))
+    folder = _find_base(run.run_id, core.files.summaries(run.run_id))
     workspace = core.settings.data_dir / "mindinsight"
-    click.echo(f"MindInsight: {_started(Path(found), folder, port, workspace)}")
-    display.message(f"to stop it: {found} stop --port {port}")
+    click.echo(f"MindInsight: {_start_program(Path(found), folder, port, workspace)}")
+    display.print_message(f"to stop it: {found} stop --port {port}")
 
 
-def _base(run_id: str, summaries: Path) -> Path:
+def _find_base(run_id: str, summaries: Path) -> Path:
     """The folder that MindInsight is given: it looks into that one and those directly in it, and follows no link."""
     from aisbench_core.domain.summaries.curves import event_files
     from aisbench_core.domain.summaries.event_files import is_mindspore
@@ -56,12 +56,12 @@ def _base(run_id: str, summaries: Path) -> Path:
     return Path(os.path.commonpath(folders))
 
 
-def _started(program: Path, folder: Path, port: int, workspace: Path) -> str:
+def _start_program(program: Path, folder: Path, port: int, workspace: Path) -> str:
     """The address of a started MindInsight. Raises AisbenchError with what it said last if it does not start."""
     from aisbench_core.config.settings import environment
-    from aisbench_core.config.variables import scrubbed
+    from aisbench_core.config.variables import scrub_environment
 
-    variables = scrubbed(environment())  # it needs no keys
+    variables = scrub_environment(environment())  # it needs no keys
     variables["PATH"] = f"{program.parent}{os.pathsep}{variables.get('PATH', '')}"  # its server is a program beside it
     arguments = ("--summary-base-dir", str(folder), "--port", str(port), "--workspace", str(workspace))
     try:

@@ -39,12 +39,12 @@ def scalars(run_id: str, tag: str, as_csv: bool, as_json: bool) -> None:
         return
     read = core.files.curves(run_id)
     curves = [curve for curve in read.curves if fnmatchcase(curve.tag, tag)]
-    answer = {**display.pick(read, "files", "damaged", "excluded"), "curves": curves}
-    display.result(answer, as_json, lambda: _text(curves))
+    answer = {**display.pick_fields(read, "files", "damaged", "excluded"), "curves": curves}
+    display.print_result(answer, as_json, lambda: _format_curves(curves))
     _print_notes(read)
 
 
-def _text(curves: "list[TrainingCurve]") -> str:
+def _format_curves(curves: "list[TrainingCurve]") -> str:
     columns: display.Columns[TrainingCurve] = {
         "tag": lambda curve: curve.tag,
         "directory": lambda curve: curve.directory,
@@ -77,8 +77,8 @@ def _print_row(cells: tuple[str, ...]) -> None:
 
 def _print_notes(read: "RunCurves") -> None:
     if not read.files:
-        display.message("no event files: see docs/workloads.md for how a script writes them")
+        display.print_message("no event files: see docs/workloads.md for how a script writes them")
     if read.damaged:
-        display.message(f"damaged, and read in part: {', '.join(read.damaged)}")
+        display.print_message(f"damaged, and read in part: {', '.join(read.damaged)}")
     if read.excluded:
-        display.message(f"only the first {len(read.curves)} curves are read; the others are in the event files")
+        display.print_message(f"only the first {len(read.curves)} curves are read; the others are in the event files")

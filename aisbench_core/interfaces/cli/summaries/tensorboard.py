@@ -29,10 +29,10 @@ def tensorboard(run_ids: tuple[str, ...], port: int) -> None:
     with closing(TensorBoards()) as tensorboards:
         started = tensorboards.start(folders, port)
         click.echo(f"TensorBoard: http://127.0.0.1:{started.port}{started.path}")
-        display.message("press Ctrl-C to stop")
+        display.print_message("press Ctrl-C to stop")
         try:
             code = started.process.wait()
         except KeyboardInterrupt:
-            display.message("\nstopping")
+            display.print_message("\nstopping")
         else:
             raise AisbenchError(Message("{program} exited with code {code}", program="TensorBoard", code=code))

@@ -27,10 +27,12 @@ def account_of(claims: Mapping[str, Any], settings: Settings) -> Account:
             Message("the provider has not verified your e-mail address, so it cannot be your name here"),
             Message("verify it at the provider, then sign in again"),
         )
-    return Account(settings.oidc_issuer, str(claims["sub"])[:LONGEST_SUBJECT], name.strip(), _groups(claims, settings))
+    return Account(
+        settings.oidc_issuer, str(claims["sub"])[:LONGEST_SUBJECT], name.strip(), _read_groups(claims, settings)
+    )
 
 
-def _groups(claims: Mapping[str, Any], settings: Settings) -> tuple[str, ...]:
+def _read_groups(claims: Mapping[str, Any], settings: Settings) -> tuple[str, ...]:
     found = claims.get(settings.oidc_groups_claim, ())
     named = [found] if isinstance(found, str) else found if isinstance(found, list) else []
     return tuple(group for group in named if isinstance(group, str))

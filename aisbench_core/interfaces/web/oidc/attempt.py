@@ -63,9 +63,9 @@ class Attempts:
             return None
         if not secrets.compare_digest(attempt.state.encode(), state.encode()):
             return None
-        return attempt if self._use(attempt) else None
+        return attempt if self._mark_used(attempt) else None
 
-    def _use(self, attempt: SignInAttempt) -> bool:
+    def _mark_used(self, attempt: SignInAttempt) -> bool:
         """Whether this is the first use. What is too old to be read needs not be known any more."""
         now = time.time()
         with self._guard:

@@ -84,7 +84,7 @@ class Provider:
     def address(self, attempt: SignInAttempt, callback: str, language: str) -> str:
         """Where the browser has to go. Raises SignInFailed if the provider does not answer."""
         again = {"prompt": "login", "max_age": 0} if attempt.again else {}
-        with self._session(callback) as session:
+        with self._open_session(callback) as session:
             address, _ = session.create_authorization_url(
                 self.metadata().authorization_endpoint,
                 state=attempt.state,
@@ -100,9 +100,9 @@ class Provider:
         """What the provider says of whom it signed in. Raises SignInFailed.
 
         `wanted`: claims that are asked for at another endpoint if the ID token does not hold them."""
-        token = self._token(code, attempt, callback)
+        token = self._fetch_token(code, attempt, callback)
         try:
-            claims = self._checked(token, attempt)
+            claims = self._check_claims(token, attempt)
         except JoseError as error:
             raise refusal_of(error) from None
         _require_fresh(claims, attempt)
@@ -121,7 +121,7 @@ class Provider:
     def _fetched_metadata(self) -> Metadata:
         issuer = self._registration.issuer
         try:
-            found = Metadata.model_validate(self._get(issuer.rstrip("/") + METADATA))
+            found = Metadata.model_validate(self._fetch_document(issuer.rstrip("/") + METADATA))
         except ValidationError:
             found = None
         if found is None or found.issuer != issuer:
@@ -133,9 +133,9 @@ class Provider:
             )
         return found
 
-    def _token(self, code: str, attempt: SignInAttempt, callback: str) -> Mapping[str, Any]:
+    def _fetch_token(self, code: str, attempt: SignInAttempt, callback: str) -> Mapping[str, Any]:
         """The tokens for a code. Raises SignInFailed."""
-        with self._session(callback) as session:
+        with self._open_session(callback) as session:
             try:
                 token: Mapping[str, Any] = session.fetch_token(
                     self.metadata().token_endpoint,
@@ -145,12 +145,12 @@ class Provider:
                     allow_redirects=False,
                 )
             except OAuthError as error:
-                raise self._refused(error.error) from None
+                raise self._make_refusal(error.error) from None
             except (requests.RequestException, ValueError) as error:
-                raise self._silent(error) from None
+                raise self._make_silence_error(error) from None
         return token
 
-    def _checked(self, token: Mapping[str, Any], attempt: SignInAttempt) -> Mapping[str, Any]:
+    def _check_claims(self, token: Mapping[str, Any], attempt: SignInAttempt) -> Mapping[str, Any]:
         algorithms = self.metadata().id_token_signing_alg_values_supported
         access = str(token.get("access_token", ""))
         expected = Expected(self._registration.issuer, self._registration.client_id, attempt.nonce, access, algorithms)
@@ -162,7 +162,7 @@ class Provider:
 
     def _key_set(self, *, renewed: bool) -> KeySet:
         keys = None if renewed else self._keys
-        self._keys = keys = keys or _keys_in(self._get(self.metadata().jwks_uri))
+        self._keys = keys = keys or _keys_in(self._fetch_document(self.metadata().jwks_uri))
         return keys
 
     def _user_info(self, token: Mapping[str, Any], subject: str) -> Mapping[str, Any]:
@@ -170,24 +170,24 @@ class Provider:
         endpoint = self.metadata().userinfo_endpoint
         if endpoint is None:
             return {}
-        found = self._get(endpoint, {"Authorization": f"Bearer {token.get('access_token', '')}"})
+        found = self._fetch_document(endpoint, {"Authorization": f"Bearer {token.get('access_token', '')}"})
         if found.get("sub") != subject:
             raise SignInFailed(
                 Message("{provider} returned two different users in one sign-in", provider=self.name), _AGAIN
             )
         return found
 
-    def _get(self, address: str, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
+    def _fetch_document(self, address: str, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
         """A document of the provider's. Raises SignInFailed."""
         try:
             with requests.get(address, headers=headers, timeout=SECONDS, allow_redirects=False) as answer:
                 answer.raise_for_status()
                 found = answer.json()
         except (requests.RequestException, ValueError) as error:
-            raise self._silent(error) from None
+            raise self._make_silence_error(error) from None
         return found if isinstance(found, dict) else {}
 
-    def _session(self, callback: str) -> OAuth2Session:
+    def _open_session(self, callback: str) -> OAuth2Session:
         metadata, known = self.metadata(), self._registration
         return OAuth2Session(
             known.client_id,
@@ -199,7 +199,7 @@ class Provider:
             default_timeout=SECONDS,
         )
 
-    def _refused(self, code: str) -> SignInFailed:
+    def _make_refusal(self, code: str) -> SignInFailed:
         if code in _BAD_CLIENT:
             return SignInFailed(
                 Message("{provider} does not accept the console's client id and secret", provider=self.name),
@@ -211,7 +211,7 @@ class Provider:
             Message("{provider} did not complete the sign-in: {why}", provider=self.name, why=str(code)[:60]), _AGAIN
         )
 
-    def _silent(self, error: Exception) -> SignInFailed:
+    def _make_silence_error(self, error: Exception) -> SignInFailed:
         LOG.warning("no usable answer from %s: %s", self.name, type(error).__name__)  # its text may hold a token
         return SignInFailed(
             Message("unexpected answer from the identity provider {provider}", provider=self.name),
@@ -222,13 +222,13 @@ class Provider:
 def _keys_in(document: Mapping[str, Any]) -> KeySet:
     """All that can be used: one of a new kind must not keep everybody out. Raises JoseError without any."""
     listed = document.get("keys")
-    found = [key for each in (listed if isinstance(listed, list) else []) for key in _key(each)]
+    found = [key for each in (listed if isinstance(listed, list) else []) for key in _import_key(each)]
     if not found:
         raise MissingKeyError
     return KeySet(found)
 
 
-def _key(described: Any) -> Sequence[Key]:
+def _import_key(described: Any) -> Sequence[Key]:
     try:
         return KeySet.import_key_set({"keys": [described]}).keys
     except (JoseError, AttributeError, LookupError, TypeError, ValueError) as error:  # also of the libraries below

@@ -65,12 +65,12 @@ class SignInDoor:
         """The response at one of the two addresses of a sign-in."""
         if not self.at_once.acquire(blocking=False):
             busy = SignInFailed(Message("too many people are signing in right now"), Message("try again in a minute"))
-            return self._failed(request, "/", busy, HTTPStatus.SERVICE_UNAVAILABLE)
+            return self._show_failure(request, "/", busy, HTTPStatus.SERVICE_UNAVAILABLE)
         try:
-            return self._begin(request) if request.url.path == SIGN_IN else self._complete(request)
+            return self._begin_sign_in(request) if request.url.path == SIGN_IN else self._complete_sign_in(request)
         except (LedgerUnavailable, DamagedLedger) as error:  # the cause can name hosts and accounts
             LOG.warning("nobody can sign in: %s", error)
-            return self._page(request, "/", no_ledger(), HTTPStatus.SERVICE_UNAVAILABLE)
+            return self._show_page(request, "/", no_ledger(), HTTPStatus.SERVICE_UNAVAILABLE)
         finally:
             self.at_once.release()
 
@@ -79,54 +79,56 @@ class SignInDoor:
         page = _page_of(request.scope)
         if is_revoked:
             error = SignedOut(Message("your access to this console was revoked"), Message("ask an admin"))
-            return self._page(request, page, error, HTTPStatus.FORBIDDEN)
+            return self._show_page(request, page, error, HTTPStatus.FORBIDDEN)
         ended = SignedOut(Message("you are signed out")) if session_id_of(request) else None
-        return self._page(request, page, ended, HTTPStatus.UNAUTHORIZED)
+        return self._show_page(request, page, ended, HTTPStatus.UNAUTHORIZED)
 
-    def _page(self, request: HTTPConnection, page: str, error: AisbenchError | None, status: int) -> Response:
+    def _show_page(self, request: HTTPConnection, page: str, error: AisbenchError | None, status: int) -> Response:
         language = self.settings.language
         return sign_in_page(request, page, language, provider=self.provider.name, error=error, status=status)
 
-    def _begin(self, request: HTTPConnection) -> Response:
+    def _begin_sign_in(self, request: HTTPConnection) -> Response:
         page, earlier = own_page(request.query_params.get("page", "/")), session_id_of(request)
         again = bool(earlier) and not self.sign_ins.whose(earlier).name
         attempt = SignInAttempt.begin(page, again=again)
         language = language_of(_query_of(page), request.headers, self.settings.language)
         try:
-            address = self.provider.address(attempt, _callback(request), "zh-CN" if language == "zh" else "en")
+            address = self.provider.address(attempt, _build_callback(request), "zh-CN" if language == "zh" else "en")
         except AisbenchError as error:
-            return self._failed(request, page, error, HTTPStatus.BAD_GATEWAY)
+            return self._show_failure(request, page, error, HTTPStatus.BAD_GATEWAY)
         response = RedirectResponse(address, HTTPStatus.SEE_OTHER)
-        self._set(response, request, ATTEMPT + _suffix(attempt.state), self.attempts.text_of(attempt), MOST_SECONDS)
+        self._set_cookie(
+            response, request, ATTEMPT + _to_suffix(attempt.state), self.attempts.text_of(attempt), MOST_SECONDS
+        )
         return response
 
-    def _complete(self, request: HTTPConnection) -> Response:
+    def _complete_sign_in(self, request: HTTPConnection) -> Response:
         state = request.query_params.get("state", "")
-        cookie = _cookie_name(request, ATTEMPT + _suffix(state))
+        cookie = _cookie_name(request, ATTEMPT + _to_suffix(state))
         attempt = self.attempts.read(request.cookies.get(cookie, ""), state)
         page = attempt.page if attempt else "/"
         try:
-            session = self._session(request, attempt)
+            session = self._begin_session(request, attempt)
         except (LedgerUnavailable, DamagedLedger):
             raise
         except AisbenchError as error:
-            response = self._failed(request, page, error, HTTPStatus.FORBIDDEN)
+            response = self._show_failure(request, page, error, HTTPStatus.FORBIDDEN)
         else:
             response = RedirectResponse(page, HTTPStatus.SEE_OTHER)
             response.headers.append("Set-Cookie", session_cookie(request, session))
-        self._set(response, request, ATTEMPT + _suffix(state), "", 0)
+        self._set_cookie(response, request, ATTEMPT + _to_suffix(state), "", 0)
         return response
 
-    def _session(self, request: HTTPConnection, attempt: SignInAttempt | None) -> str:
+    def _begin_session(self, request: HTTPConnection, attempt: SignInAttempt | None) -> str:
         """The id of a new session. Raises AisbenchError."""
         try:
-            account = self._account(request, attempt)
+            account = self._find_account(request, attempt)
         except AisbenchError as error:
             self.audit.refused(str(error.message), address_of(request))
             raise
-        return self.sign_ins.begin(account, session_id_of(request), _visitor(request))
+        return self.sign_ins.begin(account, session_id_of(request), _to_visitor(request))
 
-    def _account(self, request: HTTPConnection, attempt: SignInAttempt | None) -> Account:
+    def _find_account(self, request: HTTPConnection, attempt: SignInAttempt | None) -> Account:
         """Whom the provider signed in. Raises AisbenchError."""
         _require_consent(request)
         if attempt is None:
@@ -138,14 +140,14 @@ class SignInDoor:
             )
         _require_code(request, self.settings.oidc_issuer)
         wanted = (self.settings.oidc_name_claim, self.settings.oidc_groups_claim)
-        claims = self.provider.claims(request.query_params.get("code", ""), attempt, _callback(request), *wanted)
+        claims = self.provider.claims(request.query_params.get("code", ""), attempt, _build_callback(request), *wanted)
         return account_of(claims, self.settings)
 
-    def _failed(self, request: HTTPConnection, page: str, error: AisbenchError, status: int) -> Response:
+    def _show_failure(self, request: HTTPConnection, page: str, error: AisbenchError, status: int) -> Response:
         LOG.warning("a sign-in failed: %s", error.message)
-        return self._page(request, page, error, status)
+        return self._show_page(request, page, error, status)
 
-    def _set(self, response: Response, request: HTTPConnection, name: str, value: str, seconds: int) -> None:
+    def _set_cookie(self, response: Response, request: HTTPConnection, name: str, value: str, seconds: int) -> None:
         response.set_cookie(
             _cookie_name(request, name),
             value,
@@ -234,11 +236,11 @@ def _require_code(request: HTTPConnection, issuer: str) -> None:
         )
 
 
-def _visitor(request: HTTPConnection) -> Visitor:
+def _to_visitor(request: HTTPConnection) -> Visitor:
     return Visitor(address_of(request), browser_of(request.headers.get("user-agent", "")))
 
 
-def _callback(request: HTTPConnection) -> str:
+def _build_callback(request: HTTPConnection) -> str:
     """Where the provider sends the browser: to this console, under the name that it was asked by, which was checked."""
     return f"{request.url.scheme}://{request.url.netloc}{CALLBACK}"
 
@@ -253,7 +255,7 @@ def _query_of(page: str) -> dict[str, str]:
     return {name: values[-1] for name, values in parse_qs(urlsplit(page).query).items()}
 
 
-def _suffix(state: str) -> str:
+def _to_suffix(state: str) -> str:
     """Tells sign-ins apart that one browser has under way; letters that are allowed in a cookie's name."""
     return "_" + "".join(letter for letter in state[:12] if letter.isalnum() and letter.isascii())
 

@@ -23,13 +23,13 @@ class Strength:
     def require(self, claims: Mapping[str, Any]) -> None:
         """Raise SignInFailed for claims of an ID token that name none of the classes, or not every factor."""
         if self.classes and claims.get("acr") not in self.classes:
-            self._refuse("acr", claims.get("acr"), self.classes)
+            self._refuse_claim("acr", claims.get("acr"), self.classes)
         found = claims.get("amr")
         used = found if isinstance(found, list) else []
         if missing := [factor for factor in self.factors if factor not in used]:
-            self._refuse("amr", ", ".join(map(str, used)), missing)
+            self._refuse_claim("amr", ", ".join(map(str, used)), missing)
 
-    def _refuse(self, claim: str, found: object, needed: Sequence[str]) -> None:
+    def _refuse_claim(self, claim: str, found: object, needed: Sequence[str]) -> None:
         raise SignInFailed(
             Message(
                 "you signed in with {claim} {found}, but this console requires {needed}",

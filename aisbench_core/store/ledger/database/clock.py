@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from time import monotonic
 
 from aisbench_core.base.errors import AisbenchError
-from aisbench_core.base.formats import duration
+from aisbench_core.base.formats import format_duration
 from aisbench_core.base.messages import Message
 from aisbench_core.model import Clock
 
@@ -41,7 +41,7 @@ class DatabaseClock:
         if self._is_due() and self._guard.acquire(blocking=self._measured is None):
             try:
                 if self._is_due():  # nobody else has measured meanwhile
-                    self._measure()
+                    self._measure_offset()
             finally:
                 self._guard.release()
         return self._ahead
@@ -53,7 +53,7 @@ class DatabaseClock:
         passed = monotonic() - ticks
         return passed > AGAIN_SECONDS or abs(self._machine() - at - timedelta(seconds=passed)) > SET
 
-    def _measure(self) -> None:
+    def _measure_offset(self) -> None:
         with suppress(AisbenchError):
             before = self._machine()
             there = self._ask()
@@ -67,7 +67,7 @@ class DatabaseClock:
 
 def skew_message(whose: Message, ahead: timedelta, other: Message = THE_LEDGER) -> Message | None:
     """That a machine's clock differs notably from the other one, which is `ahead` of it; else None."""
-    length = duration(abs(ahead).total_seconds())
+    length = format_duration(abs(ahead).total_seconds())
     if abs(ahead) <= NOTABLE_SKEW:
         return None
     if ahead > timedelta():

@@ -15,7 +15,12 @@ from aisbench_core.model import Clock
 from aisbench_core.store.ledger.database.address import LedgerAddress
 from aisbench_core.store.ledger.database.clock import DatabaseClock
 from aisbench_core.store.ledger.database.ledger_schema import prepare_tables
-from aisbench_core.store.ledger.database.postgres_connection import PostgresConnection, connect, psycopg, refusals
+from aisbench_core.store.ledger.database.postgres_connection import (
+    PostgresConnection,
+    connect,
+    psycopg,
+    translate_errors,
+)
 from aisbench_core.store.ledger.database.postgres_leases import DatabaseLeases
 from aisbench_core.store.ledger.database.postgres_schema import WRITERS, PostgresDialect
 
@@ -30,10 +35,10 @@ class LedgerDatabase:
 
     def __init__(self, address: LedgerAddress, machine: Clock) -> None:
         self._address = address
-        self._clock = DatabaseClock(self._now, machine)
+        self._clock = DatabaseClock(self._get_time, machine)
         self._guard = threading.Lock()
         self._idle: list[PostgresConnection] = []
-        weakref.finalize(self, _close, self._idle)
+        weakref.finalize(self, _close_connections, self._idle)
 
     def revision(self) -> str | None:
         """The snapshot that a reader would get now: another one after every commit in the server."""
@@ -44,7 +49,7 @@ class LedgerDatabase:
         """How far PostgreSQL's clock is ahead of this machine's; zero while that is not known."""
         return self._clock.ahead()
 
-    def _now(self) -> datetime:
+    def _get_time(self) -> datetime:
         with self.connection() as con:
             seconds = con.execute("select extract(epoch from clock_timestamp())").fetchone()[0]
         return datetime.fromtimestamp(float(seconds), UTC)
@@ -56,8 +61,8 @@ class LedgerDatabase:
     @contextmanager
     def connection(self) -> Iterator[PostgresConnection]:
         """For reading. Raises LedgerUnavailable when PostgreSQL does not answer."""
-        with refusals(self._address):
-            con = self._current()
+        with translate_errors(self._address):
+            con = self._get_connection()
             try:
                 yield con
             finally:
@@ -66,17 +71,17 @@ class LedgerDatabase:
     @contextmanager
     def snapshot(self) -> Iterator[PostgresConnection]:
         """For reading, at one moment. Raises as `connection` does."""
-        with self.connection() as con, _ending(con, "begin isolation level repeatable read read only"):
+        with self.connection() as con, _run_transaction(con, "begin isolation level repeatable read read only"):
             yield con
 
     @contextmanager
     def transaction(self) -> Iterator[PostgresConnection]:
         """For writing, when it is our turn. Raises as `connection` does."""
-        with self.connection() as con, _ending(con, "begin"):
+        with self.connection() as con, _run_transaction(con, "begin"):
             con.execute("select pg_advisory_xact_lock(?)", [WRITERS])
             yield con
 
-    def _current(self) -> PostgresConnection:
+    def _get_connection(self) -> PostgresConnection:
         """A connection to a ledger of our version. One that waited may be broken by now: then a new one."""
         while True:
             with self._guard:
@@ -100,13 +105,13 @@ class LedgerDatabase:
         con.session.close()
 
 
-def _close(connections: list[PostgresConnection]) -> None:
+def _close_connections(connections: list[PostgresConnection]) -> None:
     for con in connections:
         con.session.close()
 
 
 @contextmanager
-def _ending(con: PostgresConnection, begin: str) -> Iterator[None]:
+def _run_transaction(con: PostgresConnection, begin: str) -> Iterator[None]:
     """A transaction, which an error undoes."""
     con.execute(begin)
     try:

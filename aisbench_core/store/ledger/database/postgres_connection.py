@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from aisbench_core.base.errors import AisbenchError, ConfigError, LedgerUnavailable
-from aisbench_core.base.messages import Message, verbatim
+from aisbench_core.base.messages import Message, make_verbatim
 from aisbench_core.store.ledger.database.address import LedgerAddress
 from aisbench_core.store.ledger.database.connection import Cursor
 from aisbench_core.store.ledger.database.postgres_schema import LEADER, PROFILES, SCHEMA, SEATS
@@ -18,7 +18,8 @@ try:
 except ImportError as error:
     raise ConfigError(
         Message(
-            "a ledger in PostgreSQL needs the package psycopg: {reason}", reason=verbatim(str(error).splitlines()[0])
+            "a ledger in PostgreSQL needs the package psycopg: {reason}",
+            reason=make_verbatim(str(error).splitlines()[0]),
         ),
         Message("install the extra `team`: pip install --constraint constraints.txt 'aisbench-console[team]'"),
     ) from error
@@ -81,13 +82,13 @@ class PostgresConnection:
 
     def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Cursor:
         """Carry out a statement, with a value for each of its ? marks."""
-        return self.session.execute(_translated(sql).encode(), [_adapted(value) for value in parameters])
+        return self.session.execute(_translate_marks(sql).encode(), [_adapt_value(value) for value in parameters])
 
     def executemany(self, sql: str, parameters: Iterable[Sequence[Any]], /) -> Cursor:
         """Carry out a statement for each sequence of values."""
         cursor = self.session.cursor()
-        rows = ([_adapted(value) for value in values] for values in parameters)
-        cursor.executemany(_translated(sql).encode(), rows)
+        rows = ([_adapt_value(value) for value in values] for values in parameters)
+        cursor.executemany(_translate_marks(sql).encode(), rows)
         return cursor
 
 
@@ -103,7 +104,7 @@ def connect(address: LedgerAddress) -> PostgresConnection:
     secret = address.password()
     options = _DEFAULTS | {name: str(value) for name, value in named.items()} | ({"password": secret} if secret else {})
     con = psycopg.connect(
-        psycopg.conninfo.make_conninfo(**options), autocommit=True, row_factory=_rows, prepare_threshold=None
+        psycopg.conninfo.make_conninfo(**options), autocommit=True, row_factory=_make_row, prepare_threshold=None
     )
     con.execute(_SESSION)
     return PostgresConnection(con)
@@ -159,12 +160,12 @@ class FollowerConnection:
 
 
 @contextmanager
-def refusals(address: LedgerAddress) -> Iterator[None]:
+def translate_errors(address: LedgerAddress) -> Iterator[None]:
     """Translates psycopg's errors."""
     try:
         yield
     except psycopg.Error as error:
-        reason = verbatim((str(error) or type(error).__name__).splitlines()[0])
+        reason = make_verbatim((str(error) or type(error).__name__).splitlines()[0])
         if isinstance(error, psycopg.errors.LockNotAvailable):
             raise LedgerUnavailable(Message("the ledger is in use by other processes"), Message("try again")) from error
         if _INVALID_OPTION.match(reason):
@@ -175,22 +176,22 @@ def refusals(address: LedgerAddress) -> Iterator[None]:
         passing = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.ReadOnlySqlTransaction)
         kind = LedgerUnavailable if isinstance(error, passing) else AisbenchError
         raise kind(
-            Message("the ledger {path} cannot be used: {reason}", path=verbatim(address), reason=reason),
+            Message("the ledger {path} cannot be used: {reason}", path=make_verbatim(address), reason=reason),
             Message("check that PostgreSQL runs, that this machine may connect, and AISBENCH_LEDGER_PASSWORD"),
         ) from error
 
 
-def _rows(cursor: "psycopg.Cursor[Any]") -> Any:
+def _make_row(cursor: "psycopg.Cursor[Any]") -> Any:
     positions = {column.name: position for position, column in enumerate(cursor.description or ())}
     return lambda cells: PostgresRow(cells, positions)
 
 
 @lru_cache(maxsize=1000)
-def _translated(sql: str) -> str:
+def _translate_marks(sql: str) -> str:
     """With psycopg's marks. No statement of the ledger has a question mark in its texts."""
     return sql.replace("%", "%%").replace("?", "%s")
 
 
-def _adapted(value: Any) -> Any:
+def _adapt_value(value: Any) -> Any:
     """As SQLite stores it: a truth value is a number, a text of ours is a text. PostgreSQL's texts hold no NUL."""
     return int(value) if isinstance(value, bool) else without_nul(value)

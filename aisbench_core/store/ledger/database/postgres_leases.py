@@ -7,7 +7,7 @@ from math import ceil
 from aisbench_core.base.errors import AisbenchError
 from aisbench_core.store.ledger.database.address import LedgerAddress
 from aisbench_core.store.ledger.database.connection import ProfileShare
-from aisbench_core.store.ledger.database.postgres_connection import FollowerConnection, refusals
+from aisbench_core.store.ledger.database.postgres_connection import FollowerConnection, translate_errors
 
 LOG = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ class DatabaseLeases:
     def join(self, seconds: float) -> bool:
         """Take a seat; a substitute waits so long at most to lead. While there is no database nobody follows."""
         try:
-            with refusals(self._address):
+            with translate_errors(self._address):
                 self._con = self._con or FollowerConnection(self._address)
                 joined = self._stand_in(self._con, seconds) if self._is_substitute else self._con.take_seat()
         except AisbenchError as error:
@@ -51,7 +51,7 @@ class DatabaseLeases:
         if self._con is None or (self._is_substitute and not self._leads and not self._held):
             return False
         try:
-            with refusals(self._address):
+            with translate_errors(self._address):
                 return self._con.stands()
         except AisbenchError as error:
             LOG.warning("does not follow any more: %s", error)
@@ -61,8 +61,8 @@ class DatabaseLeases:
         """Our part of them, and who leads. Raises LedgerUnavailable."""
         if self._con is None:
             return ProfileShare(leads=False, held=frozenset())
-        with refusals(self._address):
-            return self._shared(self._con, profiles, is_idle)
+        with translate_errors(self._address):
+            return self._share_profiles(self._con, profiles, is_idle)
 
     def leave(self) -> None:
         """Let others follow, at once."""
@@ -78,7 +78,7 @@ class DatabaseLeases:
             self._leads = False
         return self._leads
 
-    def _shared(
+    def _share_profiles(
         self, con: FollowerConnection, profiles: frozenset[str], is_idle: Callable[[str], bool]
     ) -> ProfileShare:
         seats = con.seats()

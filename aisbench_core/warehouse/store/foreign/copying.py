@@ -28,7 +28,7 @@ from aisbench_core.warehouse.store.engine import OFFLINE, PATIENCE_S
 from aisbench_core.warehouse.store.file_queue import RETRY_S
 from aisbench_core.warehouse.store.foreign import rules
 from aisbench_core.warehouse.store.migrations import LATEST, RELEASED, migrate, too_new, too_old
-from aisbench_core.warehouse.store.warehouse_file import busy, log_of, refusal, revision_of
+from aisbench_core.warehouse.store.warehouse_file import log_of, make_busy_error, revision_of, translate_error
 from aisbench_core.warehouse.tables.schema import sql_text
 
 _PROGRAM = f"import sys; sys.path.insert(0, sys.argv[1]); from {__name__} import main; main()"
@@ -103,10 +103,10 @@ def main() -> None:
     request = json.load(sys.stdin)
     answer: dict[str, object] = {"error": ""}
     try:
-        _limit(request)
+        _limit_process(request)
         write_rows(request)
     except (AisbenchError, duckdb.Error, OSError, MemoryError) as error:
-        ours = _translated(error, Path(request["file"]), request)
+        ours = _translate_error(error, Path(request["file"]), request)
         answer = {
             "error": "busy" if isinstance(ours, WarehouseBusy) else "disk" if isinstance(ours, DiskError) else "other",
             "message": [ours.message, to_json(ours.message)],
@@ -124,8 +124,8 @@ def write_rows(request: Request) -> None:
         migrate(con, draft)
         # Not `create`, which makes the folder, too: it may be gone with an import that was killed.
         warehouse_file.write_anew(con, "memory", draft)
-    with _engine(original, draft, request) as con, contextlib.closing(con.cursor()) as cur:
-        version = _version(cur, file)
+    with _open_engine(original, draft, request) as con, contextlib.closing(con.cursor()) as cur:
+        version = _read_version(cur, file)
         _copy_tables(cur, file, version)
         cur.execute(f"use {OURS}")
         migrate(cur, file)
@@ -136,7 +136,7 @@ def write_rows(request: Request) -> None:
         copy.unlink(missing_ok=True)
 
 
-def _limit(request: Request) -> None:
+def _limit_process(request: Request) -> None:
     for kind, limit in (
         (resource.RLIMIT_CPU, int(request["seconds"]) + 1),
         (resource.RLIMIT_AS, _ADDRESSES * request["memory"]),
@@ -154,27 +154,27 @@ def _limit(request: Request) -> None:
 def _copy_file(file: Path, copy: Path, deadline: float) -> None:
     """Copy the file and its log while nobody writes: DuckDB's writers hold an exclusive lock of the same kind."""
     with file.open("rb") as content:
-        _lock(content.fileno(), file, deadline)
+        _lock_file(content.fileno(), file, deadline)
         with copy.open("wb") as target:
             shutil.copyfileobj(content, target)
         if log_of(file).exists():
             shutil.copyfile(log_of(file), log_of(copy))
 
 
-def _lock(handle: int, file: Path, deadline: float) -> None:
+def _lock_file(handle: int, file: Path, deadline: float) -> None:
     while True:
         try:
             fcntl.lockf(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError as error:
             if time.monotonic() > deadline:
-                raise busy(file) from error
+                raise make_busy_error(file) from error
         else:
             return
         time.sleep(RETRY_S)
 
 
 @contextlib.contextmanager
-def _engine(original: Path, draft: Path, request: Request) -> Iterator[Cursor]:
+def _open_engine(original: Path, draft: Path, request: Request) -> Iterator[Cursor]:
     """Both files attached to an engine that can open no other.
 
     Its own database is empty and in memory, so that no name of a function resolves to a macro of the file."""
@@ -196,8 +196,8 @@ def _engine(original: Path, draft: Path, request: Request) -> Iterator[Cursor]:
 # --- its tables ---------------------------------------------------------------------------------------
 
 
-def _version(cur: Cursor, file: Path) -> int:
-    existing = rules.objects(cur, THEIRS)
+def _read_version(cur: Cursor, file: Path) -> int:
+    existing = rules.list_objects(cur, THEIRS)
     if rules.VERSION not in existing:
         raise rules.not_a_warehouse(file)
     rules.known_columns(cur, file, rules.VERSION, existing, {"version": "INTEGER"})
@@ -212,7 +212,7 @@ def _version(cur: Cursor, file: Path) -> int:
 
 
 def _copy_tables(cur: Cursor, file: Path, version: int) -> None:
-    existing = rules.objects(cur, THEIRS)
+    existing = rules.list_objects(cur, THEIRS)
     rules.create(cur, OURS, version)
     required = {"runs"} if version < LATEST else rules.READ.keys() - {rules.SNAPSHOT}
     for table, known in rules.READ.items():
@@ -227,7 +227,7 @@ def _copy_tables(cur: Cursor, file: Path, version: int) -> None:
 # --- errors -------------------------------------------------------------------------------------------
 
 
-def _translated(error: Exception, file: Path, request: Request) -> AisbenchError:
+def _translate_error(error: Exception, file: Path, request: Request) -> AisbenchError:
     draft = Path(request["draft"])
     if isinstance(error, AisbenchError):
         return error
@@ -245,5 +245,7 @@ def _translated(error: Exception, file: Path, request: Request) -> AisbenchError
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         message = Message("{file} holds JSON that cannot be read: {reason}", file=file, reason=reason)
     else:
-        return refusal(file, duckdb.Error(str(error).replace(str(draft.with_name("original.duckdb")), str(file))))
+        return translate_error(
+            file, duckdb.Error(str(error).replace(str(draft.with_name("original.duckdb")), str(file)))
+        )
     return WarehouseError(message, rules.HINT)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import duckdb
 
-from aisbench_core.base.errors import MAX_SHOWN, WarehouseError, excerpt
-from aisbench_core.base.messages import Message, joined
+from aisbench_core.base.errors import MAX_SHOWN, WarehouseError, clip_value
+from aisbench_core.base.messages import Message, join_parts
 from aisbench_core.model import AnnotationKind, Api, Level, Mode, Origin, RunState
 from aisbench_core.model.columns import COLUMNS, RESULTS, RUNS, stored_in
 from aisbench_core.warehouse.records import baselines, saved_views, series_plans
@@ -52,7 +52,7 @@ def create(cur: Cursor, database: str, version: int) -> None:
     cur.execute("use memory")
 
 
-def objects(cur: Cursor, database: str) -> dict[str, str]:
+def list_objects(cur: Cursor, database: str) -> dict[str, str]:
     """What the database's main schema holds under each name: a table or a view."""
     cur.execute(
         """select table_name, 'table' from duckdb_tables() where database_name = $of and schema_name = 'main'
@@ -72,43 +72,45 @@ def known_columns(
         case "table":
             pass
         case "view":
-            raise _refusal(file, Message("{table} is a view", table=table), stored_rows)
+            raise _make_refusal(file, Message("{table} is a view", table=table), stored_rows)
         case _:
-            raise _refusal(file, Message("{table} is not there", table=table), stored_rows)
-    columns = _columns(cur, f"theirs.main.{table}")
+            raise _make_refusal(file, Message("{table} is not there", table=table), stored_rows)
+    columns = _list_columns(cur, f"theirs.main.{table}")
     for name, kind in columns.items():
         if name not in known:
-            problem = Message("there is a column {column}", column=excerpt(name))
-            raise _refusal(_in(file, table), problem, ", ".join(known))
+            problem = Message("there is a column {column}", column=clip_value(name))
+            raise _make_refusal(_describe_location(file, table), problem, ", ".join(known))
         if kind != known[name]:
-            raise _refusal(_in(file, table), _wrong(name, excerpt(kind)), known[name])
+            raise _make_refusal(_describe_location(file, table), _describe_wrong(name, clip_value(kind)), known[name])
     for name in required:
         if name not in columns:
-            raise _refusal(_in(file, table), Message("column {column} is not there", column=name), known[name])
+            raise _make_refusal(
+                _describe_location(file, table), Message("column {column} is not there", column=name), known[name]
+            )
     return [*columns]
 
 
-def _refusal(where: object, problem: Message, allowed: str = "") -> WarehouseError:
+def _make_refusal(where: object, problem: Message, allowed: str = "") -> WarehouseError:
     if not allowed:
-        return WarehouseError(joined(": ", [where, problem]), HINT)
+        return WarehouseError(join_parts(": ", [where, problem]), HINT)
     return WarehouseError(
         Message("{where}: {problem}; allowed: {allowed}", where=where, problem=problem, allowed=allowed), HINT
     )
 
 
-def _in(file: Path, table: str, row: str = "", key: str = "run_id") -> Message:
+def _describe_location(file: Path, table: str, row: str = "", key: str = "run_id") -> Message:
     if not row:
         return Message("{file}, table {table}", file=file, table=table)
     if key == "run_id":
-        return Message("{file}, table {table}, run {run_id}", file=file, table=table, run_id=excerpt(row))
-    return Message("{file}, table {table}, {key} {row}", file=file, table=table, key=key, row=excerpt(row))
+        return Message("{file}, table {table}, run {run_id}", file=file, table=table, run_id=clip_value(row))
+    return Message("{file}, table {table}, {key} {row}", file=file, table=table, key=key, row=clip_value(row))
 
 
-def _wrong(column: str, value: str) -> Message:
+def _describe_wrong(column: str, value: str) -> Message:
     return Message("column {column} is {value}", column=column, value=value)
 
 
-def _columns(cur: Cursor, table: str) -> dict[str, str]:
+def _list_columns(cur: Cursor, table: str) -> dict[str, str]:
     """Types by name; that of a generated column, or one with a default, says so and so equals none of ours."""
     cur.execute("select name, type, dflt_value from pragma_table_info(?)", [table])
     return {
@@ -185,16 +187,18 @@ _Rule = tuple[str, str, str, str]
 def check_values(cur: Cursor, file: Path) -> None:
     """Raises WarehouseError about the first value that no warehouse of ours holds; `cur` sees the copied rows."""
     _check_lengths(cur, file)
-    for table, column, wrong, allowed in _rules():
+    for table, column, wrong, allowed in _iter_rules():
         query = f"select run_id, {column}::VARCHAR from {table} where {wrong} limit 1"
         for run_id, value in cur.execute(query).fetchall():
-            where = _in(file, table, "" if column == "run_id" else run_id)
-            raise _refusal(where, _wrong(column, Message("empty") if value is None else excerpt(value)), allowed)
+            where = _describe_location(file, table, "" if column == "run_id" else run_id)
+            raise _make_refusal(
+                where, _describe_wrong(column, Message("empty") if value is None else clip_value(value)), allowed
+            )
     _check_nesting(cur, file)
     _check_plans(cur, file)
 
 
-def _rules() -> Iterator[_Rule]:
+def _iter_rules() -> Iterator[_Rule]:
     yield (
         "runs",
         "run_id",
@@ -248,7 +252,9 @@ def _check_lengths(cur: Cursor, file: Path) -> None:
                 query = f"select {key}[:{MAX_SHOWN}] from {table} where length({column}::VARCHAR) = ? limit 1"
                 [(row,)] = cur.execute(query, [length]).fetchall()
                 problem = Message("column {column} has {length:,} characters", column=column, length=length)
-                raise _refusal(_in(file, table, row, key), problem, Message("at most {limit:,}", limit=limit))
+                raise _make_refusal(
+                    _describe_location(file, table, row, key), problem, Message("at most {limit:,}", limit=limit)
+                )
 
 
 def _check_nesting(cur: Cursor, file: Path) -> None:
@@ -262,13 +268,13 @@ def _check_nesting(cur: Cursor, file: Path) -> None:
                 json.loads(text)
             except RecursionError as error:
                 problem = Message("column {column} is nested too deep", column=column)
-                raise _refusal(_in(file, table, run_id), problem) from error
+                raise _make_refusal(_describe_location(file, table, run_id), problem) from error
 
 
 def _check_plans(cur: Cursor, file: Path) -> None:
     """Tables of few rows are read once by the code that reads them later."""
     readers: Mapping[str, Callable[[], object]] = {
-        "series": lambda: series_plans.of(cur, [series_id for _, series_id in series_plans.listed(cur)]),
+        "series": lambda: series_plans.get_plans(cur, [series_id for _, series_id in series_plans.list_plans(cur)]),
         "baselines": lambda: baselines.by_trend(cur),
         "saved_views": lambda: saved_views.select(cur),
     }
@@ -276,5 +282,7 @@ def _check_plans(cur: Cursor, file: Path) -> None:
         try:
             read()
         except (ValueError, TypeError, AttributeError, KeyError, IndexError, RecursionError, OverflowError) as error:
-            reason = excerpt((str(error).splitlines() or [type(error).__name__])[0])
-            raise _refusal(_in(file, table), Message("a row cannot be read: {reason}", reason=reason)) from error
+            reason = clip_value((str(error).splitlines() or [type(error).__name__])[0])
+            raise _make_refusal(
+                _describe_location(file, table), Message("a row cannot be read: {reason}", reason=reason)
+            ) from error

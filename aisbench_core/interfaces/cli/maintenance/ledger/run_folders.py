@@ -3,7 +3,7 @@
 import click
 
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import actor, open_core
+from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.options import Group
 
 run_folders = Group("run-folders", help="Publish run folders on OBS, for several machines.")
@@ -18,10 +18,10 @@ def publish() -> None:
     core = open_core(writing=True)
     count = core.folder_publishing.publish(
         lambda done, total: (
-            display.message(f"{done:,} of {display.format_count(total, 'run folder')} published")
+            display.print_message(f"{done:,} of {display.format_count(total, 'run folder')} published")
             if done % 100 == 0 or done == total
             else None
         ),
-        actor(),
+        get_actor(),
     )
     click.echo(f"{display.format_count(count, 'run folder')} published")

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import click
 
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import actor, open_core
+from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.exit_codes import OUR_ERROR
 from aisbench_core.interfaces.cli.options import command
 
@@ -29,14 +29,14 @@ def upgrade(ctx: click.Context) -> None:
 
     settings = load_settings()
     prepare_data_folder(settings)
-    with FolderUpgrade(settings, display.message).upgraded_stores(datetime.now(UTC)) as is_old:
+    with FolderUpgrade(settings, display.print_message).upgraded_stores(datetime.now(UTC)) as is_old:
         if not is_old:
             click.echo("nothing to upgrade")
             return
-        rebuilt = open_core(writing=True).storage.record_again(actor())
+        rebuilt = open_core(writing=True).storage.record_again(get_actor())
     click.echo(f"{display.format_count(rebuilt.runs, 'run')} recorded again")
     for error in rebuilt.unread[:MAX_LISTED]:
-        display.message(f"error: {error}")
+        display.print_message(f"error: {error}")
     if rebuilt.unread:
-        display.message(f"{display.format_count(len(rebuilt.unread), 'run')} not recorded again")
+        display.print_message(f"{display.format_count(len(rebuilt.unread), 'run')} not recorded again")
         ctx.exit(OUR_ERROR)
