@@ -12,7 +12,7 @@ import pytest
 from filelock import FileLock
 from playwright.sync_api import Browser, Error, Page, sync_playwright
 
-from tests.bench.figures import put
+from tests.bench.figures import put_page
 from tests.browser import grown_warehouses
 from tests.browser.conftest import chromium
 from tests.browser.console_process import ConsoleProcess
@@ -83,6 +83,7 @@ def test_pages_of_many_runs_are_painted_soon(tmp_path: Path, browser: Browser) -
     with blank_page(tmp_path) as blank:
         wait_until_it_answers(page, blank)
         blank_s = first_paint_s(page, blank, LINE)
+    put_page("a blank Streamlit page", {"first paint": f"{blank_s:.2f} s"})
     slow = []
 
     sandbox = SandboxProcess.start(tmp_path / "region")
@@ -92,8 +93,7 @@ def test_pages_of_many_runs_are_painted_soon(tmp_path: Path, browser: Browser) -
         try:
             for name, address in addresses(console).items():
                 taken = first_paint_s(page, console.url + address, PAGES[name][-1].css)
-                beside = f"blank Streamlit page: {blank_s:.2f} s"
-                put(f"Page {TITLES[name]}: first paint", f"{taken:.2f} s", "2 s", beside, blank_s / taken)
+                put_page(TITLES[name], {"first paint": f"{taken:.2f} s"})
                 slow += [name] if taken > MOST * blank_s else []
         finally:
             console.stop()

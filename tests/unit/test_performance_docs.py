@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.bench.figures import HEAD, INTRODUCTION, PAGE, ROW, reached
+from tests.bench.figures import ABOUT_PAGES, HEAD, INTRODUCTION, PAGE, PAGE_GOALS, ROW, pages_table, reached
 
 TAKEN = re.compile(
     r"Measured with \d+ cores \(.+\), \d+ GB, \w+, Python [\d.]+, duckdb [\d.]+, .+\.\n"
@@ -19,22 +19,36 @@ def test_the_page_is_an_introduction_a_machine_and_figures() -> None:
     taken = TAKEN.match(text, len(INTRODUCTION) + 1)
     assert taken
     assert text.startswith(HEAD, taken.end())
-    rows = text[taken.end() + len(HEAD) :].splitlines()
+    rows = text[taken.end() + len(HEAD) :].partition(ABOUT_PAGES)[0].splitlines()
     assert rows
     assert all(ROW.fullmatch(row) for row in rows)
 
 
 def test_each_figure_says_what_was_measured_and_whether_that_reaches_its_goal() -> None:
-    rows = [
-        [cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.read_text("utf-8").splitlines()
-        if ROW.fullmatch(line)
-    ][1:]  # fmt: skip
+    rows = _table_rows(PAGE.read_text("utf-8").partition(ABOUT_PAGES)[0])
     figures = [figure for figure, *_ in rows]
 
     assert len(set(figures)) == len(figures)
     for figure, measured, goal, told, _beside, ratio in rows:
         assert re.match(r"[\d,.]+ \S", measured), figure
         assert reached(measured, goal, float(ratio) if ratio else None) == told, figure
+
+
+def test_each_page_has_a_row_in_which_what_misses_its_goal_is_bold() -> None:
+    table = PAGE.read_text("utf-8").partition(ABOUT_PAGES)[2]
+    pages = {name: dict(zip(PAGE_GOALS, cells, strict=True)) for name, *cells in _table_rows(table)}
+
+    assert table == pages_table(pages)
+    for name, cells in pages.items():
+        for (column, goal), cell in zip(PAGE_GOALS.items(), cells.values(), strict=True):
+            missed = bool(cell) and reached(cell.strip("*"), goal, None) == "**no**"
+            assert cell.startswith("**") == missed, (name, column)
+
+
+def _table_rows(text: str) -> list[list[str]]:
+    """The cells of each row, without the head."""
+    rows = [[cell.strip() for cell in found[0].strip("|").split("|")] for found in ROW.finditer(text)]
+    return [row for row in rows if row[0] not in ("figure", "page", "---")]
 
 
 @pytest.mark.parametrize(
