@@ -76,7 +76,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
 def test_the_page_names_the_files() -> None:
     section = (HOME / "docs" / "columns.md").read_text("utf-8").split("## Add a key", 1)[1]
 
-    assert re.findall(r"^\| `(\S+)` \|", section, re.M) == list(CHANGES)
+    assert re.findall(r"^\* `(\S+)`:", section, re.M) == list(CHANGES)
     assert len(CHANGES) <= 8
 
 

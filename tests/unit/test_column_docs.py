@@ -29,7 +29,8 @@ def _runs() -> Iterator[str]:
     yield "\n## Runs\n\n"
     for column in COLUMNS:
         places = ", ".join([*(["view"] if column.in_view else []), *_exported(column), *_stored(column)])
-        yield _line(column.name, column.kind, column.unit, places, meaning=_meaning(column))
+        kind = "" if column.kind == "text" or column.unit else column.kind
+        yield _line(column.name, kind, column.unit, places, meaning=_meaning(column))
 
 
 def _line(name: str, *facts: str, meaning: str) -> str:
@@ -60,11 +61,15 @@ def _groups() -> Iterator[str]:
     of_runs = {(column.name, column.meaning) for column in _view("v_runs")}
     views = {name: {column.name: column for column in _view(name)} for name in OF_GROUPS}
     sheet = {column.name: (f"export:{group}", column) for group, columns in SERIES.groups.items() for column in columns}
-    shared, rows = [], []
+    of_runs_export = {column.name: column.meaning for columns in RUNS.groups.values() for column in columns}
+    shared, shared_export, rows = [], [], []
     for name in dict.fromkeys([*views["v_groups"], *views["v_series"], *sheet]):
         places = [view for view, columns in views.items() if name in columns]
         known = [views[view][name] for view in places]
         exported = [sheet[name]] if name in sheet else []
+        if not known and name in of_runs_export and sheet[name][1].meaning == of_runs_export[name]:
+            shared_export.append(f"`{name}`")
+            continue
         if known and (name, known[0].meaning) in of_runs:
             shared.append(f"`{name}`")
             continue
@@ -72,7 +77,8 @@ def _groups() -> Iterator[str]:
         unit = [*(each.unit for each in known), *(each.unit for _, each in exported)][0]
         where = ", ".join([*places, *(group for group, _ in exported)])
         rows.append(_line(name, unit, where, meaning=max(meanings, key=len)))
-    yield f"\n## Groups and series\n\n{_rows_of(views)} As in `v_runs`: {', '.join(shared)}.\n\n"
+    as_in_runs = f"As in `v_runs`: {', '.join(shared)}. As in the export of runs: {', '.join(shared_export)}."
+    yield f"\n## Groups and series\n\n{_rows_of(views)} {as_in_runs}\n\n"
     yield from rows
 
 
@@ -82,11 +88,17 @@ def _rows_of(views: Mapping[str, object]) -> str:
 
 def _others() -> Iterator[str]:
     of_runs = {(column.name, column.meaning) for column in _view("v_runs")}
+    shared = {
+        view.name: [f"`{column.name}`" for column in view.columns if (column.name, column.meaning) in of_runs]
+        for view in OTHERS
+    }
+    usual = shared["v_ranks"]
+    yield f"\n## Other views\n\nUnless others are named, they have these columns of `v_runs`, too: {', '.join(usual)}.\n"
     for view in OTHERS:
-        shared = [f"`{column.name}`" for column in view.columns if (column.name, column.meaning) in of_runs]
         own = [column for column in view.columns if (column.name, column.meaning) not in of_runs]
         rows = "".join(_line(each.name, each.unit, meaning=each.meaning) for each in own)
-        yield f"\n## `{view.name}`\n\nOne row: {view.row}. As in `v_runs`: {', '.join(shared)}.\n\n{rows}"
+        named = "" if shared[view.name] == usual else f" As in `v_runs`: {', '.join(shared[view.name])}."
+        yield f"\n### `{view.name}`\n\nOne row: {view.row}.{named}\n\n{rows}"
 
 
 def _view(name: str) -> Sequence[ViewColumn]:

@@ -156,13 +156,13 @@ CONFIGURATION = (
     Column("system_from_job", TEXT, "fields of the description whose values come from the job, as a JSON list",
         stored=run(51, "JSON", hashed=False, nullable=True), in_view=False),
     Column("system_fields", INTEGER,
-        "how many of the 33 fields of the description have a value; empty in older rows",
+        "how many of the 33 fields of the description have a value",
         stored=run(52, hashed=False), in_view=False),
     Column("tester", TEXT, "tester's configuration, as JSON",
         stored=run(53, "JSON", hashed=False, nullable=True, long=True)),
     Column("launch", TEXT,
         "as JSON: `manifest_sha256` of the workload's manifest, and `reproduces`, the id of the original; empty for "
-        "imported and older runs", stored=run(54, "JSON", hashed=False, nullable=True, long=True),
+        "imported runs", stored=run(54, "JSON", hashed=False, nullable=True, long=True),
         in_view=False),
     Column("reproduces", TEXT, "id of the original that the run reproduces",
         sql="coalesce(launch->>'$.reproduces', '')", in_view=False),
@@ -187,7 +187,7 @@ VALIDITY = (
     Column("problems", TEXT, "problems while collecting, as a JSON list",
         stored=result(33, "JSON", long=True), in_view=False),
     Column("problems_data", TEXT,
-        "ids and values of the sentences in `problems`, as JSON; NULL in rows of older versions",
+        "ids and values of the sentences in `problems`, as JSON",
         stored=result(36, nullable=True, long=True), in_view=False),
     Column("raw", TEXT, "the block as text", stored=result(17, long=True), in_view=False),
     Column("not_measured", TEXT, "keys of the block without a measurement; a JSON list in the table",
@@ -234,7 +234,7 @@ KIND = (
         exported=Exported("kind"), sortable=True),
     Column("detail", TEXT, "reason of the state, in one sentence", stored=run(30, long=True), mlflow=TAG),
     Column("detail_data", TEXT,
-        "id and values of that sentence, as JSON; empty for foreign text, and NULL in rows of older versions",
+        "id and values of that sentence, as JSON; empty for foreign text",
         stored=run(57, hashed=False, nullable=True, long=True), in_view=False),
     Column("pool_id", TEXT, "dedicated pool; empty: public or unknown", stored=run(21),
         exported=Exported("kind"), mlflow=PARAM),
@@ -254,6 +254,6 @@ KIND = (
     Column("resolved", TEXT,
         "what was behind names in the spec when the job was created, as JSON: SHA-256 over the list of an input's "
         "objects, their number and bytes, SHA-256 of configuration files, of an algorithm and of the image, or why "
-        "they are not known; empty for imported and older runs",
+        "they are not known; empty for imported runs",
         stored=run(61, "JSON", since=20, nullable=True, long=True), exported=Exported("kind", wording=PROSE)),
 )  # fmt: skip
