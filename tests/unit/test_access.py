@@ -59,13 +59,13 @@ def document() -> str:
     """docs/access.md with its table as PERMISSIONS would write it."""
     before, found, after = DOCUMENT.read_text("utf-8").partition(HEAD)
     assert found
-    rows = (_row(method, permission) for method, permission in PERMISSIONS.items())
+    rows = dict.fromkeys(_row(permission) for permission in PERMISSIONS.values())
     return before + HEAD + "".join(rows) + re.sub(r"\A(\*.*\n)*", "", after)
 
 
-def _row(method: str, permission: Permission) -> str:
+def _row(permission: Permission) -> str:
     others = f", for others' {permission.others}" if permission.others else ""
-    return f"* `{permission.change}` (`{method}`): {permission.role}{others}; {permission.reason}\n"
+    return f"* `{permission.change}`: {permission.role}{others}; {permission.reason}\n"
 
 
 def test_the_page_lists_what_every_role_may_change() -> None:

@@ -25,23 +25,23 @@ from aisbench_core.wiring import open_core
 
 DOCUMENT = HOME / "docs" / "api.md"
 ENDPOINT_HEAD = "<!-- endpoints -->\n\n"
-ERROR_HEAD = "| status | `code` | when |\n|---|---|---|\n"
+ERROR_HEAD = "<!-- errors -->\n\n"
 
 
 def document() -> str:
-    """docs/api.md with its tables as the code would write them."""
+    """docs/api.md with its lists as the code would write them."""
     text = DOCUMENT.read_text("utf-8")
     rows = (f"* `{each.method} {_path(each.path)}`: {each.summary}\n" for each in ENDPOINTS)
     text = _with_table(text, ENDPOINT_HEAD, "".join(rows))
     kinds = sorted(_kinds(), key=lambda kind: (int(status_of(_error(kind))), kind.__name__))
-    lines = (f"| {int(status_of(_error(kind)))} | `{code_of(_error(kind))}` | {_when(kind)} |\n" for kind in kinds)
+    lines = (f"* {int(status_of(_error(kind)))} `{code_of(_error(kind))}`: {_when(kind)}\n" for kind in kinds)
     return _with_table(text, ERROR_HEAD, "".join(lines))
 
 
 def _with_table(text: str, head: str, rows: str) -> str:
     before, found, after = text.partition(head)
     assert found, head
-    return before + head + rows + re.sub(r"\A([|*].*\n)*", "", after)
+    return before + head + rows + re.sub(r"\A(\*.*\n)*", "", after)
 
 
 def _path(path: str) -> str:

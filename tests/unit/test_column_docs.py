@@ -93,7 +93,8 @@ def _others() -> Iterator[str]:
         for view in OTHERS
     }
     usual = shared["v_ranks"]
-    yield f"\n## Other views\n\nUnless others are named, they have these columns of `v_runs`, too: {', '.join(usual)}.\n"
+    yield "\n## Other views\n\n"
+    yield f"Unless others are named, they have these columns of `v_runs`, too: {', '.join(usual)}.\n"
     for view in OTHERS:
         own = [column for column in view.columns if (column.name, column.meaning) not in of_runs]
         rows = "".join(_line(each.name, each.unit, meaning=each.meaning) for each in own)

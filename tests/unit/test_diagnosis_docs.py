@@ -9,7 +9,7 @@ from aisbench_core.running.diagnosing.rules import SHIPPED, CauseRule, shipped_r
 from tests.bench.diagnosis_figures import FIGURES, reached_lines
 
 DOCUMENT = HOME / "docs" / "diagnosis.md"
-RULES = "| rule | cause | found in | corrected draft |\n|---|---|---|---|\n"
+RULES = "<!-- rules -->\n\n"
 BY_CODE = {"result-missing": "result", "stall": "stall guard"}
 CORRECTIONS = {
     "halve": "{names} halved",
@@ -21,16 +21,16 @@ CORRECTIONS = {
 
 
 def document() -> str:
-    """docs/diagnosis.md with its table as the rules would write it."""
+    """docs/diagnosis.md with its list as the rules would write it."""
     before, found, after = DOCUMENT.read_text("utf-8").partition(RULES)
     assert found
-    return before + RULES + "".join(_rows()) + re.sub(r"\A(\|.*\n)*", "", after)
+    return before + RULES + "".join(_rows()) + re.sub(r"\A(\*.*\n)*", "", after)
 
 
 def _rows() -> Iterator[str]:
     for rule_id, rule in shipped_rules().items():
         sources = _sources(rule) or BY_CODE[rule_id]
-        yield f"| `{rule_id}` | {rule.cause} ({rule.confidence}) | {sources} | {_correction(rule)} |\n"
+        yield f"* `{rule_id}`: {rule.cause} ({rule.confidence}; {sources}){_correction(rule)}\n"
 
 
 def _sources(rule: CauseRule) -> str:
@@ -43,9 +43,9 @@ def _sources(rule: CauseRule) -> str:
 
 def _correction(rule: CauseRule) -> str:
     if rule.correction is None:
-        return "–"
+        return ""
     names = (*rule.correction.parameters, *rule.correction.fields)
-    return CORRECTIONS[rule.correction.kind].format(names=", ".join(f"`{name}`" for name in names))
+    return "; draft: " + CORRECTIONS[rule.correction.kind].format(names=", ".join(f"`{name}`" for name in names))
 
 
 def test_the_page_lists_every_rule() -> None:

@@ -25,8 +25,8 @@ PAGES = [
     *sorted((HOME / "docs").glob("*.md")),
 ]
 
-SETTINGS_HEAD = "| setting | default | allowed | meaning |\n|---|---|---|---|\n"
-PROFILE_HEAD = "| key | default | allowed | meaning |\n|---|---|---|---|\n"
+SETTINGS_HEAD = "<!-- settings -->\n\n"
+PROFILE_HEAD = "<!-- profile -->\n\n"
 
 WORDS = {
     "^(en|zh)$": "`en` or `zh`",
@@ -70,7 +70,7 @@ def _id(page: Path) -> str:
 
 
 def document() -> str:
-    """docs/settings.md with both tables as the code would write them."""
+    """docs/settings.md with both lists as the code would write them."""
     page = SETTINGS.read_text("utf-8")
     page = _with_rows(page, SETTINGS_HEAD, _field_rows(Settings.model_fields))
     return _with_rows(page, PROFILE_HEAD, _field_rows(Profile.model_fields))
@@ -78,12 +78,13 @@ def document() -> str:
 
 def _with_rows(page: str, head: str, rows: Iterable[str]) -> str:
     before, _, after = page.partition(head)
-    return before + head + "".join(f"{row}\n" for row in rows) + re.sub(r"\A(\|.*\n)*", "", after)
+    return before + head + "".join(f"{row}\n" for row in rows) + re.sub(r"\A(\*.*\n)*", "", after)
 
 
 def _field_rows(fields: Mapping[str, FieldInfo]) -> Iterator[str]:
     for name, field in fields.items():
-        yield f"| `{name}` | {_default(field)} | {_allowed(field)} | {_meaning(field)} |"
+        facts = "; ".join(filter(None, (_default(field), _allowed(field))))
+        yield f"* `{name}`{f' ({facts})' if facts else ''}: {_meaning(field)}"
 
 
 def _meaning(field: FieldInfo) -> str:
@@ -92,10 +93,10 @@ def _meaning(field: FieldInfo) -> str:
 
 def _default(field: FieldInfo) -> str:
     if field.default_factory is None and field.default is PydanticUndefined:
-        return "*required*"
+        return "required"
     shown = field.get_default(call_default_factory=True, validated_data={})
     if shown in ("", {}):
-        return "none"
+        return ""
     if str(shown).startswith(str(HOME)):
         return f"`{shown.relative_to(HOME)}`"
     return f"`{shown}`".lower() if isinstance(shown, bool) else f"`{shown}`"
@@ -105,15 +106,15 @@ def _allowed(field: FieldInfo) -> str:
     kind: Any = field.annotation
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return ", ".join(f"`{each}`" for each in kind)
-    if kind is bool:
-        return "`true`, `false`"
+    if kind in (bool, str, Path) and not field.metadata:
+        return ""
     limits = {
         name: getattr(rule, name) for rule in field.metadata for name in ("gt", "ge", "le") if hasattr(rule, name)
     }
     patterns = [rule.pattern for rule in field.metadata if getattr(rule, "pattern", None)]
     if patterns:
         return WORDS[patterns[0]]
-    return _range(limits) or {"str": "text", "Path": "path", "dict": "flavor: number ≥ 0"}[kind.__name__]
+    return _range(limits) or {"str": "", "Path": "", "dict": "flavor: number ≥ 0"}[kind.__name__]
 
 
 def _range(limits: Mapping[str, float]) -> str:

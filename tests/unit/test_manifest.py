@@ -129,14 +129,14 @@ def test_the_manifest_in_the_documentation_can_be_used() -> None:
 
 
 def reference(model: type[BaseModel]) -> str:
-    """The fields of a model as a table."""
-    rows = ["| key | default | meaning |", "|---|---|---|"]
+    """The fields of a model as a list."""
+    rows = []
     for name, field in model.model_fields.items():
         default = field.get_default(call_default_factory=True)
         nothing = default in ("", (), {}, None)
-        shown = "none" if nothing else f"`{str(default).lower() if default is False else default}`"
-        shown = "*required*" if field.is_required() else shown
-        rows.append(f"| `{name}` | {shown} | {field.description} |")
+        shown = "" if nothing else f" (`{str(default).lower() if default is False else default}`)"
+        shown = " (required)" if field.is_required() else shown
+        rows.append(f"* `{name}`{shown}: {field.description}")
     return "\n".join(rows) + "\n"
 
 

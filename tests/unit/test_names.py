@@ -1,4 +1,4 @@
-"""Names are words of the field: BANNED says what is none, and what to write instead. CONTRIBUTING has the table."""
+"""Names are words of the field: BANNED says what is none, and what to write instead."""
 
 import ast
 import itertools
@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 from tests.source_tree import HOME, nodes_of, path_of, product
-
-CONTRIBUTING = HOME / "CONTRIBUTING.md"
 
 BANNED: Mapping[str, str] = {
     "told": "on_progress, progress, report; for text: message",
@@ -131,18 +129,8 @@ def test_every_exception_is_still_used() -> None:
     assert {*STORED} - used == set()
 
 
-def table() -> str:
-    """BANNED as a table, for CONTRIBUTING."""
-    rows = (f"| {', '.join(f'`{word}`' for word in words.split())} | {better} |\n" for words, better in BANNED.items())
-    return "| not a name | write instead |\n|---|---|\n" + "".join(rows)
-
-
-def test_contributing_has_the_table_of_banned_words() -> None:
-    assert table() in CONTRIBUTING.read_text("utf-8"), f"to be pasted into {CONTRIBUTING.name}:\n{table()}"
-
-
 def test_no_term_of_the_glossary_is_banned() -> None:
-    rows = re.findall(r"^\| ([^|]+) \| ", (HOME / "docs" / "glossary.md").read_text("utf-8"), re.M)
+    rows = re.findall(r"^\* ([^(]+) \(", (HOME / "docs" / "glossary.md").read_text("utf-8"), re.M)
     terms = [term.strip().replace(" ", "_") for row in rows for term in row.split(",")]
 
     assert len(terms) > 30
