@@ -22,7 +22,7 @@ from aisbench_core.warehouse.measures.sorts import BOARD_SORTS
 from aisbench_core.warehouse.open.reading import make_reader
 from aisbench_core.warehouse.store.migrations import RELEASED, migrate
 from aisbench_core.warehouse.values.boards import BoardRow
-from pages._ui.leaderboard.rows import median_cells
+from pages._ui.leaderboard.columns import GROUP_COLUMNS, list_titles, read_cells
 from pages._ui.shell.words import Language, set_language
 from tests import records as a
 from tests.mlflow_server import tracking_server
@@ -85,7 +85,8 @@ def _export(warehouse: Warehouse, table: ExportTable) -> list[dict[str, str]]:
 
 def _head(row: BoardRow, language: Language) -> str:
     set_language(language)
-    return next(iter(median_cells(row)))
+    names = [name for name in GROUP_COLUMNS if name == "cpu_power_w"]
+    return list_titles([read_cells(row, names)], names, [row])["cpu_power_w"]
 
 
 def _mlflow(warehouse: Warehouse, file: Path) -> float:

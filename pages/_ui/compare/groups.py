@@ -11,7 +11,7 @@ from aisbench_core.warehouse.values.boards import mixed_or_unknown
 from aisbench_core.warehouse.values.compared import Comparison, Peers
 from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.compare.names import names_of
-from pages._ui.leaderboard.rows import common_unit, own_unit
+from pages._ui.leaderboard.columns import common_unit
 from pages._ui.runs.target import peers_text
 from pages._ui.shell import charts
 from pages._ui.shell.charts import AXIS, BAR, LEGEND, Drawing, chart_of, get_text_colour, run_colour
@@ -50,7 +50,7 @@ def _to_row(peers: Peers, name: str, unit: str, run: RunRow) -> dict[str, Any]:
     return {
         t("peers.like"): name,
         t("board.runs"): group.count if group else 0,
-        **own_unit(run, unit),
+        **({} if unit == run.throughput_unit else {t("board.unit"): run.throughput_unit}),
         t("scaling.mean", unit=unit): round_digits(group.mean if group else None),
         t("peers.ratio"): ratio,
         t("peers.ratio_low"): low,

@@ -1,5 +1,6 @@
 """The parts of the page of one benchmark configuration; the URL names it by any of its runs."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -13,7 +14,7 @@ from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
 from pages._ui import layout
 from pages._ui.history import trend_charts
 from pages._ui.history.choice import BADGES, SIGNS
-from pages._ui.leaderboard.rows import run_cells, system_text
+from pages._ui.leaderboard.columns import RUN_COLUMNS, list_titles, read_cells, system_text, title_cells
 from pages._ui.runs.target import row_note, target_text
 from pages._ui.scaling import curve_charts
 from pages._ui.scaling.choice import curve_names, selection_of
@@ -30,6 +31,7 @@ from pages._ui.shell.words import t
 NUMBERS = ("median", "per_card", "rank", "relation", "valid")  # at the top of the page
 RATES = ("median", "per_card")
 MAX_TRENDS = 1000  # of one benchmark, flavor and node count, among which the row's is looked for
+SHARED = {"model", "version", "flavor", "size", "origin", "data"}  # columns of runs: equal in all of a row
 VISIBLE = 12  # rows of the table of runs that are visible at a time
 
 
@@ -69,7 +71,7 @@ def show_configuration() -> None:
         _show_scaling(newest)
     st.header(t("configuration.runs"))
     show_openable(
-        [_run_cells(run) for run in found.runs], t("configuration.runs"),
+        _list_runs(found.runs), t("configuration.runs"),
         navigation.LIVE, [{"run": run.run_id} for run in found.runs], key="configuration-runs", visible=VISIBLE,
     )  # fmt: skip
     if found.total > len(found.runs):
@@ -79,10 +81,11 @@ def show_configuration() -> None:
     _show_system(row)
 
 
-def _run_cells(run: RunRow) -> dict[str, Any]:
+def _list_runs(runs: Sequence[RunRow]) -> list[dict[str, Any]]:
     """What runs of one configuration have in common stands above."""
-    shared = {t(f"board.{name}") for name in ("model", "version", "flavor", "block_size", "origin", "data")}
-    return {title: cell for title, cell in run_cells(run, run.throughput_unit).items() if title not in shared}
+    names = [name for name in RUN_COLUMNS if name not in SHARED]
+    cells = [read_cells(run, names) for run in runs]
+    return title_cells(cells, list_titles(cells, names, runs))
 
 
 def _show_numbers(found: BoardRowDetails) -> None:

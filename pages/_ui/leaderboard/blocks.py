@@ -15,6 +15,7 @@ from pages._ui.leaderboard import block_columns
 from pages._ui.leaderboard.block_columns import framework_of
 from pages._ui.leaderboard.board import show_bars, show_links
 from pages._ui.leaderboard.changes import TwiceDrawn, link_to_others
+from pages._ui.leaderboard.columns import Cells
 from pages._ui.runs.validity import show_rules
 from pages._ui.shell import url
 from pages._ui.shell.core import core, run_cached
@@ -112,7 +113,7 @@ def _all_of(block: BenchmarkBoard) -> dict[str, str | Sequence[str]]:
 
 
 def _show_table(
-    block: BenchmarkBoard, name: str, cells: Sequence[Mapping[str, Any]], names: Sequence[str], *, tickable: bool
+    block: BenchmarkBoard, name: str, cells: Sequence[Cells], names: Sequence[str], *, tickable: bool
 ) -> list[BoardRow]:
     """The table with the named columns; returns the ticked rows."""
     best, rows = block.rows[0], block.rows

@@ -17,7 +17,15 @@ from aisbench_core.warehouse.values.runs import BoardQuery, RegionFacts, Validit
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.leaderboard import chart
 from pages._ui.leaderboard.changes import TwiceDrawn, badge_colours, change_text, link_to_others
-from pages._ui.leaderboard.rows import common_unit, group_cells, run_cells, system_text
+from pages._ui.leaderboard.columns import (
+    GROUP_COLUMNS,
+    RUN_COLUMNS,
+    Cells,
+    list_titles,
+    read_cells,
+    system_text,
+    title_cells,
+)
 from pages._ui.runs.validity import choose_ruleset, show_rules, show_verdict_of
 from pages._ui.shell import charts, url
 from pages._ui.shell.core import core, run_cached
@@ -33,6 +41,7 @@ MAX_BARS, MAX_DOTS = 25, 40  # how many rows are drawn as bars, and how many sin
 
 MIN_COMPARED, MAX_COMPARED = 2, 8
 
+_WIDTHS: Mapping[str, Width] = {"model": 115, "parameters": 115, "reason": 260, "checks": 260}
 _BADGE, _CHIP = 85, 14  # width of the column of changes at least, and what a chip adds to its text, in pixels
 
 
@@ -121,20 +130,15 @@ def show_groups(query: BoardQuery) -> bool:
         link(LEADERBOARD, t("board.all_benchmarks"), rest, icon=":material/arrow_back:")
     fingerprints = tuple(row.fingerprint for row in page.rows)
     parameters = run_cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=page.rehearsal)
-    unit = common_unit(page.rows)
     names = [", ".join(filter(None, (parameters.get(row.fingerprint), system_text(row)))) for row in page.rows]
     drawing = TwiceDrawn.of(query)
     slot = drawing.slot()
 
     def show_table(changes: Mapping[str, TrendVerdict], *, tickable: bool) -> list[int]:
-        found = [changes.get(row.latest_run_id) for row in page.rows]
-        badges = [([change_text(each)] if each else []) if changes else None for each in found]
-        table = [
-            group_cells(row, unit, name if any(names) else None, badge)
-            for row, name, badge in zip(page.rows, names, badges, strict=True)
-        ]
+        cells = [_group_cells(row, name, changes) for row, name in zip(page.rows, names, strict=True)]
+        titles = list_titles(cells, GROUP_COLUMNS, page.rows)
         with slot():
-            return _draw_table(table, t("board.table"), "groups", tickable=tickable)
+            return _draw_table(cells, titles, t("board.table"), "groups", tickable=tickable)
 
     ticked = drawing.show(page.rows, show_table)
     st.caption(t("board.rank_about"))
@@ -145,6 +149,13 @@ def show_groups(query: BoardQuery) -> bool:
     if url.toggle("chart", t("board.chart")):
         show_bars(query, page.rows, parameters)
     return bool(ticked)
+
+
+def _group_cells(row: BoardRow, parameters: str, changes: Mapping[str, TrendVerdict]) -> Cells:
+    found = changes.get(row.latest_run_id)
+    added = {"change": [change_text(found)] if found else []} if changes else {}
+    note = {} if row.is_scattered else {"note": ""}  # that it missed its target is said by a column of its own
+    return read_cells(row, GROUP_COLUMNS, {"parameters": parameters, **added, **note})
 
 
 def show_bars(query: BoardQuery, rows: Sequence[BoardRow], parameters: Mapping[str, str]) -> None:
@@ -176,8 +187,8 @@ def show_run_table(query: BoardQuery) -> bool:
     if not page.rows:
         st.info(t("board.no_match"), icon=":material/search:")
         return False
-    unit = common_unit(page.rows)
-    ticked = _draw_table([run_cells(row, unit) for row in page.rows], t("board.run_table"), "runs-table")
+    cells = [read_cells(row, RUN_COLUMNS) for row in page.rows]
+    ticked = _draw_table(cells, list_titles(cells, RUN_COLUMNS, page.rows), t("board.run_table"), "runs-table")
     show_pages(page.total, query.limit)
     if len(ticked) == 1:
         show_verdict_of(page.rows[ticked[0]])
@@ -185,21 +196,19 @@ def show_run_table(query: BoardQuery) -> bool:
     return bool(ticked)
 
 
-def _draw_table(rows: list[dict[str, Any]], alt: str, key: str, *, tickable: bool = True) -> list[int]:
+def _draw_table(
+    cells: Sequence[Cells], titles: Mapping[str, str], alt: str, key: str, *, tickable: bool = True
+) -> list[int]:
     """The table; returns the indexes of the ticked rows."""
-    flavors = without_prefix([row[t("board.flavor")] for row in rows])
-    widths: dict[str, Width] = {
-        t("board.model"): 115,
-        t("board.parameters"): 115,
-        t("board.reason"): 260,
-        t("board.flavor"): min(150, max(map(text_width, flavors))),
-    }
-    rows = [row | {t("board.flavor"): flavor} for row, flavor in zip(rows, flavors, strict=True)]
+    flavors = without_prefix([row["flavor"] for row in cells])
+    widths: dict[str, Width] = {**_WIDTHS, "flavor": min(150, max(map(text_width, flavors)))}
+    rows = title_cells([{**row, "flavor": flavor} for row, flavor in zip(cells, flavors, strict=True)], titles)
+    config = configure_columns(rows, {title: widths[name] for name, title in titles.items() if name in widths})
     options: Any = {
         "hide_index": True,
         "alt": alt,
         "height": height_of(rows, VISIBLE),
-        "column_config": configure_columns(rows, widths) | _build_badge_column(rows),
+        "column_config": config | ({titles["change"]: _build_badge_column(cells)} if "change" in titles else {}),
         "placeholder": MISSING,
     }
     if not tickable:
@@ -211,18 +220,17 @@ def _draw_table(rows: list[dict[str, Any]], alt: str, key: str, *, tickable: boo
     return [index for index in event["selection"]["rows"] if index < len(rows)]
 
 
-def _build_badge_column(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """How the column of changes is drawn, where there is one."""
-    texts = [text for row in rows for text in row.get(t("board.change"), ())]
+def _build_badge_column(cells: Sequence[Cells]) -> Any:
+    """How the column of changes is drawn."""
+    texts = [text for row in cells for text in row["change"]]
     colours = badge_colours(texts)
-    drawn = st.column_config.MultiselectColumn(
+    return st.column_config.MultiselectColumn(
         t("board.block_change"),
         options=[*colours],
         color=[*colours.values()],
         help=t("board.change_help"),
-        width=max(_BADGE, *(text_width(text) + _CHIP for text in texts)) if texts else _BADGE,
+        width=max([_BADGE, *(text_width(text) + _CHIP for text in texts)]),
     )
-    return {t("board.change"): drawn} if texts else {}
 
 
 def show_links(run_ids: Sequence[str], by: ComparedBy) -> None:

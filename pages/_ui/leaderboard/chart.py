@@ -8,7 +8,7 @@ import altair as alt
 from aisbench_core.base.formats import clipped
 from aisbench_core.warehouse.values.boards import BoardRow
 from aisbench_core.warehouse.values.compared import RunDot
-from pages._ui.leaderboard.rows import rank_text
+from pages._ui.leaderboard.columns import rank_text
 from pages._ui.runs.target import row_note, target_text
 from pages._ui.shell.charts import (
     AXIS,

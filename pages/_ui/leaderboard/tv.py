@@ -1,18 +1,19 @@
 """The leaderboard on a wall screen (`tv=1`): large type, no controls, refreshed by itself."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
-from aisbench_core.base.formats import MISSING, clipped, nodes_and_cards, number
-from aisbench_core.warehouse.values.boards import BenchmarkBoard, describe_hardware
+from aisbench_core.base.formats import MISSING, clipped, number
+from aisbench_core.warehouse.values.boards import BenchmarkBoard
 from aisbench_core.warehouse.values.compared import RunDot
 from aisbench_core.warehouse.values.histories import TrendVerdict
 from aisbench_core.warehouse.values.runs import BoardQuery
-from pages._ui.leaderboard.block_columns import band_of, format_relation, framework_of, interval_text, rank_cells
+from pages._ui.leaderboard.block_columns import band_of, block_cells
 from pages._ui.leaderboard.blocks import BLOCKS, benchmark_title
-from pages._ui.leaderboard.changes import CHANGES, change_text, changes_of, trends_of
-from pages._ui.runs.target import row_note
+from pages._ui.leaderboard.changes import COLOURS, changes_of, trends_of
+from pages._ui.leaderboard.columns import find_head, find_present
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.errors import errors_shown, escape_markdown
 from pages._ui.shell.formats import format_time
@@ -68,35 +69,20 @@ def _draw_board(query: BoardQuery) -> None:
 def _show_block(
     block: BenchmarkBoard, newest: Mapping[str, Sequence[RunDot]], changes: Mapping[str, TrendVerdict]
 ) -> None:
-    same_framework = framework_of(block.rows)
-    has_notes = any(map(row_note, block.rows))
-    cells = [
-        {
-            t("board.rank"): f":{band_of(rank)}-badge[{escape_markdown(rank)}]",
-            t("board.flavor"): escape_markdown(describe_hardware(row)),
-            t("board.block_size"): nodes_and_cards(row.node_count, row.cards_per_node),
-            t("board.version"): escape_markdown(
-                clipped(row.framework_version if same_framework else f"{row.framework} {row.framework_version}")
-            ),
-            t("board.block_median"): f"**{number(row.throughput)}**",
-            t("board.relation"): format_relation(row, block.rows[0]),
-            t("board.block_change"): _format_badge(changes.get(row.latest_run_id)),
-            t("board.interval"): interval_text(row),
-            t("board.block_runs"): str(row.runs),
-            **(
-                {t("board.note"): f":red-badge[{escape_markdown(row_note(row))}]" if row_note(row) else ""}
-                if has_notes
-                else {}
-            ),
-            t("board.block_trend"): format_sparkline([dot.throughput for dot in newest[row.latest_run_id]]),
-        }
-        for row, rank in zip(block.rows, rank_cells(block.rows), strict=True)
+    cells = block_cells(block.rows, newest, changes)
+    present = {*find_present(cells, COLUMNS), "change"}  # a board whose columns come and go is hard to read
+    table = [
+        {find_head(name): mark(row.get(name)) for name, mark in COLUMNS.items() if name in present} for row in cells
     ]
-    st.table(cells, hide_index=True)
+    st.table(table, hide_index=True)
 
 
-def _format_badge(found: TrendVerdict | None) -> str:
-    return f":{CHANGES[found.verdict.outcome][1]}-badge[{escape_markdown(change_text(found))}]" if found else MISSING
+def _mark_change(texts: Sequence[str] | None) -> str:
+    return f":{COLOURS[texts[0][0]]}-badge[{escape_markdown(texts[0])}]" if texts else MISSING
+
+
+def _mark_note(note: str | None) -> str:
+    return f":red-badge[{escape_markdown(note)}]" if note else ""
 
 
 def format_sparkline(values: Sequence[float]) -> str:
@@ -106,3 +92,19 @@ def format_sparkline(values: Sequence[float]) -> str:
         return MISSING
     steps = len(BARS) - 1
     return "".join(BARS[round(steps * (value - least) / (most - least)) if most > least else 0] for value in values)
+
+
+# The columns, and how each is written in Markdown.
+COLUMNS: Mapping[str, Callable[[Any], str]] = {
+    "rank": lambda rank: f":{band_of(rank)}-badge[{escape_markdown(rank)}]",
+    "flavor": escape_markdown,
+    "size": str,
+    "version": lambda version: escape_markdown(clipped(version)),
+    "throughput": lambda value: f"**{number(value)}**",
+    "relation": str,
+    "change": _mark_change,
+    "interval": str,
+    "runs": str,
+    "note": _mark_note,
+    "trend": format_sparkline,
+}

@@ -1,0 +1,184 @@
+"""The columns of the leaderboard, each declared once, and which of them each of its tables has."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aisbench_core.base.formats import MISSING, format_duration, nodes_and_cards, number
+from aisbench_core.model.columns import Column, list_medians
+from aisbench_core.warehouse.values.boards import BoardRow, describe_hardware
+from aisbench_core.warehouse.values.runs import RunRow
+from pages._ui.runs.target import row_note, target_text
+from pages._ui.runs.validity import join_reasons
+from pages._ui.shell.formats import format_time, round_digits, to_percent
+from pages._ui.shell.words import t
+
+INTERVAL_DIGITS = 4  # more than repeats ever agree in, and as many as a window of 1280 pixels has room for
+
+Cells = Mapping[str, Any]  # of a row, by the names of their columns
+
+
+@dataclass(frozen=True, slots=True)
+class BoardColumn:
+    """A column of the leaderboard's tables.
+
+    `name`: also in the URL. `title`: the key of its text, or the column of the catalogue that it is the median of.
+    `cell`: of a row, in the table of runs of a run; None where it takes more than that: the table adds it. `in_list`:
+    the title where rows of several benchmarks are in one table, if another; it may name their unit. `short`: the head
+    over numbers that are narrower than the title. `is_sparse`: left out of a table in which no row has one."""
+
+    name: str
+    title: str | Column
+    cell: Callable[[Any], Any] | None = None
+    in_list: str = ""
+    short: str = ""
+    is_sparse: bool = False
+
+
+def rank_text(row: BoardRow) -> str:
+    """Its rank; that of a single run says that it is unconfirmed. Empty without one."""
+    return row.rank if row.is_confirmed or not row.rank else t("board.unconfirmed", rank=row.rank)
+
+
+def system_text(row: BoardRow) -> str:
+    """What distinguishes it from rows that look the same, and what is not known of it."""
+    return ", ".join(filter(None, (row.system, t.message(row.mixed))))
+
+
+def interval_text(row: BoardRow) -> str:
+    """The 95 % interval of its mean."""
+    if row.ci_low is None:
+        return MISSING
+    return " – ".join(number(end, digits=INTERVAL_DIGITS) for end in (row.ci_low, row.ci_high))
+
+
+def _read(field: str, to_cell: Callable[[Any], Any] = lambda value: value) -> Callable[[Any], Any]:
+    return lambda row: to_cell(getattr(row, field))
+
+
+def _to_minute(at: Any) -> str:
+    return format_time(at, "%Y-%m-%d %H:%M")
+
+
+COLUMNS: Mapping[str, BoardColumn] = {
+    column.name: column
+    for column in (
+        BoardColumn("rank", "board.rank", lambda row: rank_text(row) or MISSING),
+        BoardColumn("model", "board.model", _read("model")),
+        BoardColumn("flavor", "board.flavor", describe_hardware),
+        BoardColumn(
+            "size", "board.size", lambda row: nodes_and_cards(row.node_count, row.cards_per_node),
+            in_list="board.block_size", short="board.block_size",
+        ),
+        BoardColumn("version", "board.version", lambda row: f"{row.framework} {row.framework_version}"),
+        BoardColumn("unit", "board.unit", _read("throughput_unit")),
+        BoardColumn("throughput", "board.block_median", _read("throughput", round_digits), in_list="board.median"),
+        BoardColumn("per_card", "board.block_per_card", _read("per_card", round_digits), in_list="board.per_card"),
+        BoardColumn("relation", "board.relation"),
+        BoardColumn("change", "board.change", short="board.block_change", is_sparse=True),
+        BoardColumn("interval", "board.interval", interval_text),
+        BoardColumn("runs", "board.runs", _read("runs"), short="board.block_runs"),
+        BoardColumn("trend", "board.trend", short="board.block_trend"),
+        BoardColumn("cv", "board.cv", _read("cv", to_percent)),
+        BoardColumn("accuracy", "board.accuracy_percent", _read("accuracy", to_percent)),
+        BoardColumn("target", "board.target", target_text),
+        BoardColumn("note", "board.note", row_note, is_sparse=True),
+        # Medians that few rows have, such as power.
+        *(BoardColumn(each.name, each, _read(each.name, round_digits), is_sparse=True) for each in list_medians()),
+        BoardColumn("currency", "board.currency", _read("currency"), is_sparse=True),
+        BoardColumn("ci_low", "board.low", _read("ci_low", round_digits)),
+        BoardColumn("ci_high", "board.high", _read("ci_high", round_digits)),
+        BoardColumn("best", "board.best", _read("best", round_digits)),
+        BoardColumn("parameters", "board.parameters", system_text, is_sparse=True),
+        BoardColumn("origin", "board.origin", lambda row: t(f"origin.{row.origin}")),
+        BoardColumn("not_valid", "board.not_valid", lambda row: row.invalid + row.incomplete),
+        BoardColumn("data", "board.data", lambda row: t("board.synthetic") if row.synthetic_data else row.dataset),
+        BoardColumn("best_by", "board.best_by", lambda row: row.best_by or MISSING),
+        BoardColumn("latest", "board.latest", _read("latest_at", _to_minute)),
+        BoardColumn("workload", "board.workload", _read("workload")),
+        BoardColumn("reason", "board.reason", _read("reason")),
+        BoardColumn("run", "board.run", _read("run_id")),
+        BoardColumn("validity", "board.validity", lambda row: t(f"validity.{row.validity}")),
+        BoardColumn("measured", "board.throughput", _read("throughput", round_digits)),
+        BoardColumn("tags", "board.tag", lambda row: ", ".join(row.tags)),
+        BoardColumn("checks", "board.reason", join_reasons),
+        BoardColumn("duration", "board.duration", _read("duration_s", format_duration)),
+        BoardColumn("by", "board.by", _read("created_by")),
+        BoardColumn("launched", "board.launched", _read("created_at", _to_minute)),
+    )
+}  # fmt: skip
+
+_MEDIANS = tuple(column.name for column in list_medians())
+
+# Of a benchmark's table, where the reader chooses among them.
+BLOCK_COLUMNS = (
+    *("rank", "flavor", "size", "version", "throughput", "per_card", "relation", "change", "interval", "runs", "trend"),
+    *("cv", "accuracy", "note", *_MEDIANS, "currency", "parameters", "origin", "not_valid", "latest", "reason"),
+)
+# Of the table of all configurations.
+GROUP_COLUMNS = (
+    *("rank", "model", "parameters", "version", "flavor", "size", "unit", "throughput", "change", "runs", "cv"),
+    *(
+        "per_card",
+        "accuracy",
+        "target",
+        "note",
+        *_MEDIANS,
+        "currency",
+        "ci_low",
+        "ci_high",
+        "best",
+        "origin",
+        "not_valid",
+    ),
+    *("data", "best_by", "latest", "workload", "reason"),
+)
+# Of the table of single runs.
+RUN_COLUMNS = (
+    *("run", "validity", "model", "version", "unit", "measured", "flavor", "size", "per_card", "accuracy", "target"),
+    *("origin", "tags", "checks", "duration", "data", "by", "launched"),
+)
+
+
+def read_cells(row: BoardRow | RunRow, names: Iterable[str], added: Mapping[str, Any] | None = None) -> Cells:
+    """The cells of a row; those that are `added` take more than the row."""
+    cells: dict[str, Any] = {**(added or {})}
+    for name in names:
+        if name not in cells and (read := COLUMNS[name].cell):
+            cells[name] = read(row)
+    return {name: cell for name, cell in cells.items() if not COLUMNS[name].is_sparse or cell not in (None, "")}
+
+
+def find_present(cells: Sequence[Cells], names: Iterable[str]) -> list[str]:
+    """The columns that a table of these rows has."""
+    return [name for name in names if any(name in row for row in cells)]
+
+
+def list_titles(cells: Sequence[Cells], names: Iterable[str], rows: Sequence[BoardRow | RunRow]) -> Mapping[str, str]:
+    """The titles of a list of several benchmarks, by name; the column of units only where the heads cannot name one."""
+    unit = common_unit(rows)
+    present = [name for name in find_present(cells, names) if name != "unit" or unit != rows[0].throughput_unit]
+    keys = {name: COLUMNS[name].in_list or COLUMNS[name].title for name in present}
+    return {name: t(key, unit=unit) if isinstance(key, str) else t.column(key) for name, key in keys.items()}
+
+
+def title_cells(cells: Sequence[Cells], titles: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The cells by the titles of their columns, as a table shows them."""
+    return [{title: row.get(name) for name, title in titles.items()} for row in cells]
+
+
+def find_title(name: str) -> str:
+    """A column's title in the table of one benchmark, whose unit stands above."""
+    title = COLUMNS[name].title
+    return t(title) if isinstance(title, str) else t.column(title)
+
+
+def find_head(name: str) -> str:
+    """The title, or a shorter one over narrow numbers."""
+    return t(COLUMNS[name].short) if COLUMNS[name].short else find_title(name)
+
+
+def common_unit(rows: Iterable[BoardRow | RunRow]) -> str:
+    """The unit for a table's headers: that of all rows, or a reference to the column that has each row's own."""
+    units = {row.throughput_unit for row in rows}
+    return units.pop() if len(units) == 1 else t("board.unit_beside")
