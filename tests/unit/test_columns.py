@@ -7,7 +7,18 @@ import pytest
 from aisbench_core.base.messages import labels_in_chinese
 from aisbench_core.exchange.readers.results import ColumnMeaning as TableColumn
 from aisbench_core.model import TrainResultInfo
-from aisbench_core.model.columns import COLUMNS, KEYS, Compared, by_field, list_compared, list_medians, stored_in
+from aisbench_core.model.columns import (
+    COLUMNS,
+    KEYS,
+    RESULTS,
+    RUNS,
+    Compared,
+    by_field,
+    list_compared,
+    list_medians,
+    stored_in,
+)
+from aisbench_core.model.columns.statistics import by_statistic
 from aisbench_core.warehouse.validity.facts import Facts
 from aisbench_core.warehouse.values.boards import BoardRow
 from aisbench_core.warehouse.values.runs import RunRow
@@ -51,11 +62,20 @@ def test_rows_of_the_leaderboard_have_every_median() -> None:
     assert {column.name for column in list_medians()} <= {field.name for field in fields(BoardRow)}
 
 
-def test_what_rules_look_at_is_stored() -> None:
-    stored = {column.stored_name for column in COLUMNS if column.stored} | {column.field for column in COLUMNS}
-    derived = {"imported", "single_server", "test_model", "lowest_accuracy", "highest_accuracy", "cards"}
+def test_what_rules_look_at_is_stored_or_derived_in_both_ways() -> None:
+    stored = {column.stored_name for table in (RUNS, RESULTS) for column in stored_in(table)}
+    of_other_tables = {"lowest_accuracy", "highest_accuracy", "cards"}
 
-    assert set(Facts._fields) <= stored | derived
+    assert set(Facts._fields) - stored == {"imported", "division", "test_model", "throughput"} | of_other_tables
+
+
+def test_every_field_of_a_leaderboard_row_is_a_column_a_statistic_or_known_to_be_of_rows_only() -> None:
+    known = {*by_field(), *by_statistic()}
+    counts = {"runs", "invalid", "incomplete", "reached", "missed"}
+    single_runs = {"best_run_id", "best_by", "best_at", "latest_run_id", "latest_at", "median_run_id"}
+    ranked = {"rank_from", "rank_to", "differs_in", "reason"}
+
+    assert {field.name for field in fields(BoardRow)} - known == counts | single_runs | ranked
 
 
 def test_what_has_a_label_has_a_chinese_one() -> None:

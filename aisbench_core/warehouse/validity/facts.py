@@ -1,16 +1,20 @@
 """The facts that validity rules check, from the cells of a run being recorded, or of many stored runs at once.
 
-Both ways give the same values, so that checking a stored run again gives the same verdict as recording it.
+Both ways give the same values, so that checking a stored run again gives the same verdict as recording it. One way for
+both is slower: asking the tables about one run takes longer than storing it, and summarizing the cards of many runs in
+Python twice as long as in SQL.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.base.messages import from_json, list_from_json
+from aisbench_core.model.columns import RESULTS, RUNS, Kind, stored_in
 from aisbench_core.warehouse.measures.throughput import LARGEST, SMALLEST, is_card
 
 # Cards that a check names, at most.
@@ -42,7 +46,6 @@ class Facts(NamedTuple):
     synthetic_data: bool
     workload: str
     model: str
-    single_server: bool
     throughput_definition: str
     code_sha256: str
     card_count: int | None
@@ -96,18 +99,37 @@ class Facts(NamedTuple):
         return list_from_json(json.loads(self.problems), self.problems_data)
 
 
-_TIMES = ("created_at", "submitted_at", "started_at", "ended_at", "imported_at")
-_SQL = {
-    **{name: f"epoch_us({name})" for name in Facts._fields if name.endswith("_time") or name in _TIMES},
-    "imported": "origin = 'imported'",
-    "single_server": "mode = 'single_server'",
-    "division": "system->>'$.division'",
-    "test_model": "tester->>'$.test_model'",
-    "throughput": "throughput_cluster",
-    "lowest_accuracy": "least_accuracy",
-    "highest_accuracy": "most_accuracy",
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def _to_micros(at: datetime | None) -> int | None:
+    return None if at is None else (at - _EPOCH) // _MICROSECOND
+
+
+_Reading = tuple[str, Callable[[Mapping[str, Any]], Any]]
+"""How to read a fact: in SQL over `runs join results`, and from the cells of both."""
+
+_COLUMNS = {column.stored_name: column for table in (RUNS, RESULTS) for column in stored_in(table)}
+_DERIVED: Mapping[str, _Reading] = {
+    "imported": ("origin = 'imported'", lambda cells: cells["origin"] == "imported"),
+    "division": ("system->>'$.division'", lambda cells: json.loads(cells["system"]).get("division")),
+    "test_model": ("tester->>'$.test_model'", lambda cells: json.loads(cells["tester"]).get("test_model")),
+    "throughput": ("throughput_cluster", itemgetter("throughput_cluster")),
 }
-_STORED = ", ".join(_SQL.get(name, name) for name in Facts._fields if name != "cards")
+_OF_LISTS = ("lowest_accuracy", "highest_accuracy", "cards")  # of servers and cards, which have tables of their own
+
+
+def _find_reading(name: str) -> _Reading:
+    if name in _DERIVED:
+        return _DERIVED[name]
+    if _COLUMNS[name].kind is Kind.TIME:
+        return f"epoch_us({name})", lambda cells: _to_micros(cells[name])
+    return name, itemgetter(name)
+
+
+_READINGS = [_find_reading(name) for name in Facts._fields if name not in _OF_LISTS]
+_STORED = ", ".join(sql for sql, _ in _READINGS)
 
 _USABLE = f"(throughput between {SMALLEST!r} and {LARGEST!r} and server >= 0 and rank >= 0)"
 _NAMED = "list([server, rank, throughput] order by server, rank, throughput nulls last)"
@@ -132,8 +154,8 @@ _FACTS = f"""
     of_servers as (
         select run_id, min(accuracy) as least_accuracy, max(accuracy) as most_accuracy
         from server_results where run_id in (from chosen) group by run_id)
-    select {_STORED}, coalesce(stored, 0), list_slice(unusable.cards, 1, {SHOWN}), coalesce(slow, 0),
-        list_slice(slow.cards, 1, {SHOWN})
+    select {_STORED}, least_accuracy, most_accuracy, coalesce(stored, 0), list_slice(unusable.cards, 1, {SHOWN}),
+        coalesce(slow, 0), list_slice(slow.cards, 1, {SHOWN})
     from chosen join runs using (run_id) join results using (run_id)
         left join medians using (run_id) left join unusable using (run_id) left join slow using (run_id)
         left join of_servers using (run_id)
@@ -168,18 +190,9 @@ def facts_of(
     """The facts of a run from the cells that will be stored."""
     cells = {**run, **result}
     accuracies = [accuracy for *_, accuracy in servers if accuracy is not None]
-    derived = {
-        **{name: _to_micros(cells[name]) for name in _SQL if name.endswith("_time") or name in _TIMES},
-        "imported": run["origin"] == "imported",
-        "single_server": run["mode"] == "single_server",
-        "division": json.loads(run["system"]).get("division"),
-        "test_model": json.loads(run["tester"]).get("test_model"),
-        "throughput": result["throughput_cluster"],
-        "lowest_accuracy": min(accuracies, default=None),
-        "highest_accuracy": max(accuracies, default=None),
-        "cards": _summarize_cards([(server, rank, throughput) for _, server, rank, throughput in cards], share),
-    }
-    return Facts._make(derived[name] if name in derived else cells[name] for name in Facts._fields)
+    summary = _summarize_cards([(server, rank, throughput) for _, server, rank, throughput in cards], share)
+    extremes = min(accuracies, default=None), max(accuracies, default=None)
+    return Facts._make((*(read(cells) for _, read in _READINGS), *extremes, summary))
 
 
 def _summarize_cards(cards: Sequence[Card], share: float) -> Cards:
@@ -191,11 +204,3 @@ def _summarize_cards(cards: Sequence[Card], share: float) -> Cards:
     floor = (values[(len(values) - 1) // 2] + values[len(values) // 2]) / 2 * share
     slow = [card for card in ordered if card[2] is not None and card[2] < floor]
     return Cards(len(cards), (), len(slow), slow[:SHOWN])
-
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
-_MICROSECOND = timedelta(microseconds=1)
-
-
-def _to_micros(at: datetime | None) -> int | None:
-    return None if at is None else (at - _EPOCH) // _MICROSECOND
