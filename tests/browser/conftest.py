@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.prepared_console import PreparedConsole
 from tests.browser.visit import LookAt, OpenWindow, Visit
 from tests.browser.windows import WAIT_MS, Person, Windows, suited
 from tests.sandbox_process import SandboxProcess
@@ -29,19 +30,24 @@ FEW_LOOKS = "--js-flags=--no-opt --no-maglev --min-semi-space-size=32"
 
 
 @pytest.fixture(scope="module")
-def region(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SandboxProcess]:
-    """A sandbox that really runs its jobs, in the place where a console expects it."""
-    folder = tmp_path_factory.mktemp("console") / "sandbox"
-    folder.mkdir()
-    process = SandboxProcess.start(folder, engine="subprocess")
-    yield process
-    process.stop()
+def region(real_sandbox: SandboxProcess) -> SandboxProcess:
+    """A sandbox that really runs its jobs, and has none yet."""
+    real_sandbox.reset()
+    return real_sandbox
 
 
 @pytest.fixture(scope="module")
-def console(region: SandboxProcess) -> Iterator[ConsoleProcess]:
+def region_folder(region: SandboxProcess, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A console's data folder, with that sandbox where a console expects it."""
+    folder = tmp_path_factory.mktemp("console")
+    (folder / "sandbox").symlink_to(region.data_dir)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def console(region_folder: Path) -> Iterator[ConsoleProcess]:
     """The console beside that sandbox."""
-    process = ConsoleProcess.start(region.data_dir.parent, **QUICK)
+    process = PreparedConsole.start(region_folder, **QUICK)
     yield process
     process.stop()
 

@@ -6,8 +6,9 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Protocol, Self
 
 from aisbench_sandbox.engine.node import launcher
 from tests.ports import free_port
@@ -22,6 +23,17 @@ _IDLE: set[int] = set()
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
+class Started(Protocol):
+    """What is asked of a process that was started."""
+
+    @property
+    def pid(self) -> int: ...
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def send_signal(self, sig: int, /) -> None: ...
+    def kill(self) -> None: ...
+
+
 class ConsoleProcess:
     """Serves the console on a free port over one data folder, and follows its runs; `resume` keeps the port."""
 
@@ -29,10 +41,10 @@ class ConsoleProcess:
         self.data_dir = data_dir
         self._settings = {f"AISBENCH_{name.upper()}": value for name, value in settings.items()}
         self._port = _IDLE.pop() if _IDLE else free_port()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Started | None = None
 
     @classmethod
-    def start(cls, data_dir: Path, **settings: str) -> "ConsoleProcess":
+    def start(cls, data_dir: Path, **settings: str) -> Self:
         """A console that answers. Settings are given by their names in aisbench.yaml."""
         console = cls(data_dir, settings)
         console.resume()
@@ -71,16 +83,20 @@ class ConsoleProcess:
     def resume(self) -> None:
         """Start (again), on the port of the last time."""
         _IDLE.discard(self._port)
+        who = {"LOGNAME": "tester"}  # pictures show who follows
+        environment = os.environ | who | {"AISBENCH_DATA_DIR": str(self.data_dir)} | self._settings
+        self._process = self._begin(["run", "app.py", "--server.port", str(self._port)], environment)
+        self._wait_until_it_answers(self._process)
+
+    def _begin(self, arguments: Sequence[str], environment: Mapping[str, str]) -> Started:
+        """Start `streamlit` with these arguments."""
         command = [
             # Should the tests be killed, their consoles end with them.
             *(sys.executable, "-I", "-S", launcher.__file__, str(os.getpid())),
-            *(sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(self._port)),
+            *(sys.executable, "-m", "streamlit", *arguments),
         ]
-        who = {"LOGNAME": "tester"}  # pictures show who follows
-        environment = os.environ | who | {"AISBENCH_DATA_DIR": str(self.data_dir)} | self._settings
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
-        self._wait_until_it_answers(self._process)
+            return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
 
     def kill(self) -> None:
         """End it as `kill -9` does."""
@@ -102,7 +118,7 @@ class ConsoleProcess:
             process.kill()
             process.wait()
 
-    def _wait_until_it_answers(self, process: "subprocess.Popen[bytes]") -> None:
+    def _wait_until_it_answers(self, process: Started) -> None:
         end = time.monotonic() + READY_SECONDS
         while time.monotonic() < end and process.poll() is None:
             try:

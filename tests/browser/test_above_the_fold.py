@@ -14,6 +14,7 @@ from pages._ui.shell.tables import HEAD, ROW
 from tests.bench.many_runs import REGION
 from tests.browser import grown_warehouses
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.prepared_console import PreparedConsole
 from tests.browser.test_looks import CONTRAST, assert_fits, axe_violations
 from tests.browser.visit import LookAt, Visit
 from tests.browser.windows import HEIGHT
@@ -126,7 +127,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory, scripted_sandbox: SandboxPro
                 grown_warehouses.fill(data_dir, count)
                 grown_warehouses.add_region(data_dir, scripted_sandbox)
                 end.enter_context(FileLock(data_dir / "follower.lock"))  # nobody follows: the runs stay as they are
-                consoles[count] = ConsoleProcess.start(data_dir)
+                consoles[count] = PreparedConsole.start(data_dir)
                 end.callback(consoles[count].stop)
             return consoles[count]
 

@@ -15,6 +15,7 @@ from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.prepared_console import PreparedConsole
 from tests.browser.test_looks import axe_violations
 from tests.browser.visit import OpenWindow
 from tests.series_bench import PROFILE
@@ -43,7 +44,7 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess
         ledger.add(each.run)
         Warehouse(data_dir / "warehouse.duckdb").record(each)
     with FileLock(data_dir / "follower.lock"):
-        process = ConsoleProcess.start(data_dir, ak="AK", sk="SK", look_seconds="1")
+        process = PreparedConsole.start(data_dir, ak="AK", sk="SK", look_seconds="1")
         yield process
         process.stop()
 

@@ -1,6 +1,7 @@
 """An engineer asks for money, a lead approves behind the sign-in, and the job runs."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -14,25 +15,25 @@ from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER
 from tests.browser.conftest import QUICK
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.prepared_console import PreparedConsole
 from tests.browser.reverse_proxy import ADDRESS, COOKIE, ReverseProxy
 from tests.browser.test_signed_in import Proxied
 from tests.browser.visit import OpenWindow, Visit
-from tests.sandbox_process import SandboxProcess
 
 DONE_MS = 90_000
 GROUPS = {"eve": "perf", "lena": "leads", "boss": "admins"}
 
 
 @pytest.fixture(scope="module")
-def console(region: SandboxProcess) -> Iterator[ConsoleProcess]:
+def console(region_folder: Path) -> Iterator[ConsoleProcess]:
     """A console on which a node hour costs 10 EUR."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FORWARDED_ALLOW_IPS", "")
-        process = ConsoleProcess.start(
-            region.data_dir.parent, identity="proxy", trusted_proxies=ADDRESS, profile="lab",
+        process = PreparedConsole.start(
+            region_folder, identity="proxy", trusted_proxies=ADDRESS, profile="lab",
             group_roles="perf=engineer, leads=lead, admins=admin", **QUICK,
         )  # fmt: skip
-    profile = yaml.safe_load((region.data_dir / "profile.yaml").read_text("utf-8"))
+    profile = yaml.safe_load((region_folder / "sandbox" / "profile.yaml").read_text("utf-8"))
     prices = {"rehearsal": False, "price_per_node_hour": {"sandbox.cpu.2cards": 10.0}, "currency": "EUR"}
     profiles = process.data_dir / "profiles"
     profiles.mkdir(exist_ok=True)

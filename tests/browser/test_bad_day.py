@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import QUICK
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.prepared_console import PreparedConsole
 from tests.browser.visit import OpenWindow, Visit
 from tests.sandbox_process import SandboxProcess
 
@@ -35,7 +36,7 @@ def pretending(place: Path) -> Iterator[SandboxProcess]:
 @pytest.fixture
 def beside(pretending: SandboxProcess) -> Iterator[ConsoleProcess]:
     """A console beside that sandbox; it gives up on a request soon."""
-    process = ConsoleProcess.start(pretending.data_dir.parent, request_seconds="2", **QUICK)
+    process = PreparedConsole.start(pretending.data_dir.parent, request_seconds="2", **QUICK)
     yield process
     process.stop()
 

@@ -7,13 +7,14 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.prepared_console import PreparedConsole
 from tests.browser.visit import OpenWindow
 
 
 @pytest.fixture(scope="module")
 def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
     """A console on its first day."""
-    process = ConsoleProcess.start(tmp_path_factory.mktemp("demo"))
+    process = PreparedConsole.start(tmp_path_factory.mktemp("demo"))
     yield process
     process.stop()
 

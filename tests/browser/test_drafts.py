@@ -15,6 +15,7 @@ from playwright.sync_api import Locator, expect
 from aisbench_core.store.ledger.ledger import Ledger
 from tests import records as a
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.prepared_console import PreparedConsole
 from tests.browser.visit import LookAt, OpenWindow, Visit
 from tests.console import seeds
 from tests.sandbox_process import SandboxProcess
@@ -66,7 +67,7 @@ def used(tmp_path_factory: pytest.TempPathFactory, scripted_sandbox: SandboxProc
     shutil.copy(scripted_sandbox.data_dir / "profile.yaml", data_dir / "sandbox")
     seeds.fill(data_dir)
     with FileLock(data_dir / "follower.lock"):
-        process = ConsoleProcess.start(data_dir)
+        process = PreparedConsole.start(data_dir)
         yield process
         process.stop()
 

@@ -16,6 +16,7 @@ from aisbench_core.warehouse.values.saved import SavedView
 from tests import records as a
 from tests.actors import TESTER
 from tests.browser.console_process import ROOT, ConsoleProcess
+from tests.browser.prepared_console import PreparedConsole
 from tests.browser.visit import LookAt, Visit
 
 TEXT = "[Sign in](//evil.invalid/login) ![p](//evil.invalid/p.png) **bold** &copy; :red[no]"
@@ -55,7 +56,7 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess
     data_dir = tmp_path_factory.mktemp("named")
     _name_everything(data_dir)
     with FileLock(data_dir / "follower.lock"):  # nobody follows: the runs stay as they are
-        process = ConsoleProcess.start(data_dir, workloads_dir=str(data_dir / "none"))
+        process = PreparedConsole.start(data_dir, workloads_dir=str(data_dir / "none"))
         yield process
         process.stop()
 

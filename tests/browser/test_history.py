@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.prepared_console import PreparedConsole
 from tests.browser.visit import OpenWindow
 
 TABLE = "Leaderboard table"
@@ -25,7 +26,7 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess
     new = a.records(BAD, "slow", framework_version="r1.11")
     Warehouse(data_dir / "warehouse.duckdb").rebuild([*old, *new])
     with FileLock(data_dir / "follower.lock"):
-        process = ConsoleProcess.start(data_dir)
+        process = PreparedConsole.start(data_dir)
         yield process
         process.stop()
 

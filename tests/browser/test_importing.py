@@ -13,6 +13,7 @@ from aisbench_core.domain.authoring.config_file import ConfigFile
 from aisbench_core.exchange.upstream.configs.reading import read_document
 from aisbench_core.store.ledger.ledger import Ledger
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.prepared_console import PreparedConsole
 from tests.browser.test_looks import PEOPLE, assert_looks_right, in_turns
 from tests.browser.visit import OpenWindow, Visit
 from tests.unit.upstream_files import ACCESS_KEY, LOCAL, SECRET_KEY, config, line_of, session
@@ -22,7 +23,7 @@ from tests.upstream_package import NAME, OTHER, files, job, write_archive
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
     """A console on its first day, of somebody who comes over."""
-    process = ConsoleProcess.start(tmp_path_factory.mktemp("over"))
+    process = PreparedConsole.start(tmp_path_factory.mktemp("over"))
     yield process
     process.stop()
 

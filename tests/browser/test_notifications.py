@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.prepared_console import PreparedConsole
 from tests.browser.visit import OpenWindow
 
 ADDRESS = "http://127.0.0.1:9/tok-en"
@@ -13,7 +14,7 @@ ADDRESS = "http://127.0.0.1:9/tok-en"
 
 @pytest.fixture(scope="module")
 def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
-    process = ConsoleProcess.start(tmp_path_factory.mktemp("notifications"))
+    process = PreparedConsole.start(tmp_path_factory.mktemp("notifications"))
     yield process
     process.stop()
 

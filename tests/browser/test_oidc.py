@@ -15,6 +15,7 @@ from tests.actors import TESTER
 from tests.browser import stories
 from tests.browser.conftest import QUICK
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.prepared_console import PreparedConsole
 from tests.browser.test_looks import axe_violations
 from tests.browser.visit import OpenWindow, Visit
 from tests.oidc.providers import CLIENT_ID, SECRET, STYLES, NodeProvider, OidcProvider, PythonProvider
@@ -56,7 +57,7 @@ def console(
     data_dir = tmp_path_factory.mktemp("oidc")
     (data_dir / "sandbox").symlink_to(region.data_dir)
     oidc = {"oidc_issuer": provider.issuer, "oidc_client_id": CLIENT_ID, "oidc_client_secret": SECRET}
-    process = ConsoleProcess(data_dir, {"identity": "oidc", "group_roles": "perf=engineer", **oidc, **QUICK})
+    process = PreparedConsole(data_dir, {"identity": "oidc", "group_roles": "perf=engineer", **oidc, **QUICK})
     provider.start(process.url)
     process.resume()
     yield process

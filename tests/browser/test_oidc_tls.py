@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.prepared_console import PreparedConsole
 from tests.browser.reverse_proxy import ReverseProxy
 from tests.browser.test_signed_in import Proxied
 from tests.browser.visit import Visit
@@ -29,7 +30,7 @@ def provider() -> Iterator[PythonProvider]:
 def proxied(tmp_path: Path, provider: PythonProvider) -> Iterator[Proxied]:
     """The console at its address with TLS."""
     issuer = {"oidc_issuer": provider.issuer, "oidc_client_id": CLIENT_ID, "oidc_client_secret": SECRET}
-    console = ConsoleProcess(tmp_path / "data", {"identity": "oidc", **issuer})
+    console = PreparedConsole(tmp_path / "data", {"identity": "oidc", **issuer})
     certificate = self_signed(tmp_path, datetime.now(UTC) + timedelta(days=1))
     proxy = ReverseProxy(urlsplit(console.url).port or 0, {}, certificate)
     console.set(public_url=proxy.url)

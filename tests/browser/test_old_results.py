@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from aisbench_core.interfaces.web.uploads import MOST_SESSION_BYTES, UPLOADS
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.prepared_console import PreparedConsole
 from tests.browser.test_looks import PEOPLE, assert_looks_right, in_turns
 from tests.browser.visit import OpenWindow, Visit
 from tests.unit.old_logs import BERT, RESNET
@@ -19,7 +20,7 @@ TABLE = "模型,版本,节点数,单机卡数,我们的数,精度\nnet,2.0,2,8,9
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
     """A console on its first day, of somebody who has measured before."""
-    process = ConsoleProcess.start(tmp_path_factory.mktemp("before"))
+    process = PreparedConsole.start(tmp_path_factory.mktemp("before"))
     yield process
     process.stop()
 

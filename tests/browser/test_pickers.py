@@ -15,6 +15,7 @@ from aisbench_core.model import RunSpec, RunState
 from aisbench_core.store.ledger.ledger import Ledger
 from tests import records as a
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.prepared_console import PreparedConsole
 from tests.browser.test_drafts import drafts
 from tests.browser.visit import OpenWindow, Visit
 from tests.sandbox_process import SandboxProcess
@@ -43,7 +44,7 @@ def console(region: SandboxProcess, tmp_path: Path) -> Iterator[ConsoleProcess]:
     earlier = replace(a.run(EARLIER, a.spec(workload="quickstart_digits"), state=RunState.FAILED), profile="sandbox")
     Ledger(tmp_path / "ledger.sqlite3").add(earlier)
     with FileLock(tmp_path / "follower.lock"):
-        process = ConsoleProcess.start(tmp_path)
+        process = PreparedConsole.start(tmp_path)
         yield process
         process.stop()
 

@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, expect
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.prepared_console import PreparedConsole
 from tests.browser.visit import LookAt, OpenWindow, Visit
 
 RUNS = "Leaderboard runs"
@@ -24,7 +25,7 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess
     other = a.records((9500.0, 9540.0, 9460.0), "other", flavor="modelarts.p4.large.public")
     Warehouse(data_dir / "warehouse.duckdb").rebuild([*old, *new, *other])
     with FileLock(data_dir / "follower.lock"):
-        process = ConsoleProcess.start(data_dir)
+        process = PreparedConsole.start(data_dir)
         yield process
         process.stop()
 

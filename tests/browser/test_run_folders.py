@@ -13,7 +13,7 @@ from aisbench_core.config.settings import Settings
 from aisbench_core.model import RunState
 from aisbench_core.wiring import Core, open_core
 from tests.actors import named
-from tests.browser.console_process import ConsoleProcess
+from tests.browser.prepared_console import PreparedConsole
 from tests.browser.visit import OpenWindow
 from tests.flow.command_line import CommandLine
 from tests.flow.following import PERSON, SPEC
@@ -46,7 +46,7 @@ def test_a_page_shows_the_growing_log_of_a_run_that_another_machine_follows(
         shell.environment |= {f"AISBENCH_{name.upper()}": value for name, value in team.items()}
     a, b = (core_of(shell.data_dir, team) for shell in shells)
     follower = Killable(shells[1], b)
-    console = ConsoleProcess.start(shells[0].data_dir, console_follows="false", **team)
+    console = PreparedConsole.start(shells[0].data_dir, console_follows="false", **team)
     try:
         follower.start()
         run = a.runs.launch(SPEC.model_copy(update={"parameters": {"epochs": 3000}}), "lab", named(PERSON))

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from aisbench_core.model import RunState
 from aisbench_core.store.ledger.ledger import Ledger
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.prepared_console import PreparedConsole
 from tests.browser.visit import OpenWindow
 from tests.console import seeds
 
@@ -19,7 +20,7 @@ def used(tmp_path: Path) -> Iterator[ConsoleProcess]:
     """A console that was used for a while, whose runs the test moves along."""
     seeds.fill(tmp_path)
     with FileLock(tmp_path / "follower.lock"):
-        process = ConsoleProcess.start(tmp_path)
+        process = PreparedConsole.start(tmp_path)
         yield process
         process.stop()
 

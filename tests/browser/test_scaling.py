@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.prepared_console import PreparedConsole
 from tests.browser.test_looks import assert_fits, axe_violations
 from tests.browser.visit import OpenWindow
 
@@ -30,7 +31,7 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess
     slow = a.record("slow", throughputs=[1000.0] * 13 + [900.0] + [1000.0] * 10, node_count=3, workload="another")
     Warehouse(data_dir / "warehouse.duckdb").rebuild([*old, *new, slow])
     with FileLock(data_dir / "follower.lock"):
-        process = ConsoleProcess.start(data_dir)
+        process = PreparedConsole.start(data_dir)
         yield process
         process.stop()
 

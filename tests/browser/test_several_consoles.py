@@ -20,13 +20,13 @@ from tests import records as a
 from tests.actors import TESTER
 from tests.browser.conftest import QUICK
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.prepared_console import PreparedConsole
 from tests.browser.windows import WAIT_MS
 from tests.contract.certificates import self_signed
 from tests.haproxy import PASSWORD, haproxy_command
 from tests.ports import free_port
 from tests.postgres_server import PASSWORD as DATABASE_PASSWORD
 from tests.postgres_server import PostgresServer
-from tests.sandbox_process import SandboxProcess
 from tests.team_ledger import PASSWORD_VARIABLE, url_of
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
@@ -43,7 +43,7 @@ class Consoles:
         self.ledger = ledger
         settings = {"public_url": self.url, "identity": "proxy", "trusted_proxies": "127.0.0.1", "ledger": ledger}
         self.data_dir = data_dir
-        self.both = [ConsoleProcess.start(data_dir, **settings, **QUICK) for _ in range(2)]
+        self.both = [PreparedConsole.start(data_dir, **settings, **QUICK) for _ in range(2)]
         pem = self_signed(folder, datetime.now(UTC) + timedelta(days=1)).read_text("utf-8")
         (folder / "fullchain.pem").write_text(pem, "utf-8")
         command = haproxy_command(folder, self.port, [console.url for console in self.both], f"127.0.0.1:{self.port}")
@@ -96,7 +96,7 @@ class Consoles:
 
 @pytest.fixture(scope="module")
 def started(
-    region: SandboxProcess, postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory
+    region_folder: Path, postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Consoles]:
     """Both consoles over the data folder of a region, with a ledger of their own."""
     with pytest.MonkeyPatch.context() as patch:
@@ -104,7 +104,7 @@ def started(
         patch.setenv(PASSWORD_VARIABLE, DATABASE_PASSWORD)
         postgres.create("consoles")
         folder = tmp_path_factory.mktemp("haproxy")
-        running = Consoles(region.data_dir.parent, url_of(postgres, "consoles"), folder)
+        running = Consoles(region_folder, url_of(postgres, "consoles"), folder)
         core_of(running).people.set_role("ann", Role.LEAD, TESTER)
         yield running
         running.stop()

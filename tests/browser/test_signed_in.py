@@ -3,6 +3,7 @@
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -18,20 +19,20 @@ from tests.actors import TESTER
 from tests.browser import stories
 from tests.browser.conftest import QUICK
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.prepared_console import PreparedConsole
 from tests.browser.reverse_proxy import ADDRESS, COOKIE, ReverseProxy
 from tests.browser.visit import OpenWindow, Visit
-from tests.sandbox_process import SandboxProcess
 
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @pytest.fixture(scope="module")
-def console(region: SandboxProcess) -> Iterator[ConsoleProcess]:
+def console(region_folder: Path) -> Iterator[ConsoleProcess]:
     """A console that lets nobody in but through the proxy."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FORWARDED_ALLOW_IPS", "")
-        process = ConsoleProcess.start(
-            region.data_dir.parent, identity="proxy", trusted_proxies=ADDRESS, group_roles="perf=engineer", **QUICK
+        process = PreparedConsole.start(
+            region_folder, identity="proxy", trusted_proxies=ADDRESS, group_roles="perf=engineer", **QUICK
         )
     yield process
     process.stop()

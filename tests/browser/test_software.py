@@ -10,6 +10,7 @@ from aisbench_core.model import ServerResult
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.prepared_console import PreparedConsole
 from tests.browser.test_looks import PEOPLE, assert_looks_right, in_turns
 from tests.browser.visit import OpenWindow, Visit
 from tests.console.test_servers import alone
@@ -27,7 +28,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
     record = alone("alone-1", ServerResult(0, 14_147.3, 0.7705), ServerResult(1, 14_155.0, None))
     Ledger(data_dir / "ledger.sqlite3").add(record.run)
     Warehouse(data_dir / "warehouse.duckdb").record(record)
-    process = ConsoleProcess.start(data_dir)
+    process = PreparedConsole.start(data_dir)
     yield process
     process.stop()
 

@@ -8,6 +8,7 @@ from filelock import FileLock
 from playwright.sync_api import expect
 
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.prepared_console import PreparedConsole
 from tests.browser.test_looks import PEOPLE, assert_looks_right, in_turns
 from tests.browser.visit import OpenWindow, Visit
 from tests.console import seeds
@@ -19,7 +20,7 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
     data_dir = tmp_path_factory.mktemp("described")
     seeds.fill(data_dir)
     with FileLock(data_dir / "follower.lock"):
-        process = ConsoleProcess.start(data_dir)
+        process = PreparedConsole.start(data_dir)
         yield process
         process.stop()
 

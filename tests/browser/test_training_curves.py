@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from aisbench_core.store.run_folders.run_paths import RunFolder
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.prepared_console import PreparedConsole
 from tests.browser.visit import OpenWindow
 from tests.console import seeds
 from tests.event_files import NAME, event, file_of, write_plain, write_tensors
@@ -22,7 +23,7 @@ def used(tmp_path: Path) -> Iterator[ConsoleProcess]:
     """A console that was used for a while; nobody follows its runs but the test."""
     seeds.fill(tmp_path)
     with FileLock(tmp_path / "follower.lock"):
-        process = ConsoleProcess.start(tmp_path)
+        process = PreparedConsole.start(tmp_path)
         yield process
         process.stop()
 

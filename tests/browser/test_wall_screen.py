@@ -12,6 +12,7 @@ from aisbench_core.warehouse import Warehouse
 from pages._ui.shell.status import RESULTS_SECONDS
 from tests import records as a
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.prepared_console import PreparedConsole
 from tests.browser.test_looks import CONTRAST, assert_fits, axe_violations
 from tests.browser.visit import OpenWindow
 
@@ -26,7 +27,7 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess
     old = a.records([9000.0 + n for n in range(10)], "old", framework_version="r1")
     Warehouse(data_dir / "warehouse.duckdb").rebuild([*old, *slow(10)])
     with FileLock(data_dir / "follower.lock"):
-        process = ConsoleProcess.start(data_dir)
+        process = PreparedConsole.start(data_dir)
         yield process
         process.stop()
 
