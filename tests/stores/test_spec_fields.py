@@ -138,7 +138,7 @@ def test_values_of_secrets_are_nowhere_in_what_decides() -> None:
 def test_the_document_shows_every_field_that_splits_no_row() -> None:
     page = (HOME / "docs" / "warehouse.md").read_text("utf-8")
     named = fields_of(SpecRole.HARMLESS, SpecRole.DESCRIBES)
-    rows = [f"| `{name}` | {declared(name).why} |" for name in named]
+    rows = [f"* `{name}`: {declared(name).why}\n" for name in named]
 
     for row in rows:
         assert row in page, "\n".join(rows)

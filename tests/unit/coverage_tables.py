@@ -1,5 +1,6 @@
 """What of somebody else's manual is here, and where: tables in YAML, of which documents show a part."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,9 @@ import yaml
 
 from aisbench_core.config.settings import HOME
 
+LIST = "<!-- what differs -->\n\n"
+REPEATED = ("as for ", "the same: ", "the rows below")
+"""How rows begin that say nothing but what the row above or below says."""
 HEAD = "| in the manual | here | where, or why |\n|---|---|---|\n"
 
 
@@ -48,13 +52,12 @@ class Coverage:
         )
 
     def page_with_exceptions(self, document: Path) -> str:
-        """The document with its table of whatever is not simply there."""
-        before, found, after = document.read_text("utf-8").partition(HEAD)
+        """The document with its list of whatever is not simply there."""
+        before, found, after = document.read_text("utf-8").partition(LIST)
         assert found
-        rest = after.splitlines(keepends=True)
-        while rest and rest[0].startswith("|"):
-            rest.pop(0)
-        return before + HEAD + "".join(_lines([row for row in self.rows() if row.said != "yes"])) + "".join(rest)
+        differing = [row for row in self.rows() if row.said != "yes" and not row.where.startswith(REPEATED)]
+        items = "".join(f"* {row.named}, {row.said}: {row.where}\n" for row in differing)
+        return before + LIST + items + re.sub(r"\A([*|].*\n)*", "", after)
 
 
 def _lines(rows: list[Row]) -> Iterator[str]:

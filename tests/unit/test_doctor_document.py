@@ -4,14 +4,14 @@ from aisbench_core.config.settings import HOME
 from aisbench_core.maintenance.doctor.diagnosis import CHECKS
 
 DOCUMENT = HOME / "docs" / "doctor.md"
-TABLE = "| check | passes if |\n|---|---|\n"
+CHECKS_BEGIN = "<!-- checks -->\n\n"
 
 
 def document() -> str:
-    """docs/doctor.md with the table as the code would write it."""
-    before, _, rest = DOCUMENT.read_text("utf-8").partition(TABLE)
+    """docs/doctor.md with the list as the code would write it."""
+    before, _, rest = DOCUMENT.read_text("utf-8").partition(CHECKS_BEGIN)
     after = rest.partition("\n\n")[2]
-    return before + TABLE + "\n".join(f"| `{check}` | {what} |" for check, what in CHECKS.items()) + "\n\n" + after
+    return before + CHECKS_BEGIN + "\n".join(f"* `{check}`: {what}" for check, what in CHECKS.items()) + "\n\n" + after
 
 
 def test_the_document_lists_every_check() -> None:
