@@ -60,10 +60,11 @@ def test_following_a_job_for_an_hour_takes_so_many_requests(
     of_obs = sum(count for kind, count in per_hour.items() if kind.startswith("obs"))
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(per_hour.items()) if count)
     every_look = timedelta(hours=1) // timedelta(seconds=POLL_S)
+    print(f"\n{kinds}", end="")
     figures.put(
         f"OBS requests per job and hour, {jobs} running, "
         + ("logs that grow every minute" if prints else "logs that do not grow"),
-        f"{of_obs} requests ({kinds})",
+        f"{of_obs} requests",
         f"{most} requests",
         f"a LIST at every poll: {every_look} requests",
         every_look / of_obs,

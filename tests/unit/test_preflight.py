@@ -10,7 +10,7 @@ import pytest
 from aisbench_core.config.settings import HOME
 from aisbench_core.domain.preflight import online
 from aisbench_core.domain.preflight.offline import RULES, check_offline
-from aisbench_core.domain.preflight.rule import PreflightRule, Source
+from aisbench_core.domain.preflight.rule import PreflightRule
 from aisbench_core.domain.preflight.rules.names import LONGEST_NAME
 from aisbench_core.model import Level, RunSpec
 from tests.unit.good_specs import DATA, FLAVORS, WORKLOADS, changed, code_folder, found, good_spec, only, profile
@@ -331,8 +331,7 @@ HEAD = """# Preflight rules
 
 A spec is checked against these rules before launch. An **error** prevents it, a **warning** or an **info** does not.
 The console shows findings beside the fields; on the command line, use `aisbench preflight WORKLOAD|SPEC.yaml`, and
-`--fix` to print the spec with all proposed fixes applied. Sources of rules that are not the console's own are in
-parentheses.
+`--fix` to print the spec with all proposed fixes applied.
 
 ## Without the cloud
 
@@ -356,8 +355,7 @@ def document() -> str:
 
 def _lines(rules: Iterable[PreflightRule[Any]]) -> Iterator[str]:
     for rule in rules:
-        source = "" if rule.source is Source.CONSOLE else f" ({rule.source})"
-        yield f"* `{rule.rule_id}`, {rule.level}: {rule.summary}{source}"
+        yield f"* `{rule.rule_id}`, {rule.level}: {rule.summary}"
 
 
 def test_the_document_lists_every_rule() -> None:

@@ -11,6 +11,8 @@ from aisbench_core.exchange.upstream.configs.literals import MOST_LEVELS
 
 DOCUMENT = HOME / "docs" / "upstream.md"
 KEYS_HEAD = "<!-- keys -->\n\n"
+JOBS = ["`session_config`", "`session_config_v2`"]
+"""Both dicts of a job: keys are theirs unless others are named."""
 RULES_HEAD = "<!-- findings -->\n\n"
 
 
@@ -34,7 +36,8 @@ def _keys() -> Iterator[str]:
         for key in keys:
             named.setdefault((key.name, key.becomes), []).append(f"`{name}`")
     for (key_name, becomes), names in named.items():
-        yield f"* `{key_name}` of {', '.join(names)}: {becomes}\n"
+        where = "" if names == JOBS else f" of {', '.join(names)}"
+        yield f"* `{key_name}`{where}: {becomes}\n"
 
 
 def _rules() -> Iterator[str]:
