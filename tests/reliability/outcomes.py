@@ -17,9 +17,8 @@ INTRODUCTION = """# Reliability
 
 `make reliability` runs fault tests for about an hour and writes this page; a part of it, such as
 `.venv/bin/python -m pytest -p no:xdist tests/reliability/test_kills.py`, writes its own rows. A campaign that finds
-a problem fails, and its row is not written: a row means that nothing was lost, nothing happened twice and nothing
-leaked in that many repetitions. `make test` has shorter versions of many of these tests; others, such as those of a
-Debian, a container and a lost network, run only here. [running.md](running.md) describes the guarantees.
+a problem writes none: a row means that nothing was lost, nothing happened twice and nothing leaked in that many
+repetitions. [running.md](running.md#crashes-and-faults) describes the guarantees.
 
 * *Killed* means `kill -9`. A follower and a console are killed during a request, in every state
   of a run; other programs at times spread evenly over their duration.

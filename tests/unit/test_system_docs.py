@@ -12,7 +12,7 @@ from aisbench_core.running.systems.systems import OF_EACH_RUN
 
 DOCUMENT = HOME / "docs" / "system.md"
 FIELDS_HEAD = "<!-- fields -->\n\n"
-RULES_HEAD = "| finding | level | what is expected |\n|---|---|---|\n"
+RULES_HEAD = "<!-- findings -->\n\n"
 
 
 def document() -> str:
@@ -31,13 +31,14 @@ def _with_rows(page: str, head: str, rows: Iterable[str]) -> str:
 def _fields() -> Iterator[str]:
     for name, field in FIELDS.items():
         key = FILE_KEYS.get(name, name)
-        in_file = "" if key == name else f" In the file: `{key}`."
+        is_said = key == name or f"`{key}` in the file" in str(field.description)
+        in_file = "" if is_said else f" In the file: `{key}`."
         yield f"* `{name}`: {field.title}. {field.description}{in_file}\n"
 
 
 def _rules() -> Iterator[str]:
     for rule, (level, expected) in RULES.items():
-        yield f"| `{rule}` | {level} | {expected} |\n"
+        yield f"* `{rule}`, {level}: {expected}\n"
 
 
 def test_the_page_lists_every_field_and_every_finding() -> None:
