@@ -1,12 +1,11 @@
 """What all tests share: a clean environment, sandboxes, and the option that lets tests reach a real region."""
 
-import gc
 import itertools
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -71,18 +70,6 @@ def pytest_unconfigure() -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--live PROFILE` runs the contract tests against a real region, too."""
     parser.addoption("--live", metavar="PROFILE", default="", help="a profile of a real region; its jobs cost money")
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
-    """Collect without looking for garbage, and never look through what was collected, which stays to the end: half a
-    million objects, a tenth of the time of the quick tests."""
-    gc.disable()
-    try:
-        return (yield)
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by marks

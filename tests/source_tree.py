@@ -1,8 +1,6 @@
 """The project's own source as its tests look at it: which files there are, and what a module says."""
 
 import ast
-import contextlib
-import gc
 import subprocess
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -67,29 +65,15 @@ def is_inside(module: str, places: Collection[str]) -> bool:
 @cache
 def tree_of(file: Path) -> ast.Module:
     """What a module says, parsed; nothing is run."""
-    with _kept_forever():
-        return ast.parse(file.read_text("utf-8"))
-
-
-@contextlib.contextmanager
-def _kept_forever() -> Iterator[None]:
-    """Without looking for garbage: of a million nodes that stay, it took more time than reading them."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
+    return ast.parse(file.read_text("utf-8"))
 
 
 @cache
 def _nodes_by_kind(file: Path) -> Mapping[type[ast.AST], Sequence[Any]]:
     """Every node of a module; many tests look at them, and walking costs more than reading."""
     nodes: dict[type[ast.AST], list[ast.AST]] = defaultdict(list)
-    tree = tree_of(file)
-    with _kept_forever():
-        for node in ast.walk(tree):
-            nodes[type(node)].append(node)
+    for node in ast.walk(tree_of(file)):
+        nodes[type(node)].append(node)
     return nodes
 
 

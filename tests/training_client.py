@@ -4,6 +4,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from huaweicloudsdkcore.auth.credentials import BasicCredentials
+from huaweicloudsdkmodelarts.v1 import (
+    CreateTrainingJobRequest,
+    DeleteTrainingJobRequest,
+    JobActionType,
+    ModelArtsClient,
+    ShowTrainingJobDetailsRequest,
+    StopTrainingJobRequest,
+)
+from obs import ObsClient
+
 from tests.sandbox_process import SandboxProcess
 
 ENGINE = "mindspore_2.2.12-cann_7.0.1.1-py_3.9-euler_2.10.7-aarch64-snt9b"
@@ -11,21 +22,14 @@ ENDED = frozenset({"Completed", "Failed", "Terminated", "Abnormal"})
 
 
 class TrainingClient:
-    """One person's SDK clients. Bodies are written as the API documents them, not as the SDK's classes.
-
-    The SDKs are imported here: they take a second, for which tests that only need a request do not wait."""
+    """One person's SDK clients. Bodies are written as the API documents them, not as the SDK's classes."""
 
     def __init__(self, sandbox: SandboxProcess) -> None:
-        from huaweicloudsdkcore.auth.credentials import BasicCredentials
-        from huaweicloudsdkmodelarts import v1
-        from obs import ObsClient
-
-        self._v1 = v1
         self._sandbox = sandbox
         access_key, secret_key = sandbox.keys
         credentials = BasicCredentials(access_key, secret_key, sandbox.project_id)
         self.sdk = (
-            v1.ModelArtsClient.new_builder().with_credentials(credentials).with_endpoint(sandbox.modelarts_url).build()
+            ModelArtsClient.new_builder().with_credentials(credentials).with_endpoint(sandbox.modelarts_url).build()
         )
         self.obs = ObsClient(access_key_id=access_key, secret_access_key=secret_key, server=sandbox.obs_url)
 
@@ -47,11 +51,11 @@ class TrainingClient:
 
     def create(self, body: Mapping[str, Any]) -> Any:
         """Create a job; the SDK sends the dictionary as it is."""
-        return self.sdk.create_training_job(self._v1.CreateTrainingJobRequest(body=body))
+        return self.sdk.create_training_job(CreateTrainingJobRequest(body=body))
 
     def show(self, job_id: str) -> Any:
         """One job."""
-        return self.sdk.show_training_job_details(self._v1.ShowTrainingJobDetailsRequest(training_job_id=job_id))
+        return self.sdk.show_training_job_details(ShowTrainingJobDetailsRequest(training_job_id=job_id))
 
     def phase(self, job_id: str) -> str:
         """Where the job stands."""
@@ -59,12 +63,12 @@ class TrainingClient:
 
     def stop(self, job_id: str) -> Any:
         """Ask a job to end."""
-        action = self._v1.JobActionType(action_type="terminate")
-        return self.sdk.stop_training_job(self._v1.StopTrainingJobRequest(training_job_id=job_id, body=action))
+        action = JobActionType(action_type="terminate")
+        return self.sdk.stop_training_job(StopTrainingJobRequest(training_job_id=job_id, body=action))
 
     def delete(self, job_id: str) -> None:
         """Remove a job."""
-        self.sdk.delete_training_job(self._v1.DeleteTrainingJobRequest(training_job_id=job_id))
+        self.sdk.delete_training_job(DeleteTrainingJobRequest(training_job_id=job_id))
 
     def log(self, job_id: str, node: int = 0) -> str:
         """A node's log in OBS, empty when there is none yet."""

@@ -6,7 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from aisbench_core.base.private_files import require_writable
-from pages._ui.layout import create_script_container, install_layout
+from pages._ui.layout import SIDEBAR, create_script_container
 from pages._ui.search import show_search, show_search_button
 from pages._ui.session.ended import install_way_back, show_end
 from pages._ui.session.open_sessions import show_sessions, show_sessions_button
@@ -15,7 +15,7 @@ from pages._ui.shell.errors import PageEnd, errors_shown
 from pages._ui.shell.navigation import HOME, ICONS, SECTIONS, STORING, go, link
 from pages._ui.shell.preloading import freeze_after_run
 from pages._ui.shell.row_keys import install_row_keys
-from pages._ui.shell.status import show_processes, show_read_only, title_tab
+from pages._ui.shell.status import show_processes, show_read_only, show_sign_out_button, title_tab
 from pages._ui.shell.tables import install_table_keys
 from pages._ui.shell.uploads import install_named_zones
 from pages._ui.shell.words import choose_language, show_languages, t
@@ -61,10 +61,12 @@ def show_page() -> None:
     with st.sidebar:
         show_search_button(page.url_path)
         show_menu()
-        show_languages()
-        show_sessions_button()
         with errors_shown():
             show_processes()
+        with st.popover(t("menu.options"), icon=":material/settings:", key="options", width="stretch"):
+            show_languages()
+            show_sessions_button()
+            show_sign_out_button()
     with create_script_container():
         install_row_keys()
         install_table_keys()
@@ -82,8 +84,7 @@ def show_page() -> None:
 
 
 # An emoji, because Streamlit would fetch the Material icon of a page from another host for the browser's tab.
-st.set_page_config(page_icon="📊", layout="wide")
-install_layout()
+st.set_page_config(page_icon="📊", layout="wide", initial_sidebar_state=SIDEBAR)
 st.logo(Path(__file__).with_name("logo.svg"), size="large")
 # Not by `st.stop()`: only a script that ends makes Streamlit forget the fragments of the page, and what a late timer of
 # theirs drew would have no place any more, which leaves the browser blank.

@@ -7,20 +7,29 @@ from streamlit.delta_generator import DeltaGenerator
 
 SCRIPTS, TILES = "scripts", "tiles"  # keys of containers
 
-# Streamlit's header, which lies above the title, needs 60 pixels; each script before it would push it down by 16 more.
-# A window of less than 640 pixels has one column, and a number needs no line of its own.
-_STYLE = f"""<style>
-    [data-testid="stMainBlockContainer"] {{ padding-top: 4rem; }}
-    [data-testid="stSidebarHeader"] {{ margin-bottom: 0; }}
-    div:has(> .st-key-{SCRIPTS}) {{ position: absolute; width: 0; }}
+SIDEBAR, GUTTER = 212, 32  # pixels: a window of 1280 leaves 1,004 for what a page shows
+
+# It stands in the page's head: what a script sends comes after the first elements, which would move then. Streamlit's
+# rules of one class come later than these, hence `body`. Room for the menu is kept until it is there. A window of less
+# than 640 pixels has one column, and a number needs no line of its own.
+STYLE = f"""<style>
+    body [data-testid="stMainBlockContainer"] {{ max-width: none; padding: 2.75rem {GUTTER}px 4rem; }}
+    body [data-testid="stMainBlockContainer"] h1 {{ padding: .25rem 0; }}
+    body [data-testid="stHeader"] {{ background: none; pointer-events: none; }}
+    body [data-testid="stHeader"] > * {{ pointer-events: auto; }}
+    body [data-testid="stSidebarHeader"] {{ margin-bottom: 0; }}
+    body [data-testid="stSidebarContent"] {{ padding-inline: 14px; }}
+    body [data-testid="stSidebarUserContent"] {{ padding-bottom: 1rem; }}
+    body div:has(> .st-key-{SCRIPTS}) {{ position: absolute; width: 0; }}
+    @media (min-width: 768px) {{
+        body [data-testid="stAppViewContainer"]:not(:has([data-testid="stSidebar"])) {{ padding-left: {SIDEBAR}px; }}
+    }}
+    @media (max-width: 767px) {{ body [data-testid="stMainBlockContainer"] {{ padding-top: 4rem; }} }}
     @media (max-width: 640px) {{
+        body [data-testid="stMainBlockContainer"] {{ padding-inline: 16px; }}
         .st-key-{TILES} [data-testid="stColumn"] {{ min-width: 9rem; }}
     }}
 </style>"""
-
-
-def install_layout() -> None:
-    st.html(_STYLE)
 
 
 def create_script_container() -> DeltaGenerator:

@@ -124,7 +124,8 @@ def test_a_killed_console_comes_back_with_the_run_and_the_page_reconnects(
     visit.settle()
     expect(visit.page.get_by_text(run_id).first).to_be_visible()
     expect(visit.page.locator(".stMarkdownBadge", has_text="Running")).to_be_visible()
-    expect(visit.page.get_by_role("alert").filter(has_text="No follower is running")).to_have_count(0)
+    expect(visit.page.locator(".stMarkdownBadge", has_text="Following").first).to_be_visible()
+    expect(visit.page.get_by_text("No follower")).to_have_count(0)
 
 
 def healthy_page_of_an_unhealthy_region(visit: Visit) -> None:

@@ -280,8 +280,10 @@ def enter(visit: Visit, label: str, value: str) -> None:
 
 
 def choose_language(visit: Visit, language: str) -> None:
-    """Choose it in the menu's box."""
+    """Choose it among the menu's options."""
+    visit.open_options()
     visit.pick(visit.keyed("lang").get_by_role("combobox"), language)
+    visit.page.keyboard.press("Escape")
 
 
 def drafts(data_dir: Path) -> dict[str, str]:

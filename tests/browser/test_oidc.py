@@ -214,6 +214,7 @@ def test_after_signing_out_every_tab_is_out_and_the_provider_has_to_ask_again(
     other.goto(visit.url("/leaderboard"))
     expect(other.get_by_role("heading", level=1)).to_be_visible()
 
+    visit.open_options()
     visit.page.get_by_role("button", name="Sign out").click()
 
     for page in (visit.page, other):
@@ -259,6 +260,7 @@ def test_a_person_ends_the_session_of_another_browser(
     here, there = window(console), window(console, width=1000)
     for visit in (here, there):
         sign_in(visit, provider, "vic")
+    here.open_options()
     here.page.get_by_role("button", name="Sessions").click()
     dialog = here.page.get_by_role("dialog")
     expect(dialog.get_by_text("This browser")).to_have_count(1)

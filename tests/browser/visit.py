@@ -88,6 +88,10 @@ class Visit:
             expect(dialog).to_have_count(0)
             self.rest()  # the page is asked to draw itself without it
 
+    def open_options(self) -> None:
+        """Open the menu's options: language, open sessions and sign-out."""
+        self.keyed("options").get_by_role("button").click()
+
     def launch_draft(self) -> str:
         """Launch what New run shows; the run's id."""
         self.open("/configure")

@@ -18,7 +18,7 @@ from streamlit.testing.v1.app_test import TMP_DIR
 from pages._ui.configure.drafts import OWN
 from pages._ui.shell.browser import SESSION
 from pages._ui.shell.widgets import VERSION
-from tests.console.seeds import fill, write_profile
+from tests.console.seeds import fill
 
 ENTRY = Path(__file__).parents[2] / "pages" / "_ui" / "entry.py"
 
@@ -104,6 +104,21 @@ def drawn(app: AppTest, chart: int = 0) -> list[dict[str, Any]]:
     """Every row that one of the page's charts draws, by the names of columns."""
     tables = app.get("vega_lite_chart")[chart].proto.datasets
     return [row for table in tables for row in pa.ipc.open_stream(table.data.data).read_all().to_pylist()]
+
+
+def write_profile(data_dir: Path) -> None:
+    """A profile of a sandbox that is not running."""
+    folder = data_dir / "sandbox"
+    folder.mkdir()
+    keys = folder / "credentials.yaml"
+    keys.write_text("access_key: AKIDEXAMPLEAKIDEX\nsecret_key: not-a-real-secret\n", "utf-8")
+    keys.chmod(0o600)
+    (folder / "profile.yaml").write_text(
+        "region: sandbox\nproject_id: sandbox-project\nobs_server: http://127.0.0.1:9\n"
+        "modelarts_endpoint: http://127.0.0.1:9\nbucket: sandbox-bench\nrehearsal: true\n"
+        f"flavor: sandbox.cpu.2cards\ncredentials_file: {keys}\nprice_per_node_hour: {{sandbox.cpu.2cards: 12.5}}\n",
+        "utf-8",
+    )
 
 
 @pytest.fixture

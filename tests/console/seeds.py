@@ -33,21 +33,6 @@ HELD_RUN = "20260301-080500-ffff"
 PRICE: dict[str, Any] = {"price_per_node_hour": 40.0, "currency": "CNY"}
 
 
-def write_profile(data_dir: Path) -> None:
-    """A profile of a sandbox that is not running."""
-    folder = data_dir / "sandbox"
-    folder.mkdir()
-    keys = folder / "credentials.yaml"
-    keys.write_text("access_key: AKIDEXAMPLEAKIDEX\nsecret_key: not-a-real-secret\n", "utf-8")
-    keys.chmod(0o600)
-    (folder / "profile.yaml").write_text(
-        "region: sandbox\nproject_id: sandbox-project\nobs_server: http://127.0.0.1:9\n"
-        "modelarts_endpoint: http://127.0.0.1:9\nbucket: sandbox-bench\nrehearsal: true\n"
-        f"flavor: sandbox.cpu.2cards\ncredentials_file: {keys}\nprice_per_node_hour: {{sandbox.cpu.2cards: 12.5}}\n",
-        "utf-8",
-    )
-
-
 def fill(data_dir: Path) -> None:
     """Put runs into the ledger, and results into the warehouse."""
     ledger = Ledger(data_dir / "ledger.sqlite3")

@@ -75,7 +75,7 @@ def test_each_row_of_the_preview_says_whether_it_counts_on_the_leaderboard(open_
     upload(open_page("import"), ("resnet.log", RESNET)).button(key="old-save").click().run()
     app = upload(open_page("import"), ("bert.log", BERT), ("resnet.log", RESNET), ("same.log", BERT))
 
-    shown = app.dataframe[0].value["leaderboard"]
+    shown = app.dataframe[0].value["Counts on the leaderboard"]
 
     (stored,) = imported(data_dir)
     assert list(shown) == [
@@ -91,7 +91,7 @@ def test_a_row_that_does_not_count_says_why(open_page: OpenPage, data_dir: Path)
 
     app.selectbox(key="old-where").set_value("sandbox").run()
 
-    (cell,) = app.dataframe[0].value["leaderboard"]
+    (cell,) = app.dataframe[0].value["Counts on the leaderboard"]
     assert cell == "No: a rehearsal: it is never compared with measurements"
 
 
@@ -155,11 +155,11 @@ def test_a_correction_of_columns_is_carried_out_and_the_rest_stays() -> None:
 @pytest.mark.parametrize("language", list(Language))
 def test_a_change_in_a_row_is_an_answer_about_that_result(language: Language) -> None:
     t = Words(language)
-    changes: dict[str, object] = {"node_count": "4", "mode": t("mode.cluster"), "model": ""}
+    changes: dict[str, object] = {t.field("node_count"): "4", t.field("mode"): t("mode.cluster"), t.field("model"): ""}
 
     set_language(language)
     answers = answers_in(changes, ImportAnswers(model="net", framework_version="2.0"))
-    cleared = answers_in({"mode": None, "node_count": None}, answers)
+    cleared = answers_in({t.field("mode"): None, t.field("node_count"): None}, answers)
     set_language(Language.EN)
 
     assert answers == ImportAnswers(node_count=4, mode=Mode.CLUSTER, framework_version="2.0")
@@ -168,15 +168,17 @@ def test_a_change_in_a_row_is_an_answer_about_that_result(language: Language) ->
 
 @pytest.mark.parametrize("typed", ["0", "4097", "2.5", "four", "1_000"])
 def test_a_number_in_a_row_that_is_refused_is_no_answer_and_stays_until_it_is_corrected(typed: str) -> None:
-    refused = refused_in({"node_count": f" {typed} "}, {})
+    nodes = Words(Language.EN).field("node_count")
 
-    assert answers_in({"node_count": typed}, ImportAnswers(node_count=2)) == ImportAnswers()
+    refused = refused_in({nodes: f" {typed} "}, {})
+
+    assert answers_in({nodes: typed}, ImportAnswers(node_count=2)) == ImportAnswers()
     assert refused == {"node_count": typed}
-    assert refused_in({"node_count": typed, "Note": "x"}, {"cards_per_node": "65"}) == {
+    assert refused_in({nodes: typed, "Note": "x"}, {"cards_per_node": "65"}) == {
         "cards_per_node": "65",
         "node_count": typed,
     }
-    assert refused_in({"node_count": "4"}, refused) == refused_in({"node_count": None}, refused) == {}
+    assert refused_in({nodes: "4"}, refused) == refused_in({nodes: None}, refused) == {}
 
 
 def test_a_refused_number_in_a_row_says_what_is_allowed_and_blocks_the_import(open_page: OpenPage) -> None:
@@ -188,8 +190,8 @@ def test_a_refused_number_in_a_row_says_what_is_allowed_and_blocks_the_import(op
 
     assert "'65' is not allowed; enter a whole number, 1 to 64" in texts(app)
     assert app.button(key="old-save").disabled
-    [preview] = [table.value for table in app.dataframe if "cards_per_node" in table.value]
-    assert [*preview["cards_per_node"]] == ["65"], "it stays as it was typed"
+    [preview] = [table.value for table in app.dataframe if "Cards per node" in table.value]
+    assert [*preview["Cards per node"]] == ["65"], "it stays as it was typed"
     upload(app, ("resnet.log", RESNET))
     assert not app.button(key="old-save").disabled, "other files, other answers"
 

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import yaml
@@ -37,7 +36,6 @@ class Coverage:
         """Where `make docs` writes all rows; not kept."""
         return HOME / "build" / self.file.replace(".yaml", ".md")
 
-    @cache  # noqa: B019  # a table is small, and there are two
     def sections(self) -> dict[str, list[Row]]:
         """The rows of each section."""
         stored = yaml.safe_load(Path(__file__).with_name(self.file).read_text("utf-8"))

@@ -13,7 +13,7 @@ import pytest
 from aisbench_core.config.settings import HOME
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
-from tests.console.seeds import write_profile
+from tests.console.conftest import write_profile
 
 pytestmark = pytest.mark.slow
 

@@ -6,6 +6,7 @@ import pytest
 
 from aisbench_core.base import formats
 from aisbench_core.exchange.report.reports import make_environment
+from pages._ui.shell.formats import to_local_time
 
 
 @pytest.mark.parametrize(
@@ -77,8 +78,6 @@ def test_a_share_is_read_in_percent() -> None:
 
 
 def test_times_are_shown_on_the_clock_of_the_browser() -> None:
-    from pages._ui.shell.formats import to_local_time  # with Streamlit, for which collecting need not wait
-
     noon = datetime(2026, 7, 1, 12, tzinfo=UTC)
 
     assert to_local_time(noon, "Asia/Shanghai").hour == 20

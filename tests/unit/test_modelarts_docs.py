@@ -14,6 +14,8 @@ from aisbench_core.domain.authoring.workloads import Workloads
 from aisbench_core.domain.preflight import offline, online
 from aisbench_core.interfaces.cli import main
 from aisbench_core.model import RunSpec
+from pages._ui.shell import navigation
+from pages._ui.shell.words import Language, load_catalogue
 from tests.unit.coverage_tables import Coverage, Row
 from tests.unit.modelarts_guide import HEADINGS
 from tests.unit.test_docs import is_there
@@ -98,9 +100,6 @@ def test_a_workload_exists() -> None:
 
 
 def test_a_page_is_in_the_menu() -> None:
-    from pages._ui.shell import navigation  # with Streamlit, for which collecting need not wait
-    from pages._ui.shell.words import Language, load_catalogue
-
     menu = {load_catalogue(Language.EN)[f"menu.{page.stem}"] for page in navigation.ICONS}
     where = " ".join(row.where for row in GUIDE.rows()) + DOCUMENT.read_text("utf-8").rpartition("## ")[2]
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from aisbench_core.domain.statistics.difference import (
     MAX_RUNS,
@@ -33,8 +34,6 @@ def noise(seed: int, count: int, level: float = 100.0, sd: float = 1.0) -> list[
 
 
 def test_a_summary_is_mean_spread_and_interval() -> None:
-    from scipy import stats  # loads for half a second, for which collecting need not wait
-
     found = summary(QUIET)
 
     assert found
@@ -73,8 +72,6 @@ def test_values_without_spread_and_a_mean_of_nothing_are_no_trouble() -> None:
 @settings(deadline=None)
 @given(st.lists(measured, min_size=3, max_size=12), st.lists(measured, min_size=3, max_size=12))
 def test_samples_are_compared_as_student_or_welch_do(one: list[float], other: list[float]) -> None:
-    from scipy import stats  # loads for half a second, for which collecting need not wait
-
     found = difference(one, other)
 
     assert found
@@ -145,8 +142,6 @@ def test_no_scale_of_numbers_leaves_floating_point(scale: float) -> None:
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_adjusted_p_values_are_benjamini_and_hochbergs(p_values: list[float]) -> None:
-    from scipy import stats  # loads for half a second, for which collecting need not wait
-
     assert adjust_p_values(p_values) == pytest.approx(list(stats.false_discovery_control(p_values)))
 
 
@@ -254,8 +249,6 @@ def test_a_machine_without_noise_finds_everything_that_is_reported() -> None:
 
 def _simulated(cv: float, change: float, baseline: int, candidate: int) -> float:
     """How often the change is measured as 1 % or more, and scipy's pooled test finds it significant."""
-    from scipy import stats
-
     made = np.random.default_rng(3)
     one = made.normal(1, cv, (4000, baseline))
     other = made.normal(1 - change, cv, (4000, candidate))

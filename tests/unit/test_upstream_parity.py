@@ -21,6 +21,8 @@ from aisbench_core.maintenance.doctor.diagnosis import CHECKS
 from aisbench_core.model import FIELDS, RunSpec, TrainResultInfo
 from aisbench_core.running.systems import descriptions
 from aisbench_core.warehouse.tables.schema import RESULTS
+from pages._ui.shell import navigation
+from pages._ui.shell.words import Language, load_catalogue
 from tests.unit.coverage_tables import Coverage, Row
 from tests.unit.test_docs import is_there
 from tests.unit.upstream_manual import NAMED, PARAMETERS
@@ -139,9 +141,6 @@ def test_a_place_in_the_data_folder_is_documented(text: str) -> None:
 
 
 def test_a_page_is_in_the_menu() -> None:
-    from pages._ui.shell import navigation  # with Streamlit, for which collecting need not wait
-    from pages._ui.shell.words import Language, load_catalogue
-
     menu = {load_catalogue(Language.EN)[f"menu.{page.stem}"] for page in navigation.ICONS}
     named = {page for row in MANUALS.rows() for page in re.findall(r"\*\*([^*]+)\*\*", row.where)}
 

@@ -4,9 +4,10 @@ import math
 import tomllib
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+
+from pages._ui.shell.charts import RAMP, build_colour_ramp
 
 Triple = tuple[float, float, float]
 Matrix = tuple[Triple, Triple, Triple]
@@ -44,34 +45,26 @@ XYZ: Matrix = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.07217
 WHITE: Triple = (0.95047, 1.0, 1.08883)
 
 
-@pytest.fixture(scope="module")
-def charts() -> ModuleType:
-    """With Streamlit and Altair, for which collecting need not wait."""
-    from pages._ui.shell import charts
-
-    return charts
-
-
 @pytest.mark.parametrize("vision", VISIONS)
-def test_neighbouring_versions_differ_for_every_kind_of_colour_vision(vision: str, charts: ModuleType) -> None:
-    seen = [lab(times(VISIONS[vision], linear(colour))) for colour in (*charts.RAMP, charts.RAMP[0])]
+def test_neighbouring_versions_differ_for_every_kind_of_colour_vision(vision: str) -> None:
+    seen = [lab(times(VISIONS[vision], linear(colour))) for colour in (*RAMP, RAMP[0])]
 
     assert min(ciede2000(one, other) for one, other in pairwise(seen)) >= MIN_DIFFERENCE
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_version_contrasts_with_the_page(theme: str, charts: ModuleType) -> None:
+def test_every_version_contrasts_with_the_page(theme: str) -> None:
     page = luminance(THEME[theme]["backgroundColor"])
 
-    for colour in charts.RAMP:
+    for colour in RAMP:
         darker, lighter = sorted((page, luminance(colour)))
         assert (lighter + 0.05) / (darker + 0.05) >= MIN_CONTRAST, colour
 
 
-def test_a_version_keeps_its_colour_when_newer_ones_are_added(charts: ModuleType) -> None:
-    versions = [f"r1.{number}" for number in range(3 * len(charts.RAMP))]
+def test_a_version_keeps_its_colour_when_newer_ones_are_added() -> None:
+    versions = [f"r1.{number}" for number in range(3 * len(RAMP))]
 
-    before, after = charts.build_colour_ramp(versions[:2]), charts.build_colour_ramp(versions)
+    before, after = build_colour_ramp(versions[:2]), build_colour_ramp(versions)
 
     assert before.items() <= after.items()
     assert all(after[one] != after[other] for one, other in pairwise(versions))

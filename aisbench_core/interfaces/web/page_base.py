@@ -3,6 +3,8 @@
 Without it each deep link asks `/<page>/_stcore/health` and `…/host-config` in vain, which browsers show as two errors.
 The page's own scripts are named relative to it, so what they are relative to is the server: behind a proxy with a path
 prefix as well.
+
+What else belongs into the head of each page, such as its style, is put there too: it is there before the first element.
 """
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -19,10 +21,10 @@ _CONDITIONS = (b"if-none-match", b"if-modified-since", b"range", b"accept-encodi
 
 
 class PageBase:
-    """Adds the script to the pages of the app below it; everything else passes unchanged."""
+    """Adds the script and `head` to the pages of the app below it; everything else passes unchanged."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, head: str) -> None:
+        self._app, self._head = app, HEAD + SCRIPT + head.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on; what is answered to a browser that opens a page gets the script."""
@@ -42,7 +44,7 @@ class PageBase:
             else:
                 body.extend(message.get("body", b""))
                 if not message.get("more_body"):
-                    content = bytes(body).replace(HEAD, HEAD + SCRIPT, 1)
+                    content = bytes(body).replace(HEAD, self._head, 1)
                     await send(_replace_length(start, len(content)))
                     await send({"type": "http.response.body", "body": content})
 

@@ -21,7 +21,7 @@ from aisbench_core.base.errors import WarehouseBusy, WarehouseError
 from aisbench_core.base.messages import Message
 from aisbench_core.base.private_files import draft_of, find_abandoned, is_read_only, require_writable, sync
 from aisbench_core.warehouse.store import warehouse_file
-from aisbench_core.warehouse.store.engine import NAME, PATIENCE_S, attach, attach_in_turn, copy_file, start
+from aisbench_core.warehouse.store.engine import CONFIG, NAME, PATIENCE_S, attach, attach_in_turn, copy_file, start
 from aisbench_core.warehouse.store.file_queue import RETRY_S, try_in_turn
 from aisbench_core.warehouse.store.migrations import is_outdated, migrate
 from aisbench_core.warehouse.store.warehouse_file import BROKEN, log_of, make_busy_error, other_writers, translate_error
@@ -223,7 +223,8 @@ def _make_cursor(engine: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection
 def _attach_file(engine: duckdb.DuckDBPyConnection, path: Path) -> None:
     try:
         if not path.exists():
-            warehouse_file.create(path, engine)
+            with duckdb.connect(":memory:", config=CONFIG) as con:
+                warehouse_file.create(path, con)
         attach(engine, path)
         try:
             warehouse_file.check_log(path)

@@ -57,14 +57,15 @@ def copy_tables(con: DuckDBPyConnection, draft: Path) -> None:
 log = logging.getLogger(__name__)
 
 
-def create(path: Path, engine: DuckDBPyConnection) -> None:
+def create(path: Path, con: DuckDBPyConnection) -> None:
     """Create the file under another name first: no process may find half of it.
 
-    Raises OSError and duckdb's errors."""
+    `con` is an engine with an empty database in memory. Raises OSError and duckdb's errors."""
     make_private_folder(path.parent)
     draft = draft_of(path)
     try:
-        _create_tables(path, engine, draft)
+        migrate(con, path)
+        write_anew(con, "memory", draft)
         draft.chmod(file_mode(draft.parent))
         with _lock_folder(path.parent) if log_of(path).exists() else contextlib.nullcontext():
             if log_of(path).exists() and not path.exists():
@@ -73,19 +74,7 @@ def create(path: Path, engine: DuckDBPyConnection) -> None:
                 os.link(draft, path)
         sync(path.parent)
     finally:
-        for file in (draft, log_of(draft)):
-            file.unlink(missing_ok=True)
-
-
-def _create_tables(path: Path, engine: DuckDBPyConnection, draft: Path) -> None:
-    engine.execute(f"attach {sql_text(draft)} as fresh (block_size {BLOCK}, storage_version '{STORAGE}')")
-    try:
-        with engine.cursor() as cur:
-            cur.execute("use fresh")
-            migrate(cur, path)
-            cur.execute("checkpoint fresh")
-    finally:
-        engine.execute("detach fresh")
+        draft.unlink(missing_ok=True)
 
 
 def log_of(path: Path) -> Path:

@@ -6,7 +6,6 @@ What was read stays in the session, so that answers can be changed; nothing is s
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 from streamlit.typing import UploadedFile
@@ -41,15 +40,6 @@ KINDS = ["log", "txt", "out", "json", "csv", "tsv", "xlsx", "zip", "tar", "gz", 
 # Fields that can be changed in the preview.
 COUNTS = ("node_count", "cards_per_node")
 EDITABLE = ("model", "framework_version", "mode", *COUNTS, "throughput_definition")
-
-# Titles of the preview's columns that are no fields.
-_TITLES = {
-    **{name: f"import_results.{name}" for name in ("state", "doubts", "leaderboard", "limits", "file")},
-    "validity": "board.validity",
-    "throughput": "metric.throughput",
-    "accuracy": "board.accuracy",
-    "ended": "recorded.ended",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,14 +216,24 @@ def show_preview(read: Read, choices: Choices) -> None:
     st.caption(t("import_results.claims"))
     previews = core().imports.preview(read.results[:MAX_PREVIEWS], choices, actor())
     rows = [_to_row(preview) for preview in previews]
+    editable = [t.field(name) for name in EDITABLE]
+    # Not columns of numbers: those drop what is out of range without a word.
+    helps = {name: numbers.allowed_text(NUMBERS[name]) for name in COUNTS}
+    counts = {t(f"field.{name}"): st.column_config.TextColumn(help=text) for name, text in helps.items()}
     # Doubts should be visible without scrolling; where there are none, they need little room.
     doubtful = any(preview.result.problems for preview in previews)
     st.data_editor(
         rows,
         hide_index=True,
-        disabled=[name for name in rows[0] if name not in EDITABLE],
+        disabled=[column for column in rows[0] if column not in editable],
         placeholder=MISSING,
-        column_config={name: _configure_column(name, doubtful=doubtful) for name in rows[0]},
+        column_config={
+            t("import_results.state"): st.column_config.TextColumn(width="medium"),
+            t("import_results.leaderboard"): st.column_config.TextColumn(width="large"),
+            t("import_results.doubts"): st.column_config.TextColumn(width="large" if doubtful else "small"),
+            t("field.mode"): st.column_config.SelectboxColumn(options=[t(f"mode.{mode}") for mode in Mode]),
+            **counts,
+        },
         key=_preview_key(),
         on_change=_keep_corrections,
         args=(tuple(preview.result.identity for preview in previews),),
@@ -247,16 +247,6 @@ def show_preview(read: Read, choices: Choices) -> None:
         st.caption(t("import_results.first", count=MAX_PREVIEWS))
 
 
-def _configure_column(name: str, *, doubtful: bool) -> Any:
-    title = t(_TITLES[name]) if name in _TITLES else t.field(name)
-    if name == "mode":
-        return st.column_config.SelectboxColumn(title, options=[t(f"mode.{mode}") for mode in Mode])
-    # Not columns of numbers: those drop what is out of range without a word.
-    help_text = numbers.allowed_text(NUMBERS[name]) if name in COUNTS else None
-    widths: dict[str, Any] = {"state": "medium", "leaderboard": "large", "doubts": "large" if doubtful else "small"}
-    return st.column_config.TextColumn(title, help=help_text, width=widths.get(name))
-
-
 def _to_row(preview: Preview) -> dict[str, object]:
     run, facts = preview.record.run, preview.record.workload
     refused = _get_refused().get(preview.result.identity, {})
@@ -267,20 +257,20 @@ def _to_row(preview: Preview) -> dict[str, object]:
     reasons = "; ".join([*map(t.message, preview.off_leaderboard), *map(check_text, preview.failed)])
     counts = t("import_results.off_leaderboard", reasons=reasons) if reasons else t("import_results.on_leaderboard")
     return {
-        "state": state,
-        "model": facts.model,
-        "doubts": "; ".join(map(t.message, preview.result.problems)) or MISSING,
-        "validity": t(f"validity.{preview.validity}"),
-        "leaderboard": counts,
-        "limits": "; ".join(map(t.message, preview.limits)) or MISSING,
-        "file": preview.result.location,
-        "framework_version": run.spec.framework_version,
-        "mode": t(f"mode.{run.spec.mode}") if "mode" in stated else None,
-        **{name: refused.get(name) or _count_text(run.spec, name, stated) for name in COUNTS},
-        "throughput": number(preview.result.info.throughput_ratio, facts.throughput_unit, digits=6),
-        "accuracy": percent(preview.result.info.accuracy),
-        "ended": format_time(run.ended_at),
-        "throughput_definition": facts.throughput_definition,
+        t("import_results.state"): state,
+        t.field("model"): facts.model,
+        t("import_results.doubts"): "; ".join(map(t.message, preview.result.problems)) or MISSING,
+        t("board.validity"): t(f"validity.{preview.validity}"),
+        t("import_results.leaderboard"): counts,
+        t("import_results.limits"): "; ".join(map(t.message, preview.limits)) or MISSING,
+        t("import_results.file"): preview.result.location,
+        t.field("framework_version"): run.spec.framework_version,
+        t.field("mode"): t(f"mode.{run.spec.mode}") if "mode" in stated else None,
+        **{t.field(name): refused.get(name) or _count_text(run.spec, name, stated) for name in COUNTS},
+        t("board.throughput", unit=facts.throughput_unit): number(preview.result.info.throughput_ratio, digits=6),
+        t("board.accuracy"): percent(preview.result.info.accuracy),
+        t("recorded.ended"): format_time(run.ended_at),
+        t.field("throughput_definition"): facts.throughput_definition,
     }
 
 
@@ -311,9 +301,9 @@ def _keep_corrections(identities: Sequence[str]) -> None:
 
 
 def answers_in(changes: Mapping[str, object], before: ImportAnswers) -> ImportAnswers:
-    """A result's answers after the changes of its row, by field; what is refused answers nothing."""
+    """A result's answers after the changes of its row, by column title; what is refused answers nothing."""
     modes = {t(f"mode.{mode}"): mode for mode in Mode}
-    typed = {name: str(changes[name] or "") for name in EDITABLE if name in changes}
+    typed = {name: str(changes[t.field(name)] or "") for name in EDITABLE if t.field(name) in changes}
     counts = {name: numbers.read_entry(typed.pop(name), None, NUMBERS[name]).value for name in COUNTS if name in typed}
     mode = {"mode": modes.get(typed.pop("mode"))} if "mode" in typed else {}
     return replace(before, **typed, **counts, **mode)  # type: ignore[arg-type]  # counts are whole
@@ -321,7 +311,7 @@ def answers_in(changes: Mapping[str, object], before: ImportAnswers) -> ImportAn
 
 def refused_in(changes: Mapping[str, object], before: Mapping[str, str]) -> Mapping[str, str]:
     """The refused numbers of a result after the changes of its row."""
-    typed = {name: str(changes[name] or "").strip() for name in COUNTS if name in changes}
+    typed = {name: str(changes[t.field(name)] or "").strip() for name in COUNTS if t.field(name) in changes}
     return {name: text for name, text in {**before, **typed}.items() if text and NUMBERS[name].problem(text)}
 
 

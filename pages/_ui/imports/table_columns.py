@@ -21,22 +21,25 @@ def show_columns(tables: Sequence[Table]) -> dict[str, str]:
     with st.expander(title, expanded=not any(meanings.values())):
         st.markdown(t("import_results.columns_help"))
         rows = [
-            {"header": header, "meaning": meanings[header], "sample": _format_sample(table, index)}
+            {
+                t("import_results.header"): header,
+                t("import_results.meaning"): meanings[header],
+                t("import_results.sample"): _format_sample(table, index),
+            }
             for header, (table, index) in headers.items()
         ]
-        choice = st.column_config.SelectboxColumn(t("import_results.meaning"), options=[NOTHING, *ColumnMeaning])
-        fixed = {name: st.column_config.TextColumn(t(f"import_results.{name}")) for name in ("header", "sample")}
+        choice = st.column_config.SelectboxColumn(options=[NOTHING, *ColumnMeaning])
         edited = st.data_editor(
             rows,
             hide_index=True,
-            disabled=[*fixed],
-            column_config={**fixed, "meaning": choice},
+            disabled=[t("import_results.header"), t("import_results.sample")],
+            column_config={t("import_results.meaning"): choice},
             key="old-columns",
             alt=title,
         )
         if not st.button(t("import_results.apply"), key="old-apply", icon=":material/check:"):
             return {}
-        chosen = {row["header"]: row["meaning"] or NOTHING for row in edited}
+        chosen = {row[t("import_results.header")]: row[t("import_results.meaning")] or NOTHING for row in edited}
         return {header: meaning for header, meaning in chosen.items() if meaning != meanings[header]}
 
 

@@ -70,18 +70,23 @@ def show_processes() -> None:
     with errors_shown():
         if person := signed_in():
             st.caption(t("menu.signed_in", who=escape_markdown(person.name), role=t.message(ROLES[person.role])))
-            if can_sign_out():
-                st.button(t("menu.sign_out"), key="sign-out", icon=":material/logout:", on_click=sign_out)
         profile = profile_in_url()
         if profile and core().regions.is_down_here(profile):
-            st.warning(t("menu.region_down", profile=escape_markdown(profile)), icon=":material/cloud_off:")
+            st.badge(t("menu.region_stopped"), icon=":material/cloud_off:", color="red")
+            st.caption(t("menu.region_down", profile=escape_markdown(profile)))
         beat = ledger_answer(core().ledger.last_beat)
         if beat and beat.is_fresh(core().clock()):
-            st.caption(
-                t("menu.followed", who=escape_markdown(t.message(beat.who)), at=format_time(beat.at, "%H:%M:%S"))
-            )
+            seen = t("menu.followed", who=escape_markdown(t.message(beat.who)), at=format_time(beat.at, "%H:%M:%S"))
+            st.badge(t("menu.following"), icon=":material/check_circle:", color="green", help=seen)
         elif is_read_only(core().settings.data_dir):
-            st.caption(t("menu.cannot_follow"))
+            st.badge(t("menu.cannot_follow"), icon=":material/lock:", color="gray")
         else:
-            text = t("menu.not_followed", at=format_time(beat.at)) if beat else t("menu.never_followed")
-            st.warning(text, icon=":material/bedtime:")
+            st.badge(t("menu.no_follower"), icon=":material/bedtime:", color="orange")
+            st.caption(t("menu.not_followed", at=format_time(beat.at)) if beat else t("menu.never_followed"))
+
+
+def show_sign_out_button() -> None:
+    """In the menu, where the console keeps sessions itself."""
+    with errors_shown():
+        if can_sign_out():
+            st.button(t("menu.sign_out"), key="sign-out", icon=":material/logout:", width="stretch", on_click=sign_out)
