@@ -13,7 +13,6 @@ from aisbench_core.model import RunState
 from aisbench_core.store.run_folders import run_paths
 from aisbench_core.store.run_folders.run_paths import RunFolder
 from tests.bench import figures
-from tests.flow.command_line import AS_TYPED
 from tests.flow.following import Bench, bench_on
 from tests.sandbox_process import SandboxProcess
 
@@ -26,7 +25,7 @@ ADDITION = b"step 1\n" * 20
 @contextmanager
 def follower_of(data_dir: Path) -> Iterator[int]:
     """`aisbench follow` with its own settings in a process of its own; the process' number."""
-    command = [sys.executable, "-c", AS_TYPED, "follow", "--quiet"]
+    command = [sys.executable, "-m", "aisbench_core.interfaces.cli", "follow", "--quiet"]
     process = subprocess.Popen(command, env=os.environ | {"AISBENCH_DATA_DIR": str(data_dir)})
     try:
         yield process.pid

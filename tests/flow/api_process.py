@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import urllib.error
 import urllib.request
@@ -19,6 +17,7 @@ from aisbench_core.model import Role
 from aisbench_core.model.token import TokenRequest
 from tests.actors import TESTER
 from tests.flow.following import Bench
+from tests.processes import AisbenchProcess
 
 SPEC = {"workload": "quickstart_digits", "flavor": "sandbox.cpu.2cards", "cards_per_node": 2}
 READY_SECONDS = 60
@@ -95,10 +94,8 @@ class ApiProcess:
         self.data_dir = data_dir
         environment = os.environ | {"AISBENCH_DATA_DIR": str(data_dir)}
         environment |= {f"AISBENCH_{name.upper()}": value for name, value in settings.items()}
-        command = [sys.executable, "-m", "aisbench_core.interfaces.cli", "api", "serve", "--port", "0"]
-        self._process = subprocess.Popen(
-            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
+        command = ("api", "serve", "--port", "0")
+        self._process = AisbenchProcess(*command, environment=environment, merged=True)
         self.url = self._address()
 
     @property
@@ -107,7 +104,6 @@ class ApiProcess:
         return self._process.pid
 
     def _address(self) -> str:
-        assert self._process.stdout is not None
         watchdog = threading.Timer(READY_SECONDS, self._process.kill)
         watchdog.start()
         line = self._process.stdout.readline()

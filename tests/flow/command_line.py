@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from aisbench_core.interfaces.cli import main
+from tests.processes import AisbenchProcess
 from tests.sandbox_process import SandboxProcess
 
 QUICK = {
@@ -22,21 +21,13 @@ QUICK = {
 }
 
 
-AS_TYPED = """
-import signal
-from aisbench_core.interfaces.cli import main
-signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores Ctrl-C
-main()
-"""
-
-
 class CommandLine:
     """Runs commands in this process, or in one of their own where a signal matters."""
 
     def __init__(self, data_dir: Path, sandbox: SandboxProcess) -> None:
         self.data_dir = data_dir
         self.environment = {**QUICK, "AISBENCH_DATA_DIR": str(data_dir)}
-        self._started: list[subprocess.Popen[str]] = []
+        self._started: list[AisbenchProcess] = []
         self.add_profile("lab", sandbox.profile)
 
     def add_profile(self, name: str, profile: Mapping[str, Any], **changes: Any) -> None:
@@ -56,15 +47,9 @@ class CommandLine:
         assert result.exit_code == 0, result.output
         return json.loads(result.stdout)
 
-    def start(self, *words: str, first: str = "") -> "subprocess.Popen[str]":
-        """A command in a process of its own, which runs the lines `first` before it."""
-        process = subprocess.Popen(
-            [sys.executable, "-c", f"{first}\n{AS_TYPED}", *words],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **self.environment},
-        )
+    def start(self, *words: str, without: str | None = None) -> AisbenchProcess:
+        """A command in a process of its own, there `without` a library."""
+        process = AisbenchProcess(*words, environment={**os.environ, **self.environment}, without=without)
         self._started.append(process)
         return process
 

@@ -10,7 +10,7 @@ from tests.flow.command_line import CommandLine
 from tests.processes import FORKED
 
 LONGEST_SECONDS = 120.0
-LOOK_SECONDS = 0.002
+LOOK_SECONDS = 0.01
 
 
 def _follow(environment: Mapping[str, str]) -> None:

@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +18,7 @@ from aisbench_core.model import Role
 from aisbench_core.model.token import TokenRequest
 from aisbench_core.wiring import Core
 from tests.actors import TESTER
-from tests.flow.command_line import AS_TYPED
+from tests.processes import AisbenchProcess
 
 LONGEST_SECONDS = 90.0
 
@@ -30,7 +28,7 @@ class RemoteShell:
 
     def __init__(self, url: str, token: str, home: Path, profile: str = "lab") -> None:
         self.url = url
-        self._started: list[subprocess.Popen[str]] = []
+        self._started: list[AisbenchProcess] = []
         self.environment = {
             "AISBENCH_SERVER": url, "AISBENCH_TOKEN": token, "AISBENCH_DATA_DIR": str(home / "no-data-here"),
             "HOME": str(home), "AISBENCH_PROFILE": profile,
@@ -40,13 +38,9 @@ class RemoteShell:
         """One command, to its end."""
         return CliRunner(env=self.environment | variables).invoke(main, words, input=stdin)
 
-    def start(self, *words: str) -> "subprocess.Popen[str]":
+    def start(self, *words: str) -> AisbenchProcess:
         """A command in a process of its own."""
-        process = subprocess.Popen(
-            [sys.executable, "-c", AS_TYPED, *words],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env={**os.environ, **self.environment},
-        )  # fmt: skip
+        process = AisbenchProcess(*words, environment={**os.environ, **self.environment})
         self._started.append(process)
         return process
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from aisbench_core.wiring import Core, open_core
 from tests.actors import named
 from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD, PERSON, SPEC, bench_on
+from tests.flow.remote_shell import wait_until
 from tests.sandbox_process import SandboxProcess
 from tests.source_tree import HOME
 
@@ -213,13 +215,16 @@ def test_what_is_no_whole_backup_is_refused_and_leaves_nothing(
 def test_the_copy_of_the_ledger_is_of_one_moment_while_it_is_written(shell: CommandLine, tmp_path: Path) -> None:
     core = open_core(Settings(data_dir=shell.data_dir, profile="lab"))
     run = core.runs.launch(SPEC, "lab", named(PERSON))
-    with core.ledger.transaction() as con:
+    backup = tmp_path / "b.tar.gz"
+    with ThreadPoolExecutor(1) as pool, core.ledger.transaction() as con:
         con.execute("update runs set detail = 'half' where run_id = ?", [run.run_id])
-        shell_result = shell.type("backup", str(tmp_path / "b.tar.gz"))
+        made = pool.submit(shell.type, "backup", str(backup))
+        # Only its entry in the audit waits for the writer.
+        wait_until(lambda: backup.exists() or made.done(), "the backup")
 
-    other = restored(shell, tmp_path / "b.tar.gz", tmp_path / "restored")
+    other = restored(shell, backup, tmp_path / "restored")
 
-    assert shell_result.exit_code == 0, shell_result.output
+    assert made.result().exit_code == 0, made.result().output
     with sqlite3.connect(other.data_dir / "ledger.sqlite3") as con:
         assert con.execute("select detail from runs").fetchall() == [("",)]
 

@@ -5,8 +5,6 @@ import io
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -17,8 +15,8 @@ from pyarrow import parquet
 from aisbench_core.interfaces.cli import main
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
-from tests.flow.command_line import AS_TYPED
 from tests.mlflow_server import tracking_server
+from tests.processes import AisbenchProcess
 
 
 @pytest.fixture
@@ -220,13 +218,8 @@ def test_a_key_press_ends_a_long_question(data_dir: Path) -> None:
     sql = "select count(*) from range(100000000) a, range(100000000) b where (a.range * b.range) % 7 = 3"
     folder = data_dir / "copies"
     folder.mkdir()
-    process = subprocess.Popen(
-        [sys.executable, "-c", AS_TYPED, "sql", sql],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"AISBENCH_DATA_DIR": str(data_dir), "TMPDIR": str(folder)},
-    )
+    environment = os.environ | {"AISBENCH_DATA_DIR": str(data_dir), "TMPDIR": str(folder)}
+    process = AisbenchProcess("sql", sql, environment=environment)
 
     try:
         until = time.monotonic() + 60

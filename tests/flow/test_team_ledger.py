@@ -1,7 +1,6 @@
 """A ledger in PostgreSQL in the life of a server: what checks, backups and programs say of it, and the way back."""
 
 import re
-import subprocess
 import time
 from collections.abc import Iterator
 from datetime import timedelta
@@ -24,6 +23,7 @@ from tests.flow.api_process import ApiProcess
 from tests.flow.command_line import CommandLine
 from tests.flow.following import PERSON, SPEC
 from tests.postgres_server import PASSWORD, PostgresServer
+from tests.processes import AisbenchProcess
 from tests.team_ledger import PASSWORD_VARIABLE, url_of
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
@@ -135,7 +135,7 @@ def started(shell: CommandLine) -> Iterator[CommandLine]:
     shell.end()
 
 
-def next_line(process: "subprocess.Popen[str]") -> str:
+def next_line(process: AisbenchProcess) -> str:
     assert process.stderr is not None
     return process.stderr.readline()
 
