@@ -18,7 +18,7 @@ from streamlit.runtime.stats import ACTIVE_SESSIONS_FAMILY, GaugeStat
 from aisbench_core.base.private_files import private_umask, share_new_files
 from aisbench_core.config.console_address import SWITCH, ConsoleNames, WebOrigin, require_permission, url_of
 from aisbench_core.config.identity import Identity
-from aisbench_core.config.settings import environment, load_settings
+from aisbench_core.config.settings import load_settings, read_environment
 from aisbench_core.interfaces.api.app import ApiServer
 from aisbench_core.interfaces.api.mounting import ApiMiddleware
 from aisbench_core.interfaces.web.front_door import BrowserCookie, FrontDoor, FrontDoorMiddleware, PublicScheme
@@ -61,7 +61,7 @@ def public_origin() -> WebOrigin | None:
 def build_identity() -> ProxyIdentity | None:
     """Who says who somebody is, by the settings."""
     core = open_core()
-    return proxy_identity(load_settings(), environment(), partial(refuse_name, core.people), core.sign_in_audit)
+    return proxy_identity(load_settings(), read_environment(), partial(refuse_name, core.people), core.sign_in_audit)
 
 
 def sign_in_door() -> SignInDoor | None:

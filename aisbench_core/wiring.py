@@ -186,7 +186,7 @@ class Core:
             job_secrets=self._secrets,
             preflight=self.preflight,
             runs=self.runs,
-            acting=self.tokens.acting,
+            acting=self.tokens.find_actor,
             clock=self.clock,
         )
         self._schedule_ledger = ScheduleLedger(self.ledger)
@@ -231,7 +231,7 @@ class Core:
             connect=self._interactive,
             ledger=ledger,
             clock=clock,
-            held=self.schedules.held,
+            held=self.schedules.list_held,
             check_folders=check_folders,
             check_warehouse=self.warehouse.revision if settings.has_team_warehouse else None,
         )
@@ -259,7 +259,7 @@ class Core:
             begin_collecting=seals.begin_collecting,
             expect=seals.expect,
             seal=seals.seal_recorded,
-            resolving=seals.resolving,
+            resolving=seals.seal_resolved,
             admission=self.series.admission,
             schedule=ScheduledLaunches(self._schedule_ledger, self.series, self.schedules, clock).tick,
             alert=BudgetAlerts(ledger, self._budget_ledger, clock).tick,

@@ -13,7 +13,7 @@ from aisbench_sandbox.engine.engine import GRACE_SECONDS, MANY_CARDS, EngineLimi
 from aisbench_sandbox.engine.node.container import Containers
 from aisbench_sandbox.engine.node.isolation import SWITCH, RealKeys
 from aisbench_sandbox.region import EngineKind, Protected
-from aisbench_sandbox.server import CannotStart, Options, serve
+from aisbench_sandbox.server import CannotStart, Options, serve_region
 
 _CANNOT_START = 1
 _PORT = click.IntRange(0, 65535)
@@ -100,7 +100,7 @@ def main(
         protected = Protected((*hide, *real_keys), RealKeys(beside_real_keys, real_keys, expose))
         # Keys, objects and logs are for the user who starts it.
         with private_umask():
-            serve(
+            serve_region(
                 Options(data, host, modelarts_port, obs_port, kind, limits, wish, plan, protected),
                 _print_line,
                 _print_warning,

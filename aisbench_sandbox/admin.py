@@ -101,7 +101,7 @@ class Admin:
     def wrap(self, app: ASGIApp, service: Service) -> ASGIApp:
         """The application wrapped in counting, latency and fault injection."""
 
-        async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
+        async def handle(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] != "http":
                 return await app(scope, receive, send)
             scope = {**scope, "state": dict(scope.get("state", {}))}  # else a clock offset would outlive its request
@@ -114,7 +114,7 @@ class Admin:
                 return await app(scope, receive, send)
             return await inject_fault(fault, app, scope, receive, send)
 
-        return wrapped
+        return handle
 
     def _next_fault(self, service: Service, scope: Scope) -> Fault | None:
         for fault in self.faults:

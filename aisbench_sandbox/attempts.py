@@ -45,15 +45,15 @@ class JobAttempt:
         """Whether fault tolerance restarted the job; preemption does not count."""
         return self.recovery is not None and self.trouble is not FaultScenario.PREEMPTED
 
-    def finished(self, at: int) -> "JobAttempt":
+    def to_finished(self, at: int) -> "JobAttempt":
         """The same attempt, ended if it was still running."""
         return self if self.ended_at else replace(self, ended_at=at)
 
-    def failed(
+    def to_failed(
         self, at: int, fault: FaultScenario, reason: str, task: str, recovery: Recovery | None = None
     ) -> "JobAttempt":
         """The same attempt, ended by a fault."""
-        return replace(self.finished(at), trouble=fault, reason=reason, task=task, recovery=recovery)
+        return replace(self.to_finished(at), trouble=fault, reason=reason, task=task, recovery=recovery)
 
 
 def read_attempt(stored: Mapping[str, Any]) -> JobAttempt:

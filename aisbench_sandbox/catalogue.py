@@ -103,7 +103,7 @@ def find_flavor(flavor_id: str) -> InstanceType | None:
     return FLAVORS.get(flavor_id) or POOL_FLAVORS.get(flavor_id)
 
 
-def fits(engine_name: str, flavor: InstanceType) -> bool:
+def has_images_for(engine_name: str, flavor: InstanceType) -> bool:
     """Whether the engine has images for these accelerators. The sandbox's own CPU types accept all engines."""
     return flavor.kind == "CPU" or (flavor.kind == "Ascend") == (engine_name == ASCEND)
 

@@ -31,7 +31,7 @@ class CuttableConnection(H11Protocol):
         super().__init__(config, server_state, {**app_state, "connection": self}, _loop)
 
 
-async def cut(scope: Scope, receive: Receive) -> None:
+async def cut_connection(scope: Scope, receive: Receive) -> None:
     """Close the request's connection without an answer, and wait until it is closed."""
     connection: CuttableConnection = scope["state"]["connection"]
     # abort drops what is still to be sent; close, below, sends it first.

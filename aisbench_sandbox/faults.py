@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from aisbench_sandbox.clocks import set_clock_offset
-from aisbench_sandbox.connections import cut, hang_up
+from aisbench_sandbox.connections import cut_connection, hang_up
 from aisbench_sandbox.obs import responses as obs_responses
 from aisbench_sandbox.obs.objects import ObjectError
 from aisbench_sandbox.service.gateway import build_refusal
@@ -89,7 +89,7 @@ async def inject_fault(fault: Fault, app: ASGIApp, scope: Scope, receive: Receiv
         # The request was carried out and its answer lost: a client has to look before it repeats it.
         if fault.drop == "after":
             await app(scope, receive, _discard_message)
-        return await cut(scope, receive)
+        return await cut_connection(scope, receive)
     if fault.truncate is not None:
         return await _send_truncated(fault, app, scope, receive, send)
     return await _send_answer(fault, app, scope, receive, _slow_down(send, fault.body_s) if fault.body_s else send)

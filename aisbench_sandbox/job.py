@@ -185,11 +185,11 @@ class Job:
         """The job with one more event."""
         return replace(self, events=(*self.events, PlatformEvent(at, kind, facts)))
 
-    def queued(self, at: int) -> "Job":
+    def to_queued(self, at: int) -> "Job":
         """The job, queued."""
         return replace(self, phase=JobPhase.PENDING, queued_at=at).with_event(at, "queued")
 
-    def running(self, at: int, hosts: tuple[str, ...] = ()) -> "Job":
+    def to_running(self, at: int, hosts: tuple[str, ...] = ()) -> "Job":
         """The job, running on these nodes; unchanged if its stop was requested meanwhile."""
         # Between the scheduler's decision and this change, a person may have stopped it.
         if self.phase not in WAITING:
@@ -199,26 +199,26 @@ class Job:
         started_at = self.started_at or at
         return replace(self, phase=JobPhase.RUNNING, started_at=started_at, attempts=attempts).with_event(at, "running")
 
-    def requeued(self, at: int, fault: FaultScenario, reason: str, task: str, recovery: Recovery) -> "Job":
+    def to_requeued(self, at: int, fault: FaultScenario, reason: str, task: str, recovery: Recovery) -> "Job":
         """The job, back in the queue: first in it after a fault, or in its old place after preemption."""
-        failed = self.attempts[-1].failed(at, fault, reason, task, recovery)
+        failed = self.attempts[-1].to_failed(at, fault, reason, task, recovery)
         preempted = fault is FaultScenario.PREEMPTED
         job = replace(self, attempts=(*self.attempts[:-1], failed), ahead=not preempted)
-        return job.with_event(at, "preempted" if preempted else "restarted").queued(at)
+        return job.with_event(at, "preempted" if preempted else "restarted").to_queued(at)
 
-    def terminating(self) -> "Job":
+    def to_terminating(self) -> "Job":
         """The job with its stop requested."""
         return replace(self, phase=JobPhase.TERMINATING)
 
-    def terminated(self, at: int, kind: str = "terminated", **facts: str) -> "Job":
+    def to_terminated(self, at: int, kind: str = "terminated", **facts: str) -> "Job":
         """The job, stopped by a user or by its maximum running time."""
         return self._finish_at(at, JobPhase.TERMINATED).with_event(at, kind, **facts)
 
-    def ended(self, at: int, ends: tuple[TaskEnd, ...], kind: str = "", **facts: str) -> "Job":
+    def to_ended(self, at: int, ends: tuple[TaskEnd, ...], kind: str = "", **facts: str) -> "Job":
         """The job after its processes ended: completed if every task returned 0, terminated if a stop was requested."""
         # Whatever its exit codes: processes that are asked to end rarely return 0.
         if self.phase is JobPhase.TERMINATING:
-            return replace(self, ends=ends).terminated(at)
+            return replace(self, ends=ends).to_terminated(at)
         failed = [end for end in ends if end.exit_code]
         phase = JobPhase.FAILED if failed else JobPhase.COMPLETED
         job = replace(self._finish_at(at, phase), ends=ends)
@@ -229,7 +229,7 @@ class Job:
         return job.with_event(at, kind or phase.value.lower(), **facts)
 
     def _finish_at(self, at: int, phase: JobPhase) -> "Job":
-        attempts = (*self.attempts[:-1], *(attempt.finished(at) for attempt in self.attempts[-1:]))
+        attempts = (*self.attempts[:-1], *(attempt.to_finished(at) for attempt in self.attempts[-1:]))
         return replace(self, phase=phase, ended_at=at, attempts=attempts)
 
     @property

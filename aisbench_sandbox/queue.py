@@ -69,7 +69,7 @@ class Decision:
     preempted: tuple[str, ...]
 
 
-def decide(snapshot: QueueSnapshot) -> Decision:
+def decide_next(snapshot: QueueSnapshot) -> Decision:
     """Each pool has its own queue, strictly in order: a job that does not fit blocks those behind it."""
     starts: dict[str, tuple[str, ...]] = {}
     preempted: list[str] = []

@@ -13,8 +13,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from aisbench_sandbox.admin import Admin, LocalOnly, admin_app, push_address, subscribe_address
 from aisbench_sandbox.capacity import Capacity, Plan
 from aisbench_sandbox.engine.engine import EngineLimits, JobEngine, SubprocessEngine
-from aisbench_sandbox.engine.node.container import Containers, visibility
-from aisbench_sandbox.engine.node.isolation import RealKeys, isolation
+from aisbench_sandbox.engine.node.container import Containers, build_visibility
+from aisbench_sandbox.engine.node.isolation import RealKeys, choose_isolation
 from aisbench_sandbox.engine.node.layout import Site
 from aisbench_sandbox.engine.node.variables import for_pip_at
 from aisbench_sandbox.engine.scripted import ScriptedEngine
@@ -176,7 +176,9 @@ class Region:
         if kind is EngineKind.SCRIPTED:
             return ScriptedEngine(self._jobs, self._objects, self._capacity)
         data = self.location.data
-        isolated = isolation(containers, data, visibility(*for_pip_at(os.environ), hidden=[data, *protected.hidden]))
+        isolated = choose_isolation(
+            containers, data, build_visibility(*for_pip_at(os.environ), hidden=[data, *protected.hidden])
+        )
         self._caution, self._caution_in_chinese = isolated.caution, isolated.caution_in_chinese
         ((access_key, secret_key),) = self.keys.items()
         site = Site(

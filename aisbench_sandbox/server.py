@@ -42,7 +42,7 @@ class CannotStart(Exception):
     """The sandbox cannot run here; the message says why and what to do."""
 
 
-def serve(options: Options, say: Callable[[str], None], warn: Callable[[str], None]) -> None:
+def serve_region(options: Options, say: Callable[[str], None], warn: Callable[[str], None]) -> None:
     """Run until SIGTERM or SIGINT; `say` gets one line once both ports answer, `warn` gets warnings for the user.
 
     Raises CannotStart."""

@@ -7,6 +7,7 @@ import ast
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from tests.import_graph import folder_circles, import_depth
 from tests.source_tree import HOME, PRODUCT, SANDBOX, files_of, nodes_of, path_of, product, tree_of
@@ -15,7 +16,7 @@ ATTRIBUTES = {"property", "cached_property", "overload", "setter"}
 """Decorators of what is named like a value, or named twice."""
 
 PARTICIPLE = re.compile(
-    r"(\w*(?<!e)ed|\w+ing|shown|found|known|held|kept|sent|taken|given|written|drawn|seen|built|chosen|left|made)"
+    r"([a-z]*(?<!e)ed|[a-z]+ing|shown|found|known|held|kept|sent|taken|given|written|drawn|seen|built|chosen|left|made)"
 )
 
 
@@ -48,17 +49,18 @@ def product_lines() -> int:
     return sum(len(file.read_text("utf-8").splitlines()) for file in product() if SANDBOX not in file.parts)
 
 
-def function_names() -> Iterator[str]:
-    """The name of every function and method, without the underscores around it."""
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def functions(*, of_modules: bool = False) -> Iterator[tuple[Path, Function, str]]:
+    """Every function and method, or only those of modules, with its name without the underscores around it."""
     for file in product():
-        functions: tuple[ast.FunctionDef | ast.AsyncFunctionDef, ...] = (
-            *nodes_of(file, ast.FunctionDef),
-            *nodes_of(file, ast.AsyncFunctionDef),
-        )
-        for node in functions:
-            decorators = {ast.unparse(each).partition("(")[0].rpartition(".")[2] for each in node.decorator_list}
-            if not node.name.startswith("__") and not decorators & ATTRIBUTES:
-                yield node.name.strip("_")
+        nodes = tree_of(file).body if of_modules else [*nodes_of(file, ast.FunctionDef, ast.AsyncFunctionDef)]
+        for node in nodes:
+            if isinstance(node, Function) and not node.name.startswith("__"):
+                decorators = {ast.unparse(each).partition("(")[0].rpartition(".")[2] for each in node.decorator_list}
+                if not decorators & ATTRIBUTES:
+                    yield file, node, node.name.strip("_")
 
 
 def names_beside_each_other() -> list[str]:
@@ -76,7 +78,7 @@ def words_of_docs() -> int:
 def main() -> None:
     """Print the figures, a line each."""
     folder, modules = modules_by_folder().most_common(1)[0]
-    names, circles = [*function_names()], folder_circles()
+    names, circles = [name for _, _, name in functions()], folder_circles()
     one_word = [name for name in names if "_" not in name]
     participles = [name for name in one_word if PARTICIPLE.fullmatch(name)]
     olympic = [file for file in product() if "olympic_mean" in file.read_text("utf-8")]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.store.ledger.database.address import LedgerAddress, ledger_address
-from aisbench_core.store.ledger.database.postgres_connection import connect
+from aisbench_core.store.ledger.database.postgres_connection import connect_postgres
 from aisbench_core.store.ledger.database.postgres_schema import SCHEMA
 from tests.postgres_server import PASSWORD, USER, PostgresServer
 
@@ -27,6 +27,6 @@ def location_of(url: str, file: Path) -> Path | LedgerAddress:
 
 def empty(url: str) -> None:
     """Remove the ledger from its database."""
-    con = connect(ledger_address(url, lambda: PASSWORD))
+    con = connect_postgres(ledger_address(url, lambda: PASSWORD))
     with con.session:
         con.execute(f"drop schema if exists {SCHEMA} cascade")

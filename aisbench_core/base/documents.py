@@ -106,17 +106,17 @@ def read_private(file: Path) -> dict[str, Any]:
 
 
 def parse_private(model: type[Model], answers: Mapping[str, Any], title: Message) -> Model:
-    """Like `parse`, but errors do not repeat unknown names: name and value may have been swapped."""
+    """Like `parse_document`, but errors do not repeat unknown names: name and value may have been swapped."""
     unknown = [name for name in answers if name not in model.model_fields]
     if unknown:
         problem = Message(
             "{count} keys are unknown; allowed: {allowed}", count=len(unknown), allowed=", ".join(model.model_fields)
         )
         raise SpecError(title, [Problem("document", problem)])
-    return parse(model, answers, title)
+    return parse_document(model, answers, title)
 
 
-def parse(model: type[Model], answers: Mapping[str, Any], title: Message) -> Model:
+def parse_document(model: type[Model], answers: Mapping[str, Any], title: Message) -> Model:
     """The document as a value. Raises SpecError with one problem per field; secrets are not repeated."""
     try:
         return model.model_validate(answers)

@@ -25,7 +25,7 @@ def guard_cell(text: str) -> str:
     return f"{GUARD}{text}" if re.match(GUARDED, text) else text
 
 
-def decimal(value: float, digits: int = DIGITS) -> str:
+def format_decimal(value: float, digits: int = DIGITS) -> str:
     """A number with this many significant digits, its whole integer part and no trailing zeros: 1,234.5 or 30,123.
 
     Very small and very large numbers have an exponent, so that none becomes 0 or a line of digits."""
@@ -38,14 +38,14 @@ def decimal(value: float, digits: int = DIGITS) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def number(value: float | None, unit: str = "", digits: int = DIGITS) -> str:
+def format_number(value: float | None, unit: str = "", digits: int = DIGITS) -> str:
     """A number with its unit: 1,234.5 samples/s."""
-    return MISSING if value is None else f"{decimal(value, digits)} {unit}".strip()
+    return MISSING if value is None else f"{format_decimal(value, digits)} {unit}".strip()
 
 
-def percent(share: float | None) -> str:
+def format_percent(share: float | None) -> str:
     """A share of 1 in percent: 93.75 %."""
-    return MISSING if share is None else f"{decimal(100 * share, PERCENT_DIGITS)} %"
+    return MISSING if share is None else f"{format_decimal(100 * share, PERCENT_DIGITS)} %"
 
 
 def format_change(change: float | None, digits: int = 2) -> str:
@@ -61,7 +61,7 @@ def change_digits(change: float) -> int:
 
 def format_difference(value: float, digits: int = DIGITS) -> str:
     """A difference with its sign: +1,234 or -3.4."""
-    return f"{'-' if value < 0 else '+'}{number(abs(value), digits=digits)}" if value else "±0"
+    return f"{'-' if value < 0 else '+'}{format_number(abs(value), digits=digits)}" if value else "±0"
 
 
 def p_value(value: float | None) -> str:
@@ -76,7 +76,7 @@ def format_duration(seconds: float | None) -> str:
     if seconds is None:
         return MISSING
     if seconds < 59.95:
-        return f"{decimal(round(seconds, 3), 3)} s"
+        return f"{format_decimal(round(seconds, 3), 3)} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
         return f"{minutes} min {rest} s"
@@ -91,9 +91,9 @@ def format_size(count: int | None) -> str:
     amount, units = float(count), iter(("B", "KiB", "MiB", "GiB"))
     for unit in units:
         if round(amount, 1) < 1024:
-            return f"{decimal(round(amount, 1))} {unit}"
+            return f"{format_decimal(round(amount, 1))} {unit}"
         amount /= 1024
-    return f"{decimal(round(amount, 1))} TiB"
+    return f"{format_decimal(round(amount, 1))} TiB"
 
 
 def format_money(amount: float | None, currency: str) -> str:
@@ -111,12 +111,12 @@ def nodes_and_cards(nodes: int | None, cards: int | None) -> str:
     return f"{nodes or MISSING} × {cards or MISSING}"
 
 
-def short(name: str) -> str:
+def shorten_hash(name: str) -> str:
     """A version's name; of a SHA-256 its first 12 digits."""
     return name[:12] if SHA256.fullmatch(name) else name
 
 
-def clipped(text: str, most: int = 40) -> str:
+def clip_text(text: str, most: int = 40) -> str:
     """A text of `most` letters or less; what is longer ends with an ellipsis."""
     return text if len(text) <= most else text[: most - 1] + "…"
 

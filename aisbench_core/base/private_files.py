@@ -78,7 +78,7 @@ def write_whole(file: Path, content: bytes, mode: int | None = None) -> None:
             out.flush()
             os.fsync(out.fileno())
         draft.replace(file)
-        sync(file.parent)
+        sync_path(file.parent)
         for left in find_abandoned(file.parent):
             left.unlink(missing_ok=True)
     except OSError as error:
@@ -87,7 +87,7 @@ def write_whole(file: Path, content: bytes, mode: int | None = None) -> None:
         raise disk_error(error, file) or error from error
 
 
-def sync(path: Path) -> None:
+def sync_path(path: Path) -> None:
     """fsync a file, or the entries of a folder.
 
     Some file systems cannot sync folders, and do not need it."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from aisbench_core.base.messages import Message, make_verbatim, message_of, plural
+from aisbench_core.base.messages import Message, choose_plural, make_verbatim, message_of
 
 
 def make_refusal(sentence: Message) -> PydanticCustomError:
@@ -53,7 +53,7 @@ def _to_number(value: object) -> object:
 
 
 def _too_short(field_type: str, min_length: int, actual_length: int) -> Message:
-    return plural(
+    return choose_plural(
         min_length,
         "{collection} should have at least {number} item after validation, not {actual}",
         "{collection} should have at least {number} items after validation, not {actual}",
@@ -72,10 +72,10 @@ _WITH_VALUES: Mapping[str, Callable[..., Message]] = {
     "enum": lambda expected: Message("input should be {expected}", expected=expected),
     "literal_error": lambda expected: Message("input should be {expected}", expected=expected),
     "string_pattern_mismatch": lambda pattern: Message("string should match pattern '{pattern}'", pattern=pattern),
-    "string_too_short": lambda min_length: plural(
+    "string_too_short": lambda min_length: choose_plural(
         min_length, "string should have at least {number} character", "string should have at least {number} characters"
     ),
-    "string_too_long": lambda max_length: plural(
+    "string_too_long": lambda max_length: choose_plural(
         max_length, "string should have at most {number} character", "string should have at most {number} characters"
     ),
     "too_short": _too_short,

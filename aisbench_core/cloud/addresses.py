@@ -15,14 +15,14 @@ class Proxy:
     password: str | None = field(default=None, repr=False)
 
 
-def split(address: str) -> SplitResult:
+def split_address(address: str) -> SplitResult:
     """Parse an address; one without a scheme is https, as in the SDKs."""
     return urlsplit(address if "://" in address else f"https://{address}")
 
 
 def is_loopback(address: str) -> bool:
     """Whether an address is 127.0.0.0/8, ::1 or localhost."""
-    host = split(address).hostname or ""
+    host = split_address(address).hostname or ""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -44,7 +44,7 @@ def proxy_for(address: str) -> Proxy | None:
         return None
     from requests.utils import get_environ_proxies, select_proxy
 
-    url = split(address).geturl()
+    url = split_address(address).geturl()
     proxy = select_proxy(url, get_environ_proxies(url)) or ""
     parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
     if not parts.hostname:

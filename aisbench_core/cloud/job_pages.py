@@ -46,7 +46,7 @@ class JobPages:
         """The newest job with exactly this name, or None."""
         return next(self._find_named(name), None)
 
-    def named(self, name: str) -> Sequence[JobStatus]:
+    def list_by_name(self, name: str) -> Sequence[JobStatus]:
         """Every job with exactly this name, newest first."""
         return list(self._find_named(name))
 

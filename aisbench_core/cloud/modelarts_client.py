@@ -16,7 +16,7 @@ from huaweicloudsdkmodelarts.v1 import ModelArtsClient
 
 from aisbench_core.base.errors import CloudError
 from aisbench_core.base.messages import Message
-from aisbench_core.cloud.addresses import is_loopback, split
+from aisbench_core.cloud.addresses import is_loopback, split_address
 from aisbench_core.cloud.refusals import Refusals
 from aisbench_core.config.credentials import Credentials
 from aisbench_core.config.settings import Profile
@@ -79,28 +79,28 @@ class Caller:
             if code == str(error.status_code):  # the SDK's fallback: it does not know the body of API v1
                 code, message = _v1_refusal(message)
             status, request_id = error.status_code, error.request_id or ""
-            refusal = self._refusals.refused(operation, status, code, message, request_id)
+            refusal = self._refusals.make_refusal(operation, status, code, message, request_id)
         except (SdkException, OSError) as error:  # the SDK lets some errors of `requests` through; they are OSErrors
             raise self._refusals.unreachable(operation, error) from error
         else:
             return self._parse_reply(operation, reply, parse)
         raise refusal  # outside `except`: the SDK's error may contain the access key, so no traceback may show it
 
-    def refused(self, operation: Message, status: int | None, code: object, message: object) -> CloudError:
+    def make_refusal(self, operation: Message, status: int | None, code: object, message: object) -> CloudError:
         """The error for a refusal with a status of success."""
-        return self._refusals.refused(operation, status, str(code or ""), str(message or ""), "")
+        return self._refusals.make_refusal(operation, status, str(code or ""), str(message or ""), "")
 
     def _parse_reply(self, operation: Message, reply: Any, parse: Callable[[Any], Value]) -> Value:
         text = reply.raw_content.decode("utf-8", "replace")
         try:
             content = json.loads(text) if text.strip() else {}
         except ValueError:
-            raise self._refusals.garbled(operation, reply.status_code, text) from None
+            raise self._refusals.make_unavailable(operation, reply.status_code, text) from None
         try:
             return parse(content)
         except (AttributeError, KeyError, OverflowError, OSError, TypeError, ValueError) as error:
             problem = f"{type(error).__name__}: {error}"
-            raise self._refusals.garbled(operation, reply.status_code, problem) from error
+            raise self._refusals.make_unavailable(operation, reply.status_code, problem) from error
 
 
 def ignore_reply(_reply: Any) -> None:
@@ -148,7 +148,7 @@ def _open_client(profile: Profile, credentials: Credentials, request_seconds: fl
     if credentials.security_token:
         keys = keys.with_security_token(credentials.security_token.get_secret_value())
     config = _LoopbackConfig() if is_loopback(address) else HttpConfig()
-    config.host = split(address).hostname or ""
+    config.host = split_address(address).hostname or ""
     # Connecting has a limit of its own: `request_seconds` is for slow answers.
     config.timeout = (min(CONNECT_SECONDS, request_seconds), request_seconds)
     config.ignore_ssl_verification = not profile.verify_tls

@@ -118,7 +118,7 @@ class TrainingService(Protocol):
     def find(self, name: str) -> JobStatus | None:
         """The newest job with exactly this name, or None."""
 
-    def named(self, name: str) -> Sequence[JobStatus]:
+    def list_by_name(self, name: str) -> Sequence[JobStatus]:
         """Every job with exactly this name, newest first; every version, if jobs have versions."""
 
     def status(self, job_ids: Iterable[str], since: datetime) -> Mapping[str, JobStatus]:
@@ -179,7 +179,7 @@ class TrainingService(Protocol):
     def pools(self) -> Sequence[Pool] | None:
         """The dedicated pools that training jobs can use; None if the API cannot list them."""
 
-    def waiting(self, pool_id: str) -> Sequence[WaitingJob] | None:
+    def list_waiting(self, pool_id: str) -> Sequence[WaitingJob] | None:
         """The first 500 jobs in the queue of a dedicated pool; None if the API cannot list them."""
 
     def quotas(self) -> Sequence[Quota] | None:

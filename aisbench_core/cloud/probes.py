@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from aisbench_core.cloud.addresses import Proxy, is_loopback, proxy_for, split
+from aisbench_core.cloud.addresses import Proxy, is_loopback, proxy_for, split_address
 from aisbench_core.cloud.server_clock import seconds_ahead
 from aisbench_core.model import Clock
 
@@ -30,7 +30,7 @@ class ServerProbe:
 
 def obs_proxy(address: str) -> Proxy | None:
     """The proxy that the OBS adapter uses: none for plain http."""
-    return proxy_for(address) if split(address).scheme == "https" else None
+    return proxy_for(address) if split_address(address).scheme == "https" else None
 
 
 def obs_trust() -> ssl.SSLContext:
@@ -53,7 +53,7 @@ def modelarts_trust(address: str) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=str(authorities))
 
 
-def resolve(host: str) -> tuple[str, ...]:
+def resolve_host(host: str) -> tuple[str, ...]:
     """The IP addresses of a host name, in the system's order. Raises OSError."""
     infos = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return tuple(dict.fromkeys(str(address[0]) for *_, address in infos))
@@ -61,7 +61,7 @@ def resolve(host: str) -> tuple[str, ...]:
 
 def is_down_here(address: str) -> bool:
     """Whether an address is of this machine, and no program listens at it."""
-    parts = split(address)
+    parts = split_address(address)
     if not is_loopback(address):
         return False
     try:
@@ -71,7 +71,7 @@ def is_down_here(address: str) -> bool:
     return False
 
 
-def probe(address: str, proxy: Proxy | None, trust: ssl.SSLContext, seconds: float, clock: Clock) -> ServerProbe:
+def probe_server(address: str, proxy: Proxy | None, trust: ssl.SSLContext, seconds: float, clock: Clock) -> ServerProbe:
     """GET / from a server. If its certificate is not trusted, ask again without verifying, to read its clock.
 
     Raises OSError or http.client.HTTPException when it does not answer."""
@@ -103,7 +103,7 @@ def _get_root(address: str, proxy: Proxy | None, trust: ssl.SSLContext, seconds:
 def _make_connection(
     address: str, proxy: Proxy | None, trust: ssl.SSLContext, seconds: float
 ) -> http.client.HTTPConnection:
-    parts = split(address)
+    parts = split_address(address)
     host, port = parts.hostname or "", parts.port or PORTS.get(parts.scheme, 443)
     first = (proxy.host, proxy.port) if proxy else (host, port)
     if parts.scheme == "http":

@@ -185,7 +185,7 @@ class Refusals:
             if secret and secret.get_secret_value()
         )
 
-    def refused(self, operation: str, status: int | None, code: str, message: str, request_id: str) -> CloudError:
+    def make_refusal(self, operation: str, status: int | None, code: str, message: str, request_id: str) -> CloudError:
         row = row_for(status, code)
         reason = self._clean_text(message) or _get_phrase(status)
         sentence = Message("{place} refused it: {reason}", place=self._service, reason=reason)
@@ -205,7 +205,7 @@ class Refusals:
         )
         return CloudUnavailable(message, operation=operation, hint=_AGAIN)
 
-    def garbled(self, operation: str, status: int | None, text: str) -> CloudUnavailable:
+    def make_unavailable(self, operation: str, status: int | None, text: str) -> CloudUnavailable:
         """The error for an answer that is not the cloud's, but often a proxy's or a sign-in page.
 
         It counts as unavailable, so that a running job is not given up because of it."""

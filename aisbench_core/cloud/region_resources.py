@@ -48,7 +48,7 @@ class RegionResources:
         """What waits in each of these pools, by a request for each, a few at a time; None if the API cannot tell."""
         training = self.interactive(profile).training
         with ThreadPoolExecutor(QUEUES_AT_ONCE) as requests:
-            return dict(zip(pool_ids, requests.map(training.waiting, pool_ids), strict=True))
+            return dict(zip(pool_ids, requests.map(training.list_waiting, pool_ids), strict=True))
 
     def pool_queues(self, profile: str) -> list[PoolQueue] | None:
         """All pools with what waits in each; None if the API cannot list pools."""

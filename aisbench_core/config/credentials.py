@@ -11,7 +11,7 @@ from aisbench_core.base.documents import parse_private, read_private
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Message
 from aisbench_core.config.settings import SECRETS_FILE, Profile, Settings
-from aisbench_core.config.settings import environment as process_environment
+from aisbench_core.config.settings import read_environment as process_environment
 from aisbench_core.model import Frozen
 
 SECRETS = "secrets"  # where a profile's entry in the credentials has values for jobs; see job_secrets.py

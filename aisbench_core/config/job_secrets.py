@@ -13,7 +13,7 @@ from aisbench_core.base.documents import read_private
 from aisbench_core.base.errors import AisbenchError, ConfigError
 from aisbench_core.base.messages import Message, make_verbatim
 from aisbench_core.config.credentials import SECRETS
-from aisbench_core.config.settings import Settings, environment
+from aisbench_core.config.settings import Settings, read_environment
 
 PREFIX = "AISBENCH_SECRET_"
 LONGEST_VALUE = 4096
@@ -35,7 +35,7 @@ class JobSecrets:
     def value(self, profile: str, name: str) -> str:
         """The value of one variable. Raises ConfigError."""
         variable = PREFIX + name
-        value = environment().get(variable) or self._read_stored(profile).get(name)
+        value = read_environment().get(variable) or self._read_stored(profile).get(name)
         if value is None or value == "":
             where = Message(
                 "the secret {name} has no value, neither as {variable} nor in data/credentials.yaml under "

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator
 
-from aisbench_core.base.documents import Address, parse, read_yaml
+from aisbench_core.base.documents import Address, parse_document, read_yaml
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Message
 from aisbench_core.base.messages.file_names import readable_name
@@ -36,13 +36,13 @@ PROGRAM = _INSTALLED if _INSTALLED.is_dir() else _PACKAGES
 """The folder of app.py, pages and workloads: the checkout, or one beside this package."""
 
 
-def _home() -> Path:
+def _find_home() -> Path:
     if PROGRAM == _PACKAGES:
         return PROGRAM
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "aisbench"
 
 
-HOME = _home()
+HOME = _find_home()
 """The folder of settings and data that are not named: the checkout, or of an installed package one of the user's."""
 
 SECRETS_FILE = HOME / ".streamlit" / "secrets.toml"
@@ -344,10 +344,10 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
         value = environ.get(f"AISBENCH_{field.upper()}")
         if value is not None:
             answers[field] = value
-    return parse(Settings, answers, Message("settings ({file} and AISBENCH_* variables)", file=file.name))
+    return parse_document(Settings, answers, Message("settings ({file} and AISBENCH_* variables)", file=file.name))
 
 
-def environment() -> Mapping[str, str]:
+def read_environment() -> Mapping[str, str]:
     """This process' variables."""
     return os.environ
 
@@ -374,7 +374,7 @@ def load_profile(settings: Settings, name: str) -> Profile:
         )
     answers = {"name": name, **read_yaml(files[name])}
     file = files[name].name
-    profile = parse(Profile, answers, Message("profile {name} ({file})", name=name, file=file))
+    profile = parse_document(Profile, answers, Message("profile {name} ({file})", name=name, file=file))
     if profile.name != name:
         raise ConfigError(
             Message("profile file {file} says name: {found}", file=file, found=profile.name),

@@ -78,16 +78,16 @@ class HealthChecks:
         services = (*self.services(profile), *self._shared_stores(), *self._region_clock(profile))
         read_only = is_read_only(self.settings.data_dir)
         try:
-            shared = tuple(self.shared())
+            shared = tuple(self.list_shared())
             sizes = self.sizes(self.ledger.count())
             services = (*services, *self._check_clocks(shared))
             return Health(services, self.ledger.last_beat(), sizes, read_only, None, shared, tuple(self.held()))
         except AisbenchError as error:
             return Health(services, None, self.sizes(), read_only, error)
 
-    def shared(self) -> list[SharedBeat]:
+    def list_shared(self) -> list[SharedBeat]:
         """The followers that share the profiles; none where one follows everything."""
-        return Beats(self.ledger).shared(self.clock())
+        return Beats(self.ledger).list_shared(self.clock())
 
     def services(self, profile: str = "") -> tuple[ServiceHealth, ...]:
         """Send a cheap request to both services of a profile."""
@@ -122,8 +122,8 @@ class HealthChecks:
         """What is stored; `runs`: their number, if it is known."""
         settings = self.settings
         free = shutil.disk_usage(settings.data_dir).free
-        warehouse = None if settings.has_team_warehouse else _size(settings.warehouse_path)
-        ledger = None if settings.has_team_ledger else _size(settings.ledger_path)
+        warehouse = None if settings.has_team_warehouse else _measure_file(settings.warehouse_path)
+        ledger = None if settings.has_team_ledger else _measure_file(settings.ledger_path)
         return StoredSizes(ledger, warehouse, runs, free)
 
 
@@ -161,7 +161,7 @@ def _probe_service(name: str, address: str, send: Callable[[], object]) -> Servi
     return ServiceHealth(name, address, True, (time.perf_counter() - start) * 1000)
 
 
-def _size(file: Path) -> int | None:
+def _measure_file(file: Path) -> int | None:
     """Bytes of a database's file and of its write-ahead log, which a writer may delete at any time."""
     sizes = []
     for suffix in ("", "-wal", ".wal"):

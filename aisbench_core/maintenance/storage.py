@@ -7,7 +7,7 @@ from pathlib import Path
 
 from aisbench_core.base.errors import ConfigError, ResultError
 from aisbench_core.base.messages import Message
-from aisbench_core.cloud.addresses import proxy_for, split
+from aisbench_core.cloud.addresses import proxy_for, split_address
 from aisbench_core.config.credentials import find_credentials, find_password
 from aisbench_core.config.settings import Settings, load_profile
 from aisbench_core.domain.access import permitted
@@ -55,7 +55,7 @@ class _Vetting:
     unproven: set[str] = field(default_factory=set)
     active: set[str] = field(default_factory=set)
 
-    def believed(self, records: Iterable[RunRecord]) -> Iterator[RunRecord]:
+    def iter_believed(self, records: Iterable[RunRecord]) -> Iterator[RunRecord]:
         """The records that are believed; in the end, runs whose folder is gone are refused, too."""
         for record in records:
             run_id = record.run.run_id
@@ -66,7 +66,7 @@ class _Vetting:
                 self.refuse(run_id, error)
             else:
                 yield record
-        for run_id, error in self.sealed.missing():  # only now, because folders are fetched with their records
+        for run_id, error in self.sealed.find_missing():  # only now, because folders are fetched with their records
             self.refuse(run_id, error)
 
     def _without_seal(self, record: RunRecord, recording: Recording) -> ResultError | None:
@@ -104,7 +104,7 @@ class Storage:
         warehouses are restored. Stored data of runs whose folder is damaged, missing, or not as it was recorded stays.
         `believe`: store and seal also folders without a seal, whatever ledger and warehouse say of them."""
         log_change(actor, f"rebuild of the warehouse{' from folders without a seal, too' * believe}")
-        with self.comparing.opened() as sealed:
+        with self.comparing.open_runs() as sealed:
             unread: dict[str, ResultError] = {}
             vetting = _Vetting(sealed, self.warehouse, unread.__setitem__, lambda _record: believe)
             count = self._rebuild_warehouse(vetting, unread)
@@ -120,11 +120,11 @@ class Storage:
         Folders without a seal are believed if what was launched and measured is the same in the warehouse. Nothing is
         removed, and runs of other folders stay as they are."""
         log_change(actor, "upgrade of the data folder")
-        with self.comparing.opened() as sealed:
+        with self.comparing.open_runs() as sealed:
             unread: dict[str, ResultError] = {}
             vetting = _Vetting(sealed, self.warehouse, unread.__setitem__, self.warehouse.agrees)
             self.warehouse.series.keep(list(self.series.all(unread.__setitem__)))
-            count = self.warehouse.record_many(vetting.believed(self.files.records(unread.__setitem__)))
+            count = self.warehouse.record_many(vetting.iter_believed(self.files.records(unread.__setitem__)))
         self.warehouse.merging.restore(self.settings.merged_dir)
         self.seals.seal_found(sorted(vetting.unproven), actor, self._read_record)
         return Rebuilt(count, tuple(unread.values()))
@@ -134,7 +134,7 @@ class Storage:
             forget_log(self.settings.warehouse_path)
         self.warehouse.series.keep(list(self.series.all(unread.__setitem__)))
         imported = self.settings.merged_dir
-        records = vetting.believed(self.files.records(unread.__setitem__))
+        records = vetting.iter_believed(self.files.records(unread.__setitem__))
         if self.settings.has_team_warehouse:
             count = self.warehouse.record_many(records)
         else:
@@ -174,10 +174,10 @@ class Storage:
         all runs."""
         if mend or seal:
             log_change(actor, "repair of the warehouse" if mend else "sealing of run folders")
-        with self.comparing.opened() as sealed:
+        with self.comparing.open_runs() as sealed:
             unread: dict[str, ResultError] = {}
             vetting = _Vetting(sealed, self.warehouse, unread.__setitem__, whole=with_logs)
-            records = vetting.believed(self.files.records(unread.__setitem__))
+            records = vetting.iter_believed(self.files.records(unread.__setitem__))
             report = self.warehouse.check(records, mend=mend, on_progress=on_progress)
         damaged = {damage.where.rpartition("run ")[2] for damage in report.damages}
         unsealed = sorted(vetting.unproven - damaged - unread.keys())
@@ -222,7 +222,7 @@ def _load_access(settings: Settings) -> Access:
     """Credentials of a team's warehouse; never cached, because keys may change."""
     profile = load_profile(settings, settings.warehouse_profile or settings.profile)
     keys = find_credentials(settings, profile)
-    address = split(profile.obs_server)
+    address = split_address(profile.obs_server)
     if not address.hostname:
         text = profile.obs_server
         raise ConfigError(

@@ -39,7 +39,7 @@ class Notice:
     text: Message | str = ""
 
     @classmethod
-    def ended(cls, run: Run) -> "Notice":
+    def from_ended(cls, run: Run) -> "Notice":
         """A run reached its last state."""
         return cls(f"{run.state}:{run.run_id}", run.run_id, run.state.value, run.updated_at, run.detail)
 

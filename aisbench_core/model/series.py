@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from aisbench_core.base.messages import Message, join_parts, plural
+from aisbench_core.base.messages import Message, choose_plural, join_parts
 from aisbench_core.model.run import Grant, Role
 from aisbench_core.model.search import ParameterSearch
 from aisbench_core.model.spec import Frozen, RunSpec, Scalar
@@ -127,7 +127,7 @@ class SeriesRow:
     @property
     def title(self) -> Message:
         """What distinguishes it from the other rows."""
-        nodes = plural(self.node_count, "{number} node", "{number} nodes")
+        nodes = choose_plural(self.node_count, "{number} node", "{number} nodes")
         return join_parts(" · ", [part for part in (nodes, self.version, self.image, self.parameters_text) if part])
 
     @property

@@ -115,14 +115,14 @@ def _flatten_values(values: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 # --- declarations -----------------------------------------------------------------------------------
 
 
-def declared(field: str) -> SpecField:
+def get_declaration(field: str) -> SpecField:
     """What is declared of a field of the spec."""
     return next((one for one in RunSpec.model_fields[field].metadata if isinstance(one, SpecField)), SpecField())
 
 
 def fields_where(is_meant: Callable[[SpecField], bool]) -> tuple[str, ...]:
     """The fields of the spec with such a declaration, in order."""
-    return tuple(name for name in RunSpec.model_fields if is_meant(declared(name)))
+    return tuple(name for name in RunSpec.model_fields if is_meant(get_declaration(name)))
 
 
 def fields_of(*roles: SpecRole) -> tuple[str, ...]:
@@ -136,6 +136,6 @@ def list_form_fields(group: FormGroup) -> tuple[str, ...]:
 
 
 def _group_of(field: str) -> FormGroup:
-    group = declared(field).group
+    group = get_declaration(field).group
     is_plain = field in PLAIN_FIELDS or group is FormGroup.OWN
     return group if is_plain else FormGroup.YAML

@@ -13,7 +13,7 @@ from aisbench_core.domain.access.changes import log_change
 from aisbench_core.domain.access.server_files import require_open_files
 from aisbench_core.domain.authoring.workloads import Workloads
 from aisbench_core.model import Actor, Algorithm, JobRequest, RunSpec, SubscribedAlgorithm
-from aisbench_core.running.code import files_beside, read_code, upload
+from aisbench_core.running.code import files_beside, read_code, upload_code
 from aisbench_core.store.run_folders import run_paths
 
 SCRIPT = "ma-pre-start.sh"
@@ -39,7 +39,7 @@ class Algorithms:
         """One algorithm. Raises CloudNotFound."""
         return self.interactive(profile).training.algorithm(algorithm_id)
 
-    def subscribed(self, profile: str) -> Sequence[SubscribedAlgorithm] | None:
+    def list_subscribed(self, profile: str) -> Sequence[SubscribedAlgorithm] | None:
         """The versions of the newest subscribed algorithms, newest first; None if the API of the profile has none."""
         return self.interactive(profile).training.subscribed_algorithms()
 
@@ -49,7 +49,7 @@ class Algorithms:
 
         Raises SpecError if the spec has no code, ConfigError if the code cannot be read."""
         require_open_files(spec, actor, self.open_folders)
-        spec = self.workloads.filled(spec)
+        spec = self.workloads.fill_spec(spec)
         if not spec.code_dir:
             problem = Problem("code_dir", Message("an algorithm needs code of its own"), "")
             raise SpecError(Message("algorithm"), [problem])
@@ -63,7 +63,7 @@ class Algorithms:
             beside = files_beside(spec, Path(folder, SCRIPT))
             code = read_code(spec, self.workloads.get(spec.workload), beside, self.shared_code)
             path = run_paths.code_path(spec, code.sha256, cloud.profile)
-            upload(cloud.objects, code, path, run_paths.shared_path(cloud.profile), on_progress)
+            upload_code(cloud.objects, code, path, run_paths.shared_path(cloud.profile), on_progress)
         return cloud.training.create_algorithm(_build_request(name, spec, path))
 
     @permitted

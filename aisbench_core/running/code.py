@@ -171,7 +171,7 @@ def _compute_hashes(opened: _OpenFile) -> tuple[int, str, str]:
     return size, md5.hexdigest(), sha256.hexdigest()
 
 
-def upload(objects: ObjectStore, code: CodeManifest, directory: str, shared: str, on_progress: OnProgress) -> int:
+def upload_code(objects: ObjectStore, code: CodeManifest, directory: str, shared: str, on_progress: OnProgress) -> int:
     """Make `directory` in OBS equal to the code; returns the number of files sent or copied.
 
     Large files, such as packages, are sent once to `shared`, in a directory named by their hash, and copied inside OBS.

@@ -18,7 +18,7 @@ from aisbench_core.base.errors import (
 )
 from aisbench_core.base.formats import format_size
 from aisbench_core.base.messages import Message, join_parts
-from aisbench_core.base.private_files import sync, write_whole
+from aisbench_core.base.private_files import sync_path, write_whole
 from aisbench_core.cloud.ports import Cloud, Connect, TrainingService
 from aisbench_core.config.job_secrets import JobSecrets, mask_secrets
 from aisbench_core.config.settings import Settings
@@ -33,7 +33,7 @@ from aisbench_core.domain.results.record import (
     read_stated,
     write_record,
 )
-from aisbench_core.domain.results.result_files import collect
+from aisbench_core.domain.results.result_files import collect_result
 from aisbench_core.domain.results.train_result_info import mark_rehearsal
 from aisbench_core.model import (
     CardSample,
@@ -120,7 +120,7 @@ class Collecting:
         self.progress.update(run, folder, self.clock() if run.ended_at is None else run.ended_at)
         self.progress.forget(run.run_id)
         for log in folder.logs.glob("*.log"):
-            sync(log)
+            sync_path(log)
         contents = {folder.record.name: dump_record(record)}
         if result is not None:
             block = mark_rehearsal(result.raw) if record.rehearsal else result.raw
@@ -160,7 +160,7 @@ class Collecting:
         _unless_refused(warnings, lambda: self._fetch_summaries(cloud, run, folder, warnings), given_up)
         self._show_progress(run, 3)
         watch = watch_job(cloud, run, status, folder, secrets, self.clock())
-        details = _unless_refused(warnings, lambda: watch.complete(status), given_up) or watch.stored()
+        details = _unless_refused(warnings, lambda: watch.complete(status), given_up) or watch.read_stored()
         self._show_progress(run, PARTS)
         for warning in warnings:
             self._note_warning(run, Message("not collected: {reason}", reason=mask_secrets(warning, secrets)))
@@ -200,7 +200,7 @@ class Collecting:
             total_start_time=run.created_at,
             total_end_time=end,
         )
-        result = collect(cloud.objects, run_paths.output_path(run, cloud.profile), run.spec, info)
+        result = collect_result(cloud.objects, run_paths.output_path(run, cloud.profile), run.spec, info)
         secrets = self._secret_values(run)  # problems quote what a job wrote
         result = replace(result, problems=tuple(mask_secrets(problem, secrets) for problem in result.problems))
         nothing = not result.rank_results and result.info.accuracy is None

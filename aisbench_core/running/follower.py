@@ -182,7 +182,7 @@ class Follower:
             self._tasks.start(EVERYTHING, "notifications", self._parts.notify, self._tasks.notifying)
         if share.held is not None:
             self._profiles = {name: one for name, one in self._profiles.items() if name in share.held}
-        for profile in share.followed(runs):
+        for profile in share.list_followed(runs):
             self._get_profile_follower(profile).tick([run for run in runs[profile] if run.run_id not in busy], now)
 
     def _group_active_runs(self) -> Mapping[str, list[Run]]:

@@ -83,7 +83,7 @@ class JobWatch:
 
     def poll(self, status: JobStatus) -> JobDetails:
         """Store what is new; what the cloud refuses or fails to give now is left as it was, for the next poll."""
-        before = after = self.stored()
+        before = after = self.read_stored()
         try:
             since = before.events[-1].at - OVERLAP if before.events else None
             after = self._with_events(before, status, since)
@@ -98,13 +98,13 @@ class JobWatch:
 
     def complete(self, status: JobStatus) -> JobDetails:
         """The same once more for a job that has ended, with all its events. Raises CloudError if they are refused."""
-        before = self.stored()
+        before = self.read_stored()
         after = self._with_attempts(self._with_stages(before, status), status)
         after = self._with_diagnosis(after, status)
         self._store_details(before, after)
         return self._store_details(after, self._with_attempts(self._with_events(after, status, None), status))
 
-    def stored(self) -> JobDetails:
+    def read_stored(self) -> JobDetails:
         """What earlier polls stored."""
         with suppress(ResultError):  # a damaged file is replaced by what the cloud still has
             return read_details(self.folder)
@@ -150,7 +150,7 @@ class JobWatch:
         if not self.pool_id or status.phase not in _WAITING:
             return details
         with suppress(CloudError):
-            waiting = self.training.waiting(self.pool_id) or ()
+            waiting = self.training.list_waiting(self.pool_id) or ()
             position = next((index for index, job in enumerate(waiting, start=1) if job.name == status.name), 0)
             last = details.queue[-1] if details.queue else None
             if position and (last is None or (last.position, last.waiting) != (position, len(waiting))):

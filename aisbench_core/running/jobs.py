@@ -56,7 +56,7 @@ class Jobs:
 
         Raises CloudNotFound, which lists the versions that exist."""
         training = self.interactive(profile, api).training
-        named = training.named(name)
+        named = training.list_by_name(name)
         wanted = [job for job in named if version in (None, job.version)]
         match = wanted[0] if wanted else None if named else _by_id(training, name)
         if match is None:

@@ -171,7 +171,7 @@ class LogPace:
             pause, turn = self._pauses.get(run_id), len(self._pauses) / REQUESTS_PER_SECOND
             return pause is None or abs(now - pause.since) >= timedelta(seconds=max(pause.seconds, turn))
 
-    def fetched(self, run_id: str, now: datetime, *, grew: bool, factor: int = 2) -> None:
+    def start_pause(self, run_id: str, now: datetime, *, grew: bool, factor: int = 2) -> None:
         """Start the next pause, `factor` times the last one if nothing has grown."""
         with self._guard:
             before = self._pauses.get(run_id)

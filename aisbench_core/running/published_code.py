@@ -15,7 +15,7 @@ from aisbench_core.cloud.ports import Connect
 from aisbench_core.config.settings import Settings
 from aisbench_core.domain.authoring.workloads import Workloads
 from aisbench_core.model import Run
-from aisbench_core.running.code import CodeManifest, files_beside, read_code, upload
+from aisbench_core.running.code import CodeManifest, files_beside, read_code, upload_code
 from aisbench_core.store.run_folders import run_paths
 from aisbench_core.store.run_folders.folders import RunFolders
 from aisbench_core.store.run_folders.run_paths import RunFolder
@@ -46,7 +46,7 @@ class LaunchedCode:
             hint = Message("launch it where the code is, or copy the code to the same path on every machine")
             raise ConfigError(error.message, hint) from error
         directory = run_paths.code_path(run.spec, code.sha256, cloud.profile)
-        upload(cloud.objects, code, directory, run_paths.shared_path(cloud.profile), lambda *_: None)
+        upload_code(cloud.objects, code, directory, run_paths.shared_path(cloud.profile), lambda *_: None)
         write_whole(folder.code, _MANIFEST.dump_json(code))
 
     def _is_included(self, run: Run) -> bool:

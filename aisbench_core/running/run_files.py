@@ -148,7 +148,7 @@ class RunFiles:
         """The facts that were stored at its launch. Raises ResultError when they are missing or damaged."""
         return read_facts(self._get_folder(run_id).launch)
 
-    def resolved(self, run_id: str) -> Resolved:
+    def read_resolved(self, run_id: str) -> Resolved:
         """What the names in its spec stood for when its job was created. Raises ResultError when that is damaged."""
         return read_resolved(self._get_folder(run_id).resolved) or NOTHING_RESOLVED
 

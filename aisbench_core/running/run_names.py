@@ -29,7 +29,7 @@ class RunNames:
 
     def _get_defaults(self, spec: RunSpec) -> Mapping[str, Scalar]:
         with suppress(AisbenchError):  # the workload, or its version, is not installed any more
-            return self.workloads.filled(spec.model_copy(update={"parameters": {}})).parameters
+            return self.workloads.fill_spec(spec.model_copy(update={"parameters": {}})).parameters
         return spec.parameters
 
 
@@ -39,4 +39,4 @@ def default_name(spec: RunSpec, defaults: Mapping[str, Scalar]) -> str:
     changed = [f"{name}={value}" for name, value in spec.parameters.items() if defaults.get(name) != value]
     more = (f"+{len(changed) - MAX_PARAMETERS}",) if len(changed) > MAX_PARAMETERS else ()
     parts = (spec.name or spec.workload, spec.framework_version, size, *changed[:MAX_PARAMETERS], *more)
-    return formats.clipped(" ".join(filter(None, parts)), MAX_NAME)
+    return formats.clip_text(" ".join(filter(None, parts)), MAX_NAME)

@@ -73,7 +73,7 @@ class Launches:
     left: set[Path] = field(default_factory=set, compare=False)
 
     @contextmanager
-    def unfinished(self, run_id: str) -> Iterator[None]:
+    def prepare_run(self, run_id: str) -> Iterator[None]:
         """A context in which the folder is filled and the run is stored; without a run the folder is deleted."""
         self.clear()
         make_private_folder(self.markers)
@@ -159,7 +159,7 @@ class Runs:
         require_writable(self.settings.data_dir)
         now = self.clock()
         run = _new_run(spec, profile, actor, now)
-        with full_disks_named(), self.launches.unfinished(run.run_id):
+        with full_disks_named(), self.launches.prepare_run(run.run_id):
             self._write_facts(run, profile, reproduces)
             message = _describe_launch(run, self.describe_system(run), reproduces)
             self.send_code(run)
@@ -176,20 +176,20 @@ class Runs:
         A run whose results cannot be fetched ends as failed, and can be collected again."""
         message = Message("stop asked for by {who}", who=actor.name)
 
-        def stopping(run: Run) -> Run:
+        def mark_stopping(run: Run) -> Run:
             return _build_stopping(run, actor, self.clock()) if run.can_stop else run
 
-        return self._stop_run(run_id, actor, message, stopping)
+        return self._stop_run(run_id, actor, message, mark_stopping)
 
     @permitted_for(lambda self, run_id, **_: self.ledger.get(run_id).created_by)
     def stop_early(self, run_id: str, reason: Message, actor: Actor) -> Run:
         """Stop the job of a run that the search of its series gives up; one that has ended by itself stays as it is."""
         detail = Message("stopped by the search: {search_reason}", **{SEARCH_REASON: reason})
 
-        def stopping(run: Run) -> Run:
+        def mark_stopping(run: Run) -> Run:
             return _to_stop(run, detail, self.clock()) if run.state is RunState.RUNNING else run
 
-        return self._stop_run(run_id, actor, detail, stopping)
+        return self._stop_run(run_id, actor, detail, mark_stopping)
 
     def _stop_run(self, run_id: str, actor: Actor, message: Message, stopping: Callable[[Run], Run]) -> Run:
         for _ in range(STOP_TRIES):

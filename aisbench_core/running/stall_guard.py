@@ -68,7 +68,7 @@ class StallGuard:
         watch = self._get_watched(run, folder).watch
         return watch is not None and watch.stalled_at is not None
 
-    def measured(self, run: Run, folder: RunFolder, samples: Sequence[MetricSample]) -> None:
+    def note_samples(self, run: Run, folder: RunFolder, samples: Sequence[MetricSample]) -> None:
         """Remember what the platform has measured, for the next observation."""
         watched = self._get_watched(run, folder)
         watched.computed_at, watched.measured_at = measured_until(samples)
@@ -84,7 +84,7 @@ class StallGuard:
         found = Observation(now, attempt, log_bytes, objects, watched.computed_at, watched.measured_at)
         started = run.started_at or now
         after = stalls.update_watch(before, found, watched.limits) if before else stalls.begin_watch(found, started)
-        after = watched.watch = watched.limits.noted(after)
+        after = watched.watch = watched.limits.note_pause(after)
         self._save_watch(run, watched, before)
         return after
 

@@ -40,7 +40,7 @@ from aisbench_core.model import (
     TaskStatus,
 )
 from aisbench_core.running import logs
-from aisbench_core.running.code import CodeManifest, files_beside, read_code, upload
+from aisbench_core.running.code import CodeManifest, files_beside, read_code, upload_code
 from aisbench_core.running.job_watch import JobWatch
 from aisbench_core.running.progress.watch import ProgressWatch
 from aisbench_core.running.published_code import sent_code
@@ -88,7 +88,7 @@ class Steps:
         """The run's folder on this machine."""
         return RunFolder(self.settings.runs_dir / run.run_id)
 
-    def masked(self, run: Run, text: Message) -> Message:
+    def mask_text(self, run: Run, text: Message) -> Message:
         """The text with the run's secrets masked: clouds echo requests, and logs what jobs print."""
         names = run.spec.secrets
         return mask_secrets(text, self.secrets.available_values(run.profile, names)) if names else text
@@ -128,7 +128,7 @@ class Steps:
             run = replace(run, code_sha256=code.sha256)
             directory = run_paths.code_path(run.spec, run.code_sha256, cloud.profile)
             show, shared = self._show_progress(run, "files"), run_paths.shared_path(cloud.profile)
-            upload(cloud.objects, code, directory, shared, show)
+            upload_code(cloud.objects, code, directory, shared, show)
         resumed = self._take_over(run) if run.spec.resume_from else None
         if run.spec.resume_from and not resumed:
             return fail_run(run, Message("run {run} left no files in its outputs", run=run.spec.resume_from))
@@ -268,7 +268,7 @@ class Steps:
         secrets = self.secrets.available_values(run.profile, run.spec.secrets)
         if self.details_pace.is_due(run.run_id, now):
             self._announce_alert(run, watch_job(cloud, run, status, self.folder(run), secrets, now).poll(status))
-            self.details_pace.fetched(run.run_id, now, grew=True)  # a hang comes without any sign before it
+            self.details_pace.start_pause(run.run_id, now, grew=True)  # a hang comes without any sign before it
         if not status.started_at:
             return None
         if self.summaries_pace.is_due(run.run_id, now):
@@ -277,13 +277,13 @@ class Steps:
         sampled_at = self.sampled_at.get(run.run_id)
         if sampled_at is None or now - sampled_at >= timedelta(seconds=SAMPLE_SECONDS):
             with suppress(CloudRejected):
-                self.stalls.measured(run, self.folder(run), fetch_samples(cloud, status, self.folder(run)))
+                self.stalls.note_samples(run, self.folder(run), fetch_samples(cloud, status, self.folder(run)))
                 self._compare_cards(cloud, run, now)
             self.sampled_at[run.run_id] = now
         if self.log_pace.is_due(run.run_id, now) or self.stalls.is_due(run, now):
             with suppress(CloudRejected):
                 fetched = fetch_logs(cloud, run, status, self.folder(run), secrets)
-                self.log_pace.fetched(run.run_id, now, grew=fetched.grew)
+                self.log_pace.start_pause(run.run_id, now, grew=fetched.grew)
                 if fetched.grew and (progress := self.progress.update(run, self.folder(run), now)):
                     self.ledger.set_progress(progress)
                 watch = self.stalls.observe(cloud, run, status, self.folder(run), fetched.size, now)
@@ -293,7 +293,7 @@ class Steps:
     def _fetch_summaries(self, cloud: Cloud, run: Run, secrets: Collection[str], now: datetime) -> None:
         fetched = fetch_summaries(cloud, run, self.folder(run), self.settings.summaries_most_bytes, secrets)
         factor = 2 if fetched.files else UNSEEN_FACTOR
-        self.summaries_pace.fetched(run.run_id, now, grew=fetched.grew, factor=factor)
+        self.summaries_pace.start_pause(run.run_id, now, grew=fetched.grew, factor=factor)
 
     def _compare_cards(self, cloud: Cloud, run: Run, now: datetime) -> None:
         """Which cards have been slower than the others, of a job that reports its steps."""

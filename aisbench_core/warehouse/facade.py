@@ -129,11 +129,11 @@ class Warehouse:
 
     def holds(self, run_record: RunRecord) -> bool | None:
         """Whether what is stored of a run has the hash of this record; None if nothing is stored."""
-        return self._run_query(record.holds, run_record, self._evaluator)
+        return self._run_query(record.has_same_hash, run_record, self._evaluator)
 
     def agrees(self, run_record: RunRecord) -> bool:
         """Whether what is stored of a run was launched and measured as in this record, as far as both know it."""
-        return self._run_query(record.agrees, run_record, self._evaluator)
+        return self._run_query(record.has_same_measurements, run_record, self._evaluator)
 
     def move_to(self, target: "Warehouse", on_progress: Progress) -> merging.Moved:
         """Copy everything into another warehouse, and compare. Can be repeated."""
@@ -198,7 +198,7 @@ class Warehouse:
     def count(self, query: BoardQuery) -> int:
         """How many runs the query chooses on all pages."""
         with self._open_moment(query) as cur:
-            return search.count(cur, query)
+            return search.count_runs(cur, query)
 
     def run(self, run_id: str) -> RunRow | None:
         """One run; None if it was not recorded."""
@@ -212,7 +212,7 @@ class Warehouse:
         """Those of the runs that were recorded, by id."""
         return {row.run_id: row for row in self._run_query(runs.by_ids, run_ids)}
 
-    def recorded(self, run_ids: Sequence[str]) -> frozenset[str]:
+    def select_recorded(self, run_ids: Sequence[str]) -> frozenset[str]:
         """Those of the runs that were recorded."""
         return self._run_query(runs.filter_recorded, run_ids)
 
@@ -242,7 +242,7 @@ class Warehouse:
 
     def compare(self, run_ids: Sequence[str], by: ComparedBy = ComparedBy.RUNS) -> Comparison:
         """2 to 8 runs, or rows, against the first. Raises RunNotFound, and SpecError for another number."""
-        return self._run_query(compare.compare, run_ids, by)
+        return self._run_query(compare.compare_runs, run_ids, by)
 
     def distinctions(self, region: str, fingerprints: Iterable[str], *, rehearsal: bool) -> Mapping[str, str]:
         """What distinguishes benchmark configurations of the same workload and model, by fingerprint."""
@@ -252,7 +252,7 @@ class Warehouse:
         """One page of benchmark configurations that were run on several nodes."""
         return self._run_query(scaling.fetch_configurations, query)
 
-    def scaling(self, configuration: BenchmarkConfiguration) -> tuple[Scaling, ...]:
+    def fetch_scaling(self, configuration: BenchmarkConfiguration) -> tuple[Scaling, ...]:
         """Throughput, speed-up and efficiency over node counts: a curve for each version and hardware."""
         return self._run_query(scaling.fetch_scalings, configuration)
 
@@ -262,7 +262,7 @@ class Warehouse:
 
     def curve(self, run: RunRow) -> Scaling:
         """As `scaling_of`, for a run that is already loaded."""
-        return self._run_query(scaling.curve, run)
+        return self._run_query(scaling.fetch_curve, run)
 
     def trends(self, query: BoardQuery) -> TrendPage:
         """One page of the trends, the latest first."""
@@ -284,7 +284,7 @@ class Warehouse:
     def history_runs(self, query: BoardQuery, row: TrendRow) -> histories.HistoryPage:
         """One page of a trend's runs. Raises SpecError if the sort is not in HISTORY_SORTS."""
         with self._store.moment() as cur:
-            return history.runs(cur, query, row.group)
+            return history.fetch_runs(cur, query, row.group)
 
     def regressions(self, query: BoardQuery, by: VersionField | None = None, names: Sequence[str] = ()) -> Regressions:
         """The regression verdicts on all trends of the query, over runs that are valid by its ruleset.
@@ -344,7 +344,7 @@ class Warehouse:
         with self._open_moment(request.query) as cur:
             return export.write(cur, request, evaluator, target, self._rulesets.bases(), on_rows=on_rows)
 
-    def reported(self, run_ids: Sequence[str], at: datetime, ruleset_id: str = "") -> reported.Reported:
+    def fetch_reported(self, run_ids: Sequence[str], at: datetime, ruleset_id: str = "") -> reported.Reported:
         """The content of a report about these runs; those that do not exist are left out."""
         run = next(iter(self.runs_of(run_ids).values()), None) if ruleset_id else None
         query = BoardQuery(run.region, rehearsal=run.rehearsal, ruleset_id=ruleset_id) if run else BoardQuery("")

@@ -24,7 +24,7 @@ class Exports:
         """Write every run of the query; returns the number of rows. `wait_seconds`: for another one to end.
 
         Raises TooManyOperations, and SpecError if there are more runs than one export may hold, or than Excel can."""
-        with self._operations.started(who, wait_seconds):
+        with self._operations.count_operation(who, wait_seconds):
             self.require_size(request)
             return self._warehouse.export(request, target, on_rows)
 

@@ -15,7 +15,7 @@ from aisbench_sandbox.engine.scheduling import check_size, fail_if_overdue, to_w
 from aisbench_sandbox.engine.training import INTERRUPTED, Training, TrainingContext
 from aisbench_sandbox.files import remove_tree
 from aisbench_sandbox.job import WAITING, Job, JobPhase, TaskEnd
-from aisbench_sandbox.queue import Occupied, QueueSnapshot, Waiting, decide
+from aisbench_sandbox.queue import Occupied, QueueSnapshot, Waiting, decide_next
 from aisbench_sandbox.refusals import Refused
 
 log = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ class SubprocessEngine:
         refusal = self._context.why_no_jobs()
         if refusal:
             raise Refused(400, _OWN_CODE, refusal, _REMEDY)
-        boot.check(job)
+        boot.check_starter(job)
         check_size(job, self._context.capacity)
 
     def start(self, job: Job) -> None:
@@ -121,7 +121,7 @@ class SubprocessEngine:
         with self._lock:
             for job in self._jobs.all():
                 if not job.has_ended:
-                    self._jobs.change(job.job_id, Job.terminating)
+                    self._jobs.change(job.job_id, Job.to_terminating)
                     self.stop(job.job_id)
         self._interrupt_all()
 
@@ -142,16 +142,16 @@ class SubprocessEngine:
             training.join(2 * SHUTDOWN_GRACE_SECONDS)
 
     def _queue_job(self, job: Job) -> Job:
-        return job.queued(self._jobs.now()) if job.phase is JobPhase.CREATING else job
+        return job.to_queued(self._jobs.now()) if job.phase is JobPhase.CREATING else job
 
     def _dequeue_job(self, job: Job) -> Job:
-        return job.terminated(self._jobs.now()) if job.phase is JobPhase.TERMINATING else job
+        return job.to_terminated(self._jobs.now()) if job.phase is JobPhase.TERMINATING else job
 
     def _start_next(self) -> None:
         with self._lock:
             if self._closing:
                 return
-            decision = decide(
+            decision = decide_next(
                 QueueSnapshot(self._context.capacity.hosts(), self._list_waiting(), self._list_occupied())
             )
             for job_id, hosts in decision.starts.items():
@@ -170,7 +170,7 @@ class SubprocessEngine:
 
     def _begin_training(self, job_id: str, hosts: tuple[str, ...]) -> None:
         now = self._jobs.now()
-        job = self._jobs.change(job_id, lambda job: job.running(now, hosts))
+        job = self._jobs.change(job_id, lambda job: job.to_running(now, hosts))
         if job is None or job.phase is not JobPhase.RUNNING:  # deleted or stopped meanwhile
             return
         training = Training(job, self._context, self._end_training)

@@ -14,7 +14,7 @@ from aisbench_sandbox.engine.node import processes, safe_files
 from aisbench_sandbox.engine.node.layout import Node
 from aisbench_sandbox.engine.node.processes import Process
 from aisbench_sandbox.engine.node.shares import list_unmountable
-from aisbench_sandbox.engine.node.transfers import NodeLog, OutputSync, TransferError, download
+from aisbench_sandbox.engine.node.transfers import NodeLog, OutputSync, TransferError, download_folder
 from aisbench_sandbox.engine.node.variables import build_environment, for_pip
 from aisbench_sandbox.files import write_atomically
 from aisbench_sandbox.job import Job, TaskEnd
@@ -276,7 +276,7 @@ class NodeRun:
         began = time.monotonic()
         self.add_line(f"[init] download {facts.get('name', 'code_url')}: s3://{'/'.join(bucket_and_key(path))}")
         try:
-            download(self._objects, path, folder)
+            download_folder(self._objects, path, folder)
         except (TransferError, ObjectError, OSError) as error:
             reason = f"cannot download {path}: {error}"
             self._add_event(f"{event_prefix}_failed", reason=reason, **facts)

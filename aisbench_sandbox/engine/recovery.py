@@ -32,19 +32,19 @@ class JobOutcome:
 def job_after(job: Job, outcome: JobOutcome, now: int) -> Job:
     """The job after it stopped running; `now` in ms."""
     if outcome.event == "terminated":
-        return job.terminated(now)
+        return job.to_terminated(now)
     if outcome.event == "timed_out":
-        return job.terminated(now, "timed_out", hours=str(job.max_hours))
+        return job.to_terminated(now, "timed_out", hours=str(job.max_hours))
     # A stop that was requested while the job failed counts more than its restart.
     if outcome.fault is None or job.phase is JobPhase.TERMINATING:
-        return job.ended(now, outcome.ends, outcome.event)
+        return job.to_ended(now, outcome.ends, outcome.event)
     task = next((end.task for end in outcome.ends if end.exit_code), "")
     reason = _find_reason(outcome, outcome.fault)
     if is_retried(job, outcome.fault):
         recovery = Recovery.OTHER_NODE if outcome.faulty else Recovery.AGAIN
-        return job.requeued(now, outcome.fault, reason, task, recovery)
-    ended = job.ended(now, outcome.ends, outcome.event)
-    last = ended.attempts[-1].failed(now, outcome.fault, reason, task)
+        return job.to_requeued(now, outcome.fault, reason, task, recovery)
+    ended = job.to_ended(now, outcome.ends, outcome.event)
+    last = ended.attempts[-1].to_failed(now, outcome.fault, reason, task)
     return replace(ended, attempts=(*ended.attempts[:-1], last))
 
 

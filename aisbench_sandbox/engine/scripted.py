@@ -17,7 +17,7 @@ from aisbench_sandbox.job import Job, JobPhase, TaskEnd
 from aisbench_sandbox.jobs import JobStore
 from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.obs.paths import bucket_and_key
-from aisbench_sandbox.queue import QueueSnapshot, decide
+from aisbench_sandbox.queue import QueueSnapshot, decide_next
 
 
 class Pace(StrEnum):
@@ -97,14 +97,14 @@ class ScriptedEngine:
         self._start_jobs([job for job in self._jobs.all() if job.phase is JobPhase.PENDING and job.job_id in line])
         for job in jobs:
             if job.phase is JobPhase.CREATING:
-                self._jobs.change(job.job_id, lambda job: job.queued(self._jobs.now()))
+                self._jobs.change(job.job_id, lambda job: job.to_queued(self._jobs.now()))
 
     def _start_jobs(self, jobs: Sequence[Job]) -> None:
         running = [
             job for job in self._jobs.all() if job.phase in (JobPhase.RUNNING, JobPhase.TERMINATING) and job.attempts
         ]
         held = [to_occupied(job, is_ending=job.phase is JobPhase.TERMINATING) for job in running]
-        decision = decide(QueueSnapshot(self._capacity.hosts(), [to_waiting(job) for job in jobs], held))
+        decision = decide_next(QueueSnapshot(self._capacity.hosts(), [to_waiting(job) for job in jobs], held))
         for job_id, hosts in decision.starts.items():
             self._run_job(job_id, hosts)
         for job_id in decision.preempted:
@@ -117,7 +117,7 @@ class ScriptedEngine:
             return
         # Before the job runs, because whoever sees it running may ask for its log.
         self._write_logs(waits)
-        job = self._jobs.change(job_id, lambda job: job.running(self._jobs.now(), hosts))
+        job = self._jobs.change(job_id, lambda job: job.to_running(self._jobs.now(), hosts))
         if job is None or job.phase is not JobPhase.RUNNING:
             return
         bad = self._capacity.take_bad_nodes(job.pool, job.node_count)

@@ -60,7 +60,7 @@ class _V4Claim:
     payload: str
 
 
-def authenticate(request: ObsRequest, keys: Mapping[str, str], now: datetime) -> Sender:
+def authenticate_sender(request: ObsRequest, keys: Mapping[str, str], now: datetime) -> Sender:
     """The authenticated sender of a request. Raises ObjectError."""
     authorization = request.headers.get("authorization", "")
     if authorization.startswith("AWS4-HMAC-SHA256"):

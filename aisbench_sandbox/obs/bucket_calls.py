@@ -42,7 +42,7 @@ def delete(call: Call) -> Response:
 
 def show_location(call: Call) -> Response:
     call.objects.require_bucket(call.bucket)
-    return responses.location(call.dialect)
+    return responses.render_location(call.dialect)
 
 
 def storage_info(call: Call) -> Response:
@@ -54,9 +54,9 @@ def list_uploads(call: Call) -> Response:
     prefix, delimiter = call.text("prefix"), call.text("delimiter")
     marker, id_marker = call.text("key-marker"), call.text("upload-id-marker")
     limit = min(call.number("max-uploads", MAX_PAGE), MAX_PAGE)
-    page = upload_page(call.uploads.pending(call.bucket, prefix), prefix, delimiter, (marker, id_marker), limit)
+    page = upload_page(call.uploads.list_pending(call.bucket, prefix), prefix, delimiter, (marker, id_marker), limit)
     about = {"Bucket": call.bucket, "Prefix": prefix, "Delimiter": delimiter, "KeyMarker": marker}
-    return responses.upload_list(page, about | {"UploadIdMarker": id_marker, "MaxUploads": limit}, call.encoding())
+    return responses.upload_list(page, about | {"UploadIdMarker": id_marker, "MaxUploads": limit}, call.read_encoding())
 
 
 def list_objects(call: Call) -> Response:
@@ -67,7 +67,7 @@ def list_objects(call: Call) -> Response:
     # OBS sends NextMarker with every truncated page, S3 only when there is a delimiter.
     if listing.truncated:
         about["NextMarker"] = listing.next_marker
-    return responses.object_list(listing, about, call.encoding())
+    return responses.object_list(listing, about, call.read_encoding())
 
 
 def list_objects_v2(call: Call) -> Response:
@@ -82,7 +82,7 @@ def list_objects_v2(call: Call) -> Response:
     if listing.truncated:
         # Opaque, as S3 says, and safe in a URL whatever bytes the key has.
         about["NextContinuationToken"] = base64.urlsafe_b64encode(listing.next_marker.encode()).decode()
-    return responses.object_list(listing, about, call.encoding())
+    return responses.object_list(listing, about, call.read_encoding())
 
 
 def delete_objects(call: Call) -> Response:

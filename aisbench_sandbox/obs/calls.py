@@ -45,7 +45,7 @@ class Call:
             raise ObjectError("InvalidArgument", f"{name} is not a number: {text[:100]!r}")
         return number
 
-    def encoding(self) -> str:
+    def read_encoding(self) -> str:
         encoding = self.text("encoding-type")
         if encoding not in ("", "url"):
             raise ObjectError("InvalidArgument", f"An encoding-type is url, not {encoding!r}.")

@@ -31,7 +31,7 @@ def put(call: Call) -> Response:
 
 def append(call: Call) -> Response:
     position = call.number("position", 0)
-    with call.staged.opened() as added:
+    with call.staged.open_reader() as added:
         stat = call.objects.append(call.bucket, call.key, position, added, call.stored_headers())
     # esdk-obs-python reads the position for the next append from this header.
     headers = {"etag": f'"{stat.etag}"', "x-obs-next-append-position": str(stat.size)}
@@ -107,7 +107,7 @@ def list_parts(call: Call) -> Response:
     later = [p for p in call.uploads.parts(call.bucket, call.key, call.text("uploadId")) if p.number > marker]
     about = {"Bucket": call.bucket, "Key": call.key, "UploadId": call.text("uploadId")}
     about |= {"PartNumberMarker": str(marker), "MaxParts": str(limit)}
-    return responses.part_list(later[:limit], about, call.encoding(), truncated=len(later) > limit)
+    return responses.part_list(later[:limit], about, call.read_encoding(), truncated=len(later) > limit)
 
 
 def abort_upload(call: Call) -> Response:

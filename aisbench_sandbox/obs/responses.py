@@ -113,7 +113,7 @@ def object_headers(stat: StoredObject, dialect: Dialect) -> dict[str, str]:
     }
 
 
-def tags(pairs: Iterable[tuple[str, str]]) -> Response:
+def render_tags(pairs: Iterable[tuple[str, str]]) -> Response:
     elements = (build_element("Tag", build_element("Key", key), build_element("Value", value)) for key, value in pairs)
     return build_document(build_element("Tagging", build_element("TagSet", *elements)))
 
@@ -229,7 +229,7 @@ def build_deleted(keys: Sequence[str], errors: Sequence[tuple[str, ObjectError]]
     return build_document(build_element("DeleteResult", *rows))
 
 
-def location(dialect: Dialect) -> Response:
+def render_location(dialect: Dialect) -> Response:
     if dialect == "obs":
         # esdk-obs-python reads the root's text where it signs as OBS, and LocationConstraint where it signs as v2.
         return build_document(build_element("Location", REGION))

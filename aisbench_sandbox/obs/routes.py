@@ -16,7 +16,7 @@ from aisbench_sandbox.clocks import clock_offset_s
 from aisbench_sandbox.obs import bucket_calls as on_buckets
 from aisbench_sandbox.obs import object_calls as on_objects
 from aisbench_sandbox.obs import responses, tagging
-from aisbench_sandbox.obs.auth import Dialect, authenticate, dialect_of
+from aisbench_sandbox.obs.auth import Dialect, authenticate_sender, dialect_of
 from aisbench_sandbox.obs.bodies import OF_A_DOCUMENT, OF_AN_OBJECT, BodyVerifier
 from aisbench_sandbox.obs.calls import Call
 from aisbench_sandbox.obs.objects import ObjectError, Objects
@@ -156,7 +156,7 @@ class _ObsApp:
         bucket, key = sent.bucket_and_key()
         operation = _find_operation(sent, bucket, key)
         # Before the body is read: nothing of it is stored for a sender who is unknown.
-        sender = authenticate(sent, self._keys, now) if operation.signed else None
+        sender = authenticate_sender(sent, self._keys, now) if operation.signed else None
         if _is_signed_url(sent):
             # After the signature, which covers the URL as it is.
             sent = sent.with_headers_of_query()

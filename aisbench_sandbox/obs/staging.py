@@ -64,7 +64,7 @@ class StagedObject:
             with path.open("rb") as file:
                 shutil.copyfileobj(file, self._open_output(), _BLOCK)
 
-    def opened(self) -> BinaryIO:
+    def open_reader(self) -> BinaryIO:
         """What was written so far, for reading."""
         # Reading goes through another file handle, which does not see what is buffered here.
         self._open_output().flush()

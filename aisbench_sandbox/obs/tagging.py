@@ -15,7 +15,7 @@ _MAX_TAGS, _MAX_KEY, _MAX_VALUE = 10, 128, 256
 
 def get(call: Call) -> Response:
     with call.objects.open(call.bucket, call.key) as (stat, _):
-        return responses.tags(_parse_pairs(stat.headers.get(TAGGING, "")))
+        return responses.render_tags(_parse_pairs(stat.headers.get(TAGGING, "")))
 
 
 def put(call: Call) -> Response:

@@ -82,7 +82,7 @@ class Uploads:
             write_atomically(self._folder / upload_id / _ABOUT, json.dumps(about).encode())
         return upload_id
 
-    def pending(self, bucket: str, prefix: str = "") -> tuple[Upload, ...]:
+    def list_pending(self, bucket: str, prefix: str = "") -> tuple[Upload, ...]:
         """The bucket's unfinished uploads, ordered by key and start."""
         self._objects.require_bucket(bucket)
         mine = (upload for upload in self._list_uploads(bucket) if upload.key.startswith(prefix))

@@ -33,7 +33,7 @@ def access_key_of(headers: Mapping[str, str]) -> str:
     return parts["access"] if parts else ""
 
 
-def verify(
+def verify_request(
     method: str, target: str, headers: Mapping[str, str], body: bytes, keys: Mapping[str, str], now: datetime
 ) -> str:
     """The access key that signed this request. Raises NotSigned.

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aisbench_sandbox.clocks import clock_offset_s
 from aisbench_sandbox.jobs import Clock
-from aisbench_sandbox.service.auth import NotSigned, WrongSignature, access_key_of, verify
+from aisbench_sandbox.service.auth import NotSigned, WrongSignature, access_key_of, verify_request
 from aisbench_sandbox.service.lockout import Lockout
 
 # The signature needs the whole body in memory. A create request with 100 variables of 4,096 characters has 0.4 MB.
@@ -55,12 +55,12 @@ class Gateway:
             raise NotSigned(f"AK access failed to reach the limit, forbidden: access={claimed}; locked for 5 minutes")
         now = datetime.fromtimestamp(self._clock() + clock_offset_s(request.scope), UTC)
         try:
-            verify(request.method, get_target(request.scope), request.headers, body, self._keys, now)
+            verify_request(request.method, get_target(request.scope), request.headers, body, self._keys, now)
         # Only a key that exists counts up: an unknown one cannot be locked, and neither can a clock that is off.
         except WrongSignature:
-            self._lockout.failed(claimed)
+            self._lockout.note_failure(claimed)
             raise
-        self._lockout.succeeded(claimed)
+        self._lockout.note_success(claimed)
 
 
 def get_target(scope: Scope) -> str:
@@ -71,7 +71,7 @@ def get_target(scope: Scope) -> str:
     return f"{path}?{query}" if query else path
 
 
-def answer(status: int, content: object, request_id: str = "") -> Response:
+def make_response(status: int, content: object, request_id: str = "") -> Response:
     """A JSON response with a request id; without a body for 204 and for None."""
     # The SDK shows this header as the request_id of its exceptions.
     headers = {"X-Request-Id": request_id or uuid.uuid4().hex}
@@ -87,4 +87,4 @@ def build_refusal(status: int, code: str, message: str) -> Response:
     # Gateway and service have different error bodies; the SDK reads both.
     if not code.startswith("ModelArts."):
         body["request_id"] = request_id
-    return answer(status, body, request_id)
+    return make_response(status, body, request_id)

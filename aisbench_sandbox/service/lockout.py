@@ -30,7 +30,7 @@ class Lockout:
         with self._lock:
             return self._on and self._clock() < self._until.get(access_key, 0.0)
 
-    def failed(self, access_key: str) -> None:
+    def note_failure(self, access_key: str) -> None:
         """Record a wrong signature with this key."""
         with self._lock:
             if not self._on:
@@ -41,7 +41,7 @@ class Lockout:
                 # After the five minutes, counting starts anew.
                 del self._failures[access_key]
 
-    def succeeded(self, access_key: str) -> None:
+    def note_success(self, access_key: str) -> None:
         """Record a correct signature with this key."""
         with self._lock:
             self._failures.pop(access_key, None)

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service import saved_calls
-from aisbench_sandbox.service.gateway import Gateway, answer
+from aisbench_sandbox.service.gateway import Gateway, make_response
 from aisbench_sandbox.service.grouping import experiment_calls, tag_calls
 from aisbench_sandbox.service.jobs import job_calls, task_calls
 from aisbench_sandbox.service.lockout import Lockout
@@ -93,18 +93,18 @@ def _guard_project(call: Callable[[Request], Response], project_id: str) -> Call
 
 def _answer_refusal(_: Request, error: Exception) -> Response:
     assert isinstance(error, Refused)  # noqa: S101 - what the handler is registered for
-    return answer(error.status, responses.refusal_json(error))
+    return make_response(error.status, responses.refusal_json(error))
 
 
 def _answer_fault(_: Request, error: Exception) -> Response:
     assert isinstance(error, OSError)  # noqa: S101 - what the handler is registered for
     why = f"Internal error: the sandbox's machine fails: {error.strerror or type(error).__name__}."
-    return answer(500, responses.refusal_json(Refused(500, "ModelArts.2950", why, "Make room on its disk.")))
+    return make_response(500, responses.refusal_json(Refused(500, "ModelArts.2950", why, "Make room on its disk.")))
 
 
 def _nothing_yet(_: Request, __: Exception) -> Response:
     # A 204 cannot carry the documented codes 2776 and 2777; the SDK makes an empty object of it.
-    return answer(204, None)
+    return make_response(204, None)
 
 
 def _answer_unknown(request: Request, _: Exception) -> Response:
@@ -115,4 +115,4 @@ def _answer_unknown(request: Request, _: Exception) -> Response:
         "error_solution": f"It answers: {supported}",
     }
     # 501 rather than 404 or 405, which the API itself uses: what is missing is the imitation.
-    return answer(501, body)
+    return make_response(501, body)

@@ -10,7 +10,7 @@ from aisbench_core.model import TERMINAL
 from aisbench_core.warehouse.values.runs import RegionFacts
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.errors import end_page
-from pages._ui.shell.navigation import CONFIGURE, IMPORT, link
+from pages._ui.shell.navigation import CONFIGURE, IMPORT, link_page
 from pages._ui.shell.words import t
 
 
@@ -32,6 +32,6 @@ def _show_empty() -> NoReturn:
         st.code("aisbench warehouse rebuild", language=None)
     else:
         st.info(t("board.empty"), icon=":material/info:")
-    link(CONFIGURE, t("live.go_configure"), {})
-    link(IMPORT, t("import_results.open"), {})
+    link_page(CONFIGURE, t("live.go_configure"), {})
+    link_page(IMPORT, t("import_results.open"), {})
     end_page()

@@ -12,7 +12,7 @@ from pages._ui.session.ended import install_way_back, show_end
 from pages._ui.session.open_sessions import show_sessions, show_sessions_button
 from pages._ui.shell.core import core, default_language, ended_session
 from pages._ui.shell.errors import PageEnd, errors_shown
-from pages._ui.shell.navigation import HOME, ICONS, SECTIONS, STORING, go, link
+from pages._ui.shell.navigation import HOME, ICONS, SECTIONS, STORING, link_page, open_page
 from pages._ui.shell.preloading import freeze_after_run
 from pages._ui.shell.row_keys import install_row_keys
 from pages._ui.shell.status import show_processes, show_read_only, show_sign_out_button, title_tab
@@ -36,12 +36,12 @@ def show_menu() -> None:
             st.markdown(f"**{t(f'menu.{section}')}**")
         with st.container(gap="xxsmall", key=f"menu-{section or 'home'}"):
             for page in pages:
-                link(page, t(f"menu.{page.stem}"), {}, help_text=t(f"menu.{page.stem}_help"))
+                link_page(page, t(f"menu.{page.stem}"), {}, help_text=t(f"menu.{page.stem}_help"))
 
 
 def start() -> None:
     """Lead on to Home."""
-    go(HOME, {})
+    open_page(HOME, {})
 
 
 def has_ended() -> bool:

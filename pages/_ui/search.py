@@ -15,7 +15,7 @@ from pages._ui.shell.charts import row_name
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import errors_shown, escape_markdown
-from pages._ui.shell.focus import focus
+from pages._ui.shell.focus import focus_first
 from pages._ui.shell.navigation import Selection
 from pages._ui.shell.words import t
 
@@ -87,10 +87,10 @@ def _show_search() -> None:
                             if result.facts
                             else escape_markdown(result.label)
                         )
-                        navigation.link(result.page, label, result.selection)
+                        navigation.link_page(result.page, label, result.selection)
     if not count:
         st.caption(t("search.nothing", text=escape_markdown(text)))
-    focus((TEXT,), st.session_state.get(OPENED, 0))
+    focus_first((TEXT,), st.session_state.get(OPENED, 0))
 
 
 def _find_pages(wanted: str) -> Iterator[_Result]:

@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from aisbench_core.domain.results.train_result_info import render
+from aisbench_core.domain.results.train_result_info import render_block
 from aisbench_core.model import (
     CollectedResult,
     RankResult,
@@ -131,4 +131,4 @@ def _result(luck: random.Random, at: datetime) -> CollectedResult:
         total_end_time=at + timedelta(seconds=1201),
     )
     ranks = tuple(RankResult(0, rank, value) for rank, value in enumerate(cards))
-    return CollectedResult(CARDS, ranks, info, render(info), dataset_sha256="da7a" * 16)
+    return CollectedResult(CARDS, ranks, info, render_block(info), dataset_sha256="da7a" * 16)

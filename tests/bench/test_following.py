@@ -10,9 +10,9 @@ from aisbench_core.cloud.clouds import Clouds
 from aisbench_core.cloud.ports import ObjectStore, TrainingService
 from aisbench_core.config.settings import HOME
 from aisbench_core.domain.authoring.workloads import Workload, Workloads
-from aisbench_core.domain.results.result_files import collect
+from aisbench_core.domain.results.result_files import collect_result
 from aisbench_core.model import Run, RunSpec, RunState, TrainResultInfo
-from aisbench_core.running.code import SETTLED_S, read_code, upload
+from aisbench_core.running.code import SETTLED_S, read_code, upload_code
 from aisbench_core.store.run_folders import run_paths
 from tests.bench.test_transfers import RANKS, ROUNDS, naive_client, seconds, store_at
 from tests.bench.test_transfers import files as files
@@ -95,7 +95,7 @@ def test_a_second_upload_of_unchanged_code_is_10_times_faster(
 
 def sent(objects: ObjectStore, spec: RunSpec, workload: Workload) -> int:
     """The step of a run: hash the code, and send what is not there yet; how many files were sent."""
-    return upload(
+    return upload_code(
         objects, read_code(spec, workload), "/sandbox-bench/code/", "/sandbox-bench/files/", lambda _done, _total: None
     )
 
@@ -113,9 +113,11 @@ def test_collecting_512_rank_files_is_20_times_faster_than_one_by_one(quick: str
     keys = [f"collected/{name}" for name in [*names, "ranksize.json", "accuracy.json"]]
 
     naive = seconds(lambda: [float(read_alone(client, key)) for key in keys])
-    ours = min(seconds(lambda: collect(store, "/bench/collected/", spec, TrainResultInfo())) for _ in range(ROUNDS))
+    ours = min(
+        seconds(lambda: collect_result(store, "/bench/collected/", spec, TrainResultInfo())) for _ in range(ROUNDS)
+    )
 
-    found = collect(store, "/bench/collected/", spec, TrainResultInfo())
+    found = collect_result(store, "/bench/collected/", spec, TrainResultInfo())
     assert (len(found.rank_results), found.problems) == (RANKS, ())
     assert tell(f"collect {RANKS} rank files, vs one by one", naive, ours) >= 20
 

@@ -12,7 +12,7 @@ import pytest
 from aisbench_core.domain.logs import views
 from aisbench_core.domain.logs.lines import LineFilter
 from aisbench_core.domain.logs.patterns import LogPattern
-from aisbench_core.domain.logs.searching import search
+from aisbench_core.domain.logs.searching import search_logs
 from tests.bench.figures import put
 
 NODES = 512
@@ -52,7 +52,7 @@ def first_hit_s(logs: Logs, text: str, *, is_regex: bool = False) -> float:
     """The best of a few, each until the only hit is found."""
 
     def find() -> None:
-        found = next(hits for hits in search(logs, LogPattern(text, is_regex), LineFilter()) if hits.count)
+        found = next(hits for hits in search_logs(logs, LogPattern(text, is_regex), LineFilter()) if hits.count)
         assert (found.node, found.count) == (NODES - 1, 1)
 
     return fastest(find)
@@ -98,7 +98,7 @@ def test_the_only_hit_in_ten_gigabytes_is_found_soon(logs: Logs) -> None:
 
 def test_the_first_of_many_hits_is_there_at_once(logs: Logs) -> None:
     start = time.perf_counter()
-    first = next(search(logs, LogPattern("throughput=9"), LineFilter()))
+    first = next(search_logs(logs, LogPattern("throughput=9"), LineFilter()))
     seconds = time.perf_counter() - start
 
     put(f"Logs, {NODES} × 20 MB: first hit of text that every file has", f"{1000 * seconds:.0f} ms", "2,000 ms")

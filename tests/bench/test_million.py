@@ -10,10 +10,10 @@ import pytest
 
 from aisbench_core.domain.rulesets.ruleset import get_shipped
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.queries.filters import CHOSEN, parameters
+from aisbench_core.warehouse.queries.filters import CHOSEN, build_parameters
 from aisbench_core.warehouse.queries.group_statistics import build_statistics_sql
 from aisbench_core.warehouse.records.rows import rows_of
-from aisbench_core.warehouse.tables.schema import insert
+from aisbench_core.warehouse.tables.schema import insert_rows
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 from tests import records as a
 from tests.bench.figures import put, put_page
@@ -43,14 +43,14 @@ def warehouse(folder: Path) -> Warehouse:
 def counted_anew(warehouse: Warehouse) -> int:
     """The naive board: group the runs that are chosen."""
     with warehouse.cursor() as cur:
-        return len(cur.execute(build_statistics_sql(CHOSEN), parameters(cur, BOARD)).fetchall())
+        return len(cur.execute(build_statistics_sql(CHOSEN), build_parameters(cur, BOARD)).fetchall())
 
 
 def joined(warehouse: Warehouse) -> int:
     """The naive list: join, filter and sort all runs."""
     with warehouse.cursor() as cur:
         asked = f"select * from runs join results using (run_id) where {CHOSEN} order by throughput_cluster desc"
-        return len(cur.execute(f"{asked} limit 50", parameters(cur, FILTERED)).fetchall())
+        return len(cur.execute(f"{asked} limit 50", build_parameters(cur, FILTERED)).fetchall())
 
 
 def test_a_board_of_a_million_runs_is_there_at_once(warehouse: Warehouse) -> None:
@@ -109,7 +109,7 @@ def test_many_runs_are_imported_quickly(folder: Path, warehouse: Warehouse, tmp_
         with naive.cursor() as cur:
             for table, rows in rows_of(record, judge).items():
                 for row in rows:
-                    insert(cur, table, [row])
+                    insert_rows(cur, table, [row])
     one_by_one = NAIVE / (time.perf_counter() - start)
 
     beside = f"row by row: {one_by_one:,.0f} runs/s"

@@ -70,7 +70,7 @@ def test_first_pages_of_a_large_region_come_soon(large: SandboxProcess, tmp_path
 
     def all_pools() -> None:
         for pool in core.region_resources.pools("sandbox") or ():
-            cloud.training.waiting(pool.pool_id)
+            cloud.training.list_waiting(pool.pool_id)
 
     def first_keys() -> None:
         assert len(core.region_files.page("sandbox", directory).entries) == 100

@@ -11,10 +11,10 @@ from datetime import timedelta
 from pathlib import Path
 
 from aisbench_core.model import Run
-from aisbench_core.store.ledger.database.rows import insert
+from aisbench_core.store.ledger.database.rows import insert_row
 from aisbench_core.store.ledger.ledger import Ledger, row_of
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.queries.group_statistics import settle
+from aisbench_core.warehouse.queries.group_statistics import settle_groups
 from aisbench_core.warehouse.store import warehouse_file
 from aisbench_core.warehouse.store.migrations import LATEST
 from aisbench_core.warehouse.tables.schema import TABLES
@@ -52,7 +52,7 @@ def copy_runs(warehouse: Warehouse, times: int, every: timedelta) -> None:
     for copy in range(1, times + 1):
         _copy(warehouse, copy, copy * every)
     with warehouse.cursor() as cur:
-        settle(cur)
+        settle_groups(cur)
 
 
 def _copy(warehouse: Warehouse, copy: int, by: timedelta) -> None:
@@ -81,7 +81,7 @@ def launch_as_many(folder: Path) -> None:
         return
     with ledger.transaction() as con:
         for record in many_runs.many_runs(LAUNCHED_FIRST):
-            insert(con, "runs", row_of(record.run))
+            insert_row(con, "runs", row_of(record.run))
     names = [field.name for field in fields(Run)] + ["workload"]
     with ledger.transaction() as con:
         for copy in range(1, LAUNCHED // LAUNCHED_FIRST):

@@ -4,7 +4,7 @@ import shutil
 from datetime import timedelta
 from pathlib import Path
 
-from aisbench_core.store.ledger.database.rows import insert
+from aisbench_core.store.ledger.database.rows import insert_row
 from aisbench_core.store.ledger.ledger import Ledger, row_of
 from aisbench_core.warehouse import Warehouse
 from tests.bench import many_runs
@@ -26,7 +26,7 @@ def fill(data_dir: Path, count: int) -> None:
         warehouse.record_many(seeds.history())  # the same configuration on 1, 2 and 4 nodes
     with Ledger(data_dir / "ledger.sqlite3").transaction() as con:
         for record in many_runs.many_runs(count):
-            insert(con, "runs", row_of(record.run))
+            insert_row(con, "runs", row_of(record.run))
 
 
 def add_region(data_dir: Path, sandbox: SandboxProcess) -> None:

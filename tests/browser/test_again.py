@@ -27,7 +27,7 @@ def digits() -> RunRecord:
     """A run that can be launched again, of code that has changed since."""
     asked = {"framework_version": "", "engine_name": "", "engine_version": "", "parameters": {}, "cards_per_node": 2}
     spec = a.spec(workload="quickstart_digits", flavor="sandbox.cpu.2cards", **asked)
-    filled = Workloads(HOME / "workloads").get("quickstart_digits").filled(spec)
+    filled = Workloads(HOME / "workloads").get("quickstart_digits").fill_spec(spec)
     made = a.record(DIGITS, region="sandbox", rehearsal=True)
     run = a.run(DIGITS, filled, profile="quiet", state=RunState.COMPLETED)
     return replace(made, run=run, result=a.result(filled, [100.0] * filled.card_count))

@@ -23,7 +23,9 @@ LOG = "[rank0]: step 1\n[rank1]: RuntimeError: NPU out of memory. Tried to alloc
 @pytest.fixture
 def spec() -> RunSpec:
     asked = {"framework_version": "", "engine_name": "", "engine_version": "", "parameters": {"batch_size": 64}}
-    return Workloads(HOME / "workloads").get("quickstart_digits").filled(a.spec(workload="quickstart_digits", **asked))
+    return (
+        Workloads(HOME / "workloads").get("quickstart_digits").fill_spec(a.spec(workload="quickstart_digits", **asked))
+    )
 
 
 def store(data: Path, spec: RunSpec, log: str, state: RunState = RunState.FAILED, **changes: object) -> None:

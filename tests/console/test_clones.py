@@ -30,7 +30,7 @@ def digits(data_dir: Path) -> Path:
     """A console with a run of quickstart_digits, and an imported result of it."""
     workloads = Workloads(HOME / "workloads")
     asked = {"framework_version": "", "engine_name": "", "engine_version": "", "parameters": {}}
-    spec = workloads.get("quickstart_digits").filled(a.spec(workload="quickstart_digits", **asked))
+    spec = workloads.get("quickstart_digits").fill_spec(a.spec(workload="quickstart_digits", **asked))
     Ledger(data_dir / "ledger.sqlite3").add(a.run(RUN, spec, profile="sandbox", state=RunState.COMPLETED))
     record = a.imported(OLD, stated=("workload", "node_count"), workload="quickstart_digits")
     Warehouse(data_dir / "warehouse.duckdb").record(record)

@@ -52,7 +52,7 @@ def test_where_colours_begin_anew_versions_differ_in_shape(open_page: OpenPage, 
 
 
 def _two_of_one_colour(store: Warehouse, versions: list[str]) -> list[str]:
-    curves = store.scaling(store.configurations(BoardQuery("cn-north-9")).rows[0].configuration)
+    curves = store.fetch_scaling(store.configurations(BoardQuery("cn-north-9")).rows[0].configuration)
     same = (versions[0], versions[len(RAMP)])
     return [curve.query.id for curve in curves if curve.query.framework_version in same]
 

@@ -56,7 +56,7 @@ def test_compared_runs_of_one_kind_become_a_report(open_page: OpenPage, used: Pa
 def test_who_has_too_much_under_way_is_told_before_a_button_is_pressed(open_page: OpenPage, used: Path) -> None:
     operations = Operations(used, 1)
 
-    with pytest.MonkeyPatch.context() as patch, operations.started("console"):
+    with pytest.MonkeyPatch.context() as patch, operations.count_operation("console"):
         patch.setenv("AISBENCH_OPERATIONS_AT_ONCE", "1")
         busy = open_page("leaderboard", region="sandbox~rehearsal")
 
@@ -67,7 +67,7 @@ def test_who_has_too_much_under_way_is_told_before_a_button_is_pressed(open_page
 
 def test_an_import_waits_for_nobody_and_says_so(open_page: OpenPage, used: Path, tmp_path: Path) -> None:
     (tmp_path / "bert.log").write_text(BERT, "utf-8")
-    with pytest.MonkeyPatch.context() as patch, Operations(used, 1).started("console"):
+    with pytest.MonkeyPatch.context() as patch, Operations(used, 1).count_operation("console"):
         patch.setenv("AISBENCH_OPERATIONS_AT_ONCE", "1")
         page = open_page("import")
         page.text_input(key="old-path").set_value(str(tmp_path / "bert.log")).run()

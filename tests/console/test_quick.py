@@ -10,7 +10,7 @@ import pytest
 from streamlit.runtime.scriptrunner import StopException
 
 from aisbench_core.config.settings import HOME
-from pages._ui.shell.preloading import collect, freeze_after_run
+from pages._ui.shell.preloading import collect_garbage, freeze_after_run
 from tests.source_tree import files_of
 
 
@@ -56,7 +56,7 @@ def test_garbage_of_pages_is_collected() -> None:
     del cycle
     gc.disable()
     try:
-        collect(-1)  # a period that has not been
+        collect_garbage(-1)  # a period that has not been
 
         assert left() is None
     finally:

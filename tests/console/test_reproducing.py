@@ -24,7 +24,7 @@ def digits(data_dir: Path) -> Path:
     """A console with a run of quickstart_digits that was not recorded."""
     asked = {"framework_version": "", "engine_name": "", "engine_version": "", "parameters": {}, "cards_per_node": 2}
     spec = a.spec(workload="quickstart_digits", flavor="sandbox.cpu.2cards", **asked)
-    filled = Workloads(HOME / "workloads").get("quickstart_digits").filled(spec)
+    filled = Workloads(HOME / "workloads").get("quickstart_digits").fill_spec(spec)
     Ledger(data_dir / "ledger.sqlite3").add(a.run(RUN, filled, profile="sandbox", state=RunState.COMPLETED))
     return data_dir
 

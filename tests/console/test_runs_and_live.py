@@ -7,7 +7,7 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.base.formats import number
+from aisbench_core.base.formats import format_number
 from aisbench_core.domain.progress.points import add_points
 from aisbench_core.domain.results.card_samples import write_card_samples
 from aisbench_core.domain.results.record import write_samples
@@ -68,7 +68,7 @@ def test_a_completed_run_shows_its_result_and_never_the_last_estimate(open_page:
     done, failed = texts(open_page("live", run=DONE_RUN)), texts(open_page("live", run=FAILED_RUN))
 
     assert recorded
-    assert f"**{number(recorded.throughput, recorded.throughput_unit)}** · result" in done
+    assert f"**{format_number(recorded.throughput, recorded.throughput_unit)}** · result" in done
     assert "4,321" not in done
     assert "4,321 · loss **0.5** · :small[estimated from 1 of" in failed
     assert "last estimate, no result" in failed

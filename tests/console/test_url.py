@@ -10,8 +10,8 @@ def _widgets() -> None:
     from aisbench_core.domain.authoring.number_ranges import NumberRange
     from pages._ui.shell import url
 
-    hours = url.number("hours", "Hours", 1.0, NumberRange(0, 24), resets=["page"]).value
-    budget = url.number("budget", "Budget", None, NumberRange(0, 1e7)).value
+    hours = url.input_number("hours", "Hours", 1.0, NumberRange(0, 24), resets=["page"]).value
+    budget = url.input_number("budget", "Budget", None, NumberRange(0, 1e7)).value
     sizes = url.choose_options("size", "Sizes", [1, 2, 4], default=[1], most=2)
     kind = url.choose_option(st.radio, "kind", "Kind", [None, "cpu", "npu"])
     st.text(repr((hours, budget, sizes, kind, url.Pages("page", 45, 20).offset, url.read_missing())))

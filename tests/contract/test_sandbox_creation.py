@@ -11,7 +11,7 @@ from huaweicloudsdkmodelarts.v1 import JobSearches, ListTrainingJobsRequest
 
 from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service.state.creation import accept
+from aisbench_sandbox.service.state.creation import accept_request
 from tests.sandbox_process import SandboxProcess
 from tests.training_client import TrainingClient, channel, job_body
 
@@ -118,7 +118,7 @@ def test_more_than_1000_code_files_are_refused(tmp_path: Path) -> None:
         objects.put("sandbox-bench", f"code/{number}.txt", b"")
 
     with pytest.raises(Refused) as refused:
-        accept(job_body(), objects)
+        accept_request(job_body(), objects)
 
     assert refused.value.code == "ModelArts.2759"
 

@@ -68,8 +68,8 @@ def test_every_job_with_a_name_is_found_and_none_with_a_longer_one(region: Regio
     region.create(f"{name}-longer")
     job = region.create(name)
 
-    assert [each.job_id for each in region.training.named(name)] == [job.job_id]
-    assert list(region.training.named(name[:-1])) == []
+    assert [each.job_id for each in region.training.list_by_name(name)] == [job.job_id]
+    assert list(region.training.list_by_name(name[:-1])) == []
 
 
 def test_many_jobs_are_looked_at_at_once_and_unknown_ones_left_out(region: Region) -> None:
@@ -259,7 +259,7 @@ def test_a_flavor_that_the_region_does_not_offer_is_refused(region: Region) -> N
 
 def test_queues_and_quotas_are_known_where_the_api_tells(region: Region) -> None:
     quotas = region.training.quotas()
-    queues = [region.training.waiting(pool.pool_id) for pool in region.training.pools() or ()]
+    queues = [region.training.list_waiting(pool.pool_id) for pool in region.training.pools() or ()]
 
     assert (quotas is None) is region.profile.api.needs_package
     assert all(quota.limit >= (quota.used or 0) for quota in quotas or ())

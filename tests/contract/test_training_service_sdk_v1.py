@@ -61,7 +61,7 @@ def test_the_name_of_a_job_gets_its_next_version_and_the_same_request_none(
     second = place.training.create(elsewhere(place.job("resnet", {}), place.path("out/resnet/V2/")))
     again = place.training.create(place.job("resnet", {}))
 
-    assert [job.version for job in place.training.named("resnet")] == [2, 1]
+    assert [job.version for job in place.training.list_by_name("resnet")] == [2, 1]
     assert second.job_id.split("/")[0] == first.job_id.split("/")[0]
     assert again.job_id == first.job_id
     assert LegacyClient(sandbox).names() == ["resnet"]
@@ -74,7 +74,7 @@ def test_one_version_is_deleted_and_the_last_one_takes_the_job_with_it(place: Re
         place.training.stop(job.job_id)
 
     place.training.delete(second.job_id)
-    kept = [job.job_id for job in place.training.named("resnet")]
+    kept = [job.job_id for job in place.training.list_by_name("resnet")]
     place.training.delete(first.job_id)
 
     assert kept == [first.job_id]

@@ -29,7 +29,7 @@ class Region:
 
     def run(self, workload: Workload, spec: RunSpec) -> tuple[JobStatus, str]:
         """Run the spec to its end: the job's last status, and the OBS directory it wrote to."""
-        spec = workload.filled(spec)
+        spec = workload.fill_spec(spec)
         start = f"/{self.bucket}/{spec.name}"
         self._upload(workload, Path(spec.code_dir), f"{start}/code/")
         self.objects.make_directory(f"{start}/out/")

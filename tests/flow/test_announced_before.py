@@ -31,7 +31,7 @@ def test_a_change_told_under_the_first_id_of_its_group_is_not_told_again(bench: 
     notice = Notice("before", "new-2", "completed", bench.clock(), Message("told"))
     bench.core.notifications.outbox.fill(notice, [("gone", told)])
     bench.core.ledger.add(new[-1].run)
-    bench.core.ledger.announce(Notice.ended(new[-1].run))
+    bench.core.ledger.announce(Notice.from_ended(new[-1].run))
 
     for _ in range(3):
         bench.tick()

@@ -212,7 +212,7 @@ def test_wrong_input_and_what_is_too_much_are_in_the_log_without_what_was_sent(
     require_problem(program.get("/leaderboard", sort="canary-of-a-value"), 422, "spec-error")
     require_problem(program.post("/runs", {"canary-of-a-key": 1}, Idempotency_Key="k"), 422, "spec-error")
     require_problem(program.get("/runs/no-such-run"), 404, "run-not-found")
-    with Operations(api_bench.core.settings.data_dir, 1).started("ci"):
+    with Operations(api_bench.core.settings.data_dir, 1).count_operation("ci"):
         limited = ApiProcess(api_bench.core.settings.data_dir, operations_at_once="1")
         require_problem(Program(limited.url, program.token).get("/export"), 429, "too-many-operations")
         limited.stop()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.config.settings import Settings
-from aisbench_core.maintenance.backups.restoring import restore
+from aisbench_core.maintenance.backups.restoring import restore_backup
 from aisbench_core.model import RunPart, RunState
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.maintenance.merging import Moved
@@ -69,7 +69,7 @@ def backed_up(core: Core, folder: Path, warehouse: Warehouse | None = None) -> C
     backups = replace(core.backups, warehouse=warehouse) if warehouse else core.backups
     backups.create(folder / "backup.tar.gz", TESTER, replace=True)
     restored = Settings(data_dir=folder / "restored")
-    restore(folder / "backup.tar.gz", restored)
+    restore_backup(folder / "backup.tar.gz", restored)
     return open_core(restored)
 
 
@@ -96,7 +96,7 @@ def test_what_is_written_while_a_backup_is_taken_agrees_when_it_is_restored(
     assert other.storage.check(TESTER).damages == ()
     runs = [path.name for path in core.settings.runs_dir.iterdir()]
     assert sorted(runs) == sorted(path.name for path in other.settings.runs_dir.iterdir())
-    assert core.warehouse.recorded(runs) == other.warehouse.recorded(runs)
+    assert core.warehouse.select_recorded(runs) == other.warehouse.select_recorded(runs)
     assert core.files.record(run_id) == other.files.record(run_id)
 
 

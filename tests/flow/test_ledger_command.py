@@ -15,7 +15,7 @@ from aisbench_core.store.audit.audit import Audit
 from aisbench_core.store.audit.audit_heads import AuditHeads
 from aisbench_core.store.ledger.database.address import ledger_address
 from aisbench_core.store.ledger.database.ledger_schema import TABLES
-from aisbench_core.store.ledger.database.rows import insert
+from aisbench_core.store.ledger.database.rows import insert_row
 from aisbench_core.store.ledger.ledger import Ledger, as_text
 from aisbench_core.store.ledger.ledger_file import copy_database
 from aisbench_core.wiring import utc_now
@@ -93,7 +93,7 @@ def test_texts_that_postgresql_does_not_store_are_copied_without_those_character
         act = Act("ann", "viewer", "api", "run.approve", "a\0b", ActOutcome.REFUSED)
         entry = AuditEntry(number + 1, a.T0, act, previous)
         row = {"number": number + 1, "at": as_text(a.T0), "previous": previous, "hash": entry.expected_hash()}
-        insert(con, "audit", row | asdict(act))
+        insert_row(con, "audit", row | asdict(act))
 
     copied = shell.type("ledger", "copy", url)
 

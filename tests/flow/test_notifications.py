@@ -264,7 +264,7 @@ def test_a_regression_and_a_record_are_told_once(bench: Bench, hook: Hook) -> No
     warehouse.record_many(new)
     for run in new[-2:]:
         bench.core.ledger.add(run.run)
-        bench.core.ledger.announce(Notice.ended(run.run))
+        bench.core.ledger.announce(Notice.from_ended(run.run))
 
     for _ in range(4):
         bench.tick()

@@ -165,7 +165,7 @@ def test_a_person_has_so_many_answers_under_way_and_is_told_so(api_server: ApiPr
     program = Program(api_server.url, token_of(api_bench, name="busy"))
     with ExitStack() as held:
         for _ in range(4):
-            held.enter_context(api_bench.core.operations.started("busy"))
+            held.enter_context(api_bench.core.operations.count_operation("busy"))
         refused = program.post("/warehouse/sql", {"query": "select 1"})
 
     require_problem(refused, 429, "too-many-operations")
@@ -179,7 +179,7 @@ def test_a_client_waits_for_its_own_other_answers(
     opened = aisbench_core.open_warehouse(api_server.url, token=token_of(api_bench, name="busy"))
     with ExitStack() as held:
         for _ in range(4):
-            held.enter_context(api_bench.core.operations.started("busy"))
+            held.enter_context(api_bench.core.operations.count_operation("busy"))
         freed = threading.Timer(0.2, held.close)
         freed.start()
 

@@ -31,7 +31,7 @@ def busy(data_dir: Path, who: str) -> Iterator[None]:
     """Somebody who has as many operations under way as one may."""
     with ExitStack() as stack:
         for _ in range(MOST):
-            stack.enter_context(Operations(data_dir, MOST).started(who))
+            stack.enter_context(Operations(data_dir, MOST).count_operation(who))
         yield
 
 

@@ -13,7 +13,7 @@ from aisbench_core.cloud.swr.registry import SwrRegistry
 from aisbench_core.config.credentials import find_credentials
 from aisbench_core.config.settings import HOME, Profile, Settings
 from aisbench_core.domain.authoring.workloads import Workloads
-from aisbench_core.domain.preflight.fixes import fixed
+from aisbench_core.domain.preflight.fixes import apply_fixes
 from aisbench_core.domain.preflight.online import check_online
 from aisbench_core.model import Channel, Finding, Level, RunSpec
 from tests.sandbox_process import SandboxProcess
@@ -150,7 +150,7 @@ def test_an_output_directory_that_holds_something_is_found_with_a_fix(region: Re
     (finding,) = region.asked(mine)
 
     assert (finding.rule, finding.field, finding.level) == ("online.output", "outputs.train_url", Level.WARNING)
-    assert region.asked(fixed(mine, [finding])) == []
+    assert region.asked(apply_fixes(mine, [finding])) == []
 
 
 @pytest.mark.parametrize("inside", ["", "deeper/"])

@@ -105,7 +105,7 @@ def test_a_program_that_opens_the_core_by_itself_writes_private_files_too(shell:
     core = open_core(Settings(data_dir=shell.data_dir, profile="lab"))
     run = core.runs.launch(SPEC, "lab", named(PERSON))
     core.warehouse.revision()
-    core.warehouse.recorded([run.run_id])
+    core.warehouse.select_recorded([run.run_id])
 
     for name in ("", "ledger.sqlite3", "warehouse.duckdb", "console.log", f"runs/{run.run_id}/spec.yaml"):
         path = shell.data_dir / name
@@ -226,7 +226,7 @@ def test_a_launch_on_a_full_disk_leaves_no_folder(shell: CommandLine) -> None:
 
 def die_while_launching(folder: Path, run_id: str) -> None:
     launches = Launches(folder / "launching", RunFolders(folder / "runs"), lambda _: False)
-    with launches.unfinished(run_id):
+    with launches.prepare_run(run_id):
         (folder / "runs" / run_id).mkdir(parents=True)
         (folder / "runs" / run_id / "launch.json").write_text("{", "utf-8")
         os._exit(9)
@@ -264,11 +264,11 @@ def test_a_refused_launch_goes_with_the_next_one_if_the_ledger_could_not_be_read
         return answer
 
     launches = Launches(tmp_path / "launching", RunFolders(tmp_path / "runs"), is_run)
-    with pytest.raises(DiskError), launches.unfinished("refused"):
+    with pytest.raises(DiskError), launches.prepare_run("refused"):
         (tmp_path / "runs/refused").mkdir(parents=True)
     assert (tmp_path / "runs/refused").exists()
 
-    with launches.unfinished("run"):
+    with launches.prepare_run("run"):
         (tmp_path / "runs/run").mkdir(parents=True)
 
     assert [folder.name for folder in (tmp_path / "runs").iterdir()] == ["run"]

@@ -34,7 +34,7 @@ def test_a_run_of_a_moment_ago_is_the_same_in_everything(bench: Bench) -> None:
 
     check = bench.core.reproductions.check(run.run_id, TESTER)
 
-    assert check.identical is True, check.having(Sameness.NOT_KNOWN) + check.having(Sameness.DIFFERENT)
+    assert check.identical is True, check.list_aspects(Sameness.NOT_KNOWN) + check.list_aspects(Sameness.DIFFERENT)
     assert {"code_sha256", "manifest_sha256", "parameters", "engine_version", "flavor", "system", "region"} <= {
         *verdicts(check)
     }
@@ -51,7 +51,7 @@ def test_what_has_changed_since_is_named_with_then_and_now(bench: Bench, tmp_pat
     check = bench.core.reproductions.check(run.run_id, TESTER)
 
     assert check.identical is False
-    assert {each.name for each in check.having(Sameness.DIFFERENT)} == {"code_sha256", "system"}
+    assert {each.name for each in check.list_aspects(Sameness.DIFFERENT)} == {"code_sha256", "system"}
     (changed,) = [each for each in check.aspects if each.name == "code_sha256"]
     assert changed.then == run.code_sha256
     assert len(changed.now) == 64

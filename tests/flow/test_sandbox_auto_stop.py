@@ -10,7 +10,7 @@ from aisbench_sandbox.engine.training import Training, TrainingContext
 from aisbench_sandbox.job import JobPhase
 from aisbench_sandbox.jobs import JobStore
 from aisbench_sandbox.obs.objects import Objects
-from aisbench_sandbox.service.state.creation import accept
+from aisbench_sandbox.service.state.creation import accept_request
 from tests.sandbox_process import processes_of
 from tests.training_client import await_true, job_body
 
@@ -22,9 +22,9 @@ def test_a_job_that_runs_too_long_is_terminated_and_its_processes_with_it(tmp_pa
     jobs = JobStore(tmp_path / "jobs", time.time)
     body = job_body()
     body["spec"]["auto_stop"] = {"time_unit": "HOURS", "duration": 2}
-    added = jobs.add(accept(body, objects), None)
+    added = jobs.add(accept_request(body, objects), None)
     assert added is not None
-    job = jobs.change(added.job_id, lambda job: job.running(jobs.now(), ("public",)))
+    job = jobs.change(added.job_id, lambda job: job.to_running(jobs.now(), ("public",)))
     assert job is not None
     now = [0.0]
     outcomes: Queue[JobOutcome] = Queue()

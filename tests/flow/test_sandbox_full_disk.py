@@ -9,7 +9,7 @@ from aisbench_sandbox.engine.training import TrainingContext
 from aisbench_sandbox.job import JobPhase
 from aisbench_sandbox.jobs import JobStore
 from aisbench_sandbox.obs.objects import Objects
-from aisbench_sandbox.service.state.creation import accept
+from aisbench_sandbox.service.state.creation import accept_request
 from tests.sandbox_process import processes_of
 from tests.training_client import await_true, job_body
 
@@ -22,7 +22,7 @@ def test_a_job_whose_end_cannot_be_written_down_ends_as_soon_as_it_can_be(tmp_pa
     jobs = JobStore(folder, time.time)
     capacity = Capacity(tmp_path / "capacity.json", None, 1)
     engine = SubprocessEngine(TrainingContext(jobs, objects, tmp_path / "work", "", capacity, 1.0))
-    job = jobs.add(accept(job_body(), objects), None)
+    job = jobs.add(accept_request(job_body(), objects), None)
     assert job is not None
     engine.start(job)
     log = jobs.log_file(job.job_id, 0)

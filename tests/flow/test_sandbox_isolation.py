@@ -13,8 +13,8 @@ import pytest
 import yaml
 from huaweicloudsdkcore.exceptions.exceptions import ClientRequestException
 
-from aisbench_sandbox.engine.node.container import Containers, visibility, why_no_containers
-from aisbench_sandbox.engine.node.isolation import SWITCH, isolation
+from aisbench_sandbox.engine.node.container import Containers, build_visibility, why_no_containers
+from aisbench_sandbox.engine.node.isolation import SWITCH, choose_isolation
 from tests.sandbox_process import SandboxProcess
 from tests.training_client import TrainingClient, job_body
 
@@ -140,7 +140,7 @@ def test_without_containers_another_user_gets_nothing_of_the_console_either(
     (console / "home").chmod(0o700)
     monkeypatch.setenv("HOME", str(console / "home"))
     keys = console / "data" / "credentials.yaml"
-    if isolation(Containers.NONE, tmp_path, visibility(hidden=[console / "data"])).exposed:
+    if choose_isolation(Containers.NONE, tmp_path, build_visibility(hidden=[console / "data"])).exposed:
         with pytest.raises(ClientRequestException, match="keys among them"):
             attack(console, "--container", "none", "--real-keys", str(keys))
         return

@@ -209,7 +209,7 @@ def test_a_system_description_is_sealed_anew_and_a_changed_record_is_not_written
 
 
 def test_whoever_is_killed_while_the_product_writes_raises_no_alarm(core: Core, run_id: str, folder: Path) -> None:
-    killed = core.systems._seals.changing(run_id, ["record.json"], TESTER)
+    killed = core.systems._seals.seal_changes(run_id, ["record.json"], TESTER)
     killed.__enter__()
     appended(folder / "record.json")
 

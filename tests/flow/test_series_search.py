@@ -11,7 +11,7 @@ import yaml
 from aisbench_core.domain.results.progress import read_progress
 from aisbench_core.model import ParameterSearch, Range, RunSpec
 from aisbench_core.running.series.planning import SeriesDraft
-from aisbench_core.running.series.sampler import Trial, suggest
+from aisbench_core.running.series.sampler import Trial, suggest_values
 from aisbench_core.store.run_folders.run_paths import RunFolder
 from aisbench_core.wiring import Core
 from tests.flow.command_line import CommandLine
@@ -137,7 +137,7 @@ def test_a_follower_that_is_killed_again_and_again_loses_no_trial_and_launches_n
     batch_sizes = Range(low=16, high=256, log=True, integer=True)
     search, trials = ParameterSearch(space={"batch_size": batch_sizes}, trials=TRIALS), list[Trial]()
     for number, row in enumerate(rows, start=1):
-        assert suggest(search, search.space, number, trials) == row.parameters
+        assert suggest_values(search, search.space, number, trials) == row.parameters
         trials.append(Trial(row.parameters, has_ended=True, objective=200.0))
 
 

@@ -46,7 +46,7 @@ def followers(shell: CommandLine, core: Core) -> Iterator[list[Killable]]:
 
 def shares(core: Core) -> dict[str, tuple[str, ...]]:
     """The profiles of each follower, by its name."""
-    return {one.beat.who: one.profiles for one in Beats(core.ledger).shared(core.clock()) if one.profiles}
+    return {one.beat.who: one.profiles for one in Beats(core.ledger).list_shared(core.clock()) if one.profiles}
 
 
 def are_running(core: Core) -> bool:

@@ -51,6 +51,8 @@ class TwoFollowers:
             beat = self._core.ledger.last_beat()
             return next((one for one in self.both if beat and one.is_named_in(beat.who)), None)
         beats = [
-            each.beat.who for each in Beats(self._core.ledger).shared(self._core.clock()) if profile in each.profiles
+            each.beat.who
+            for each in Beats(self._core.ledger).list_shared(self._core.clock())
+            if profile in each.profiles
         ]
         return next((one for one in self.both for who in beats if one.is_named_in(who)), None)

@@ -16,14 +16,14 @@ from tempfile import TemporaryDirectory
 import pytest
 from openpyxl import Workbook
 
-from aisbench_core.base.documents import parse, parse_yaml
+from aisbench_core.base.documents import parse_document, parse_yaml
 from aisbench_core.base.errors import AisbenchError
 from aisbench_core.base.messages import make_verbatim
 from aisbench_core.config.settings import HOME, Profile
 from aisbench_core.domain.authoring.config_file import ConfigFile
 from aisbench_core.domain.authoring.specfile import from_yaml, to_yaml
 from aisbench_core.domain.results.record import read_record, write_record
-from aisbench_core.domain.results.train_result_info import read as read_block
+from aisbench_core.domain.results.train_result_info import read_block
 from aisbench_core.domain.rulesets.ruleset import Ruleset
 from aisbench_core.exchange.readers.reading import columns_of_stream, read_stream
 from aisbench_core.exchange.upstream.configs.reading import read_document as read_config
@@ -102,14 +102,14 @@ TARGETS = {
     "specs": Target(of_text(from_yaml), (to_yaml(a.spec()).encode(),)),
     "profiles": Target(
         of_text(
-            lambda text: parse(
+            lambda text: parse_document(
                 Profile, {"name": "lab", **parse_yaml(text, "the profile")}, make_verbatim("the profile")
             )
         ),
         (PROFILE.encode(),),
     ),
     "rulesets": Target(
-        of_text(lambda text: parse(Ruleset, parse_yaml(text, "the ruleset"), make_verbatim("the ruleset"))),
+        of_text(lambda text: parse_document(Ruleset, parse_yaml(text, "the ruleset"), make_verbatim("the ruleset"))),
         (RULES.read_bytes(),),
     ),
     "system descriptions": Target(

@@ -51,7 +51,7 @@ def _dies_at(data_dir: Path, step: str, event_id: str) -> None:
     elif step == "before it sends":
         MessageSender.send = _die  # type: ignore[assignment,method-assign]
     else:
-        Outbox.sent = _die  # type: ignore[assignment,method-assign]
+        Outbox.mark_sent = _die  # type: ignore[assignment,method-assign]
     while True:
         core.notifications.tick()
 

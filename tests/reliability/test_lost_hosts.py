@@ -128,7 +128,7 @@ def followers(core: Core, shell: CommandLine) -> Iterator[list[HostFollower]]:  
 
 def follower_of(core: Core, followers: list[HostFollower]) -> HostFollower | None:
     """Who follows the profile's runs now."""
-    beats = [each.beat.who for each in Beats(core.ledger).shared(core.clock()) if "lab" in each.profiles]
+    beats = [each.beat.who for each in Beats(core.ledger).list_shared(core.clock()) if "lab" in each.profiles]
     found = [one for one in followers for who in beats if one.is_named_in(who)]
     return found[0] if len(found) == 1 else None
 

@@ -14,8 +14,8 @@ from aisbench_core.domain.access.audit_entry import Act, ActOutcome, AuditEntry
 from aisbench_core.store.audit.audit import RETENTION, Audit, AuditChanged, AuditCut, AuditQuery
 from aisbench_core.store.audit.audit_heads import AuditHead, AuditHeads
 from aisbench_core.store.ledger.database.address import LedgerAddress
-from aisbench_core.store.ledger.database.postgres_connection import PostgresConnection, connect
-from aisbench_core.store.ledger.database.rows import insert
+from aisbench_core.store.ledger.database.postgres_connection import PostgresConnection, connect_postgres
+from aisbench_core.store.ledger.database.rows import insert_row
 from aisbench_core.store.ledger.ledger import Ledger, as_text
 from tests.actors import TESTER
 
@@ -116,7 +116,7 @@ def add_earlier(ledger: Ledger, subject: str) -> None:
         last = con.execute("select number, hash from audit order by number desc limit 1").fetchone()
         entry = AuditEntry(last["number"] + 1, START, act(object=subject), last["hash"])
         row = {"number": entry.number, "at": as_text(START), "previous": entry.previous, "hash": entry.expected_hash()}
-        insert(con, "audit", row | asdict(entry.act))
+        insert_row(con, "audit", row | asdict(entry.act))
 
 
 def forge(ledger: Ledger, statement: str) -> None:
@@ -322,7 +322,7 @@ def test_entries_are_removed_in_their_order_wherever_the_database_has_put_them(
 def vacuum(location: Path | LedgerAddress) -> None:
     """Let a database use again what removed rows took."""
     if isinstance(location, LedgerAddress):
-        con = connect(location)
+        con = connect_postgres(location)
         with con.session:
             con.execute("vacuum audit")
 

@@ -16,7 +16,7 @@ def test_files_about_the_same_runs_have_one_number_that_anybody_can_count(wareho
     told = rows(exported(warehouse))
 
     numbers = {row["report_id"] for table in ExportTable for row in rows(exported(warehouse, table=table))}
-    printed = warehouse.reported([row["run_id"] for row in told], NOW).report_id
+    printed = warehouse.fetch_reported([row["run_id"] for row in told], NOW).report_id
     fewer = rows(exported(warehouse, replace(ALL, text="often")))[0]["report_id"]
 
     names = ("record_sha256", "ruleset_id", "validity", "failed_checks", "warned_checks")

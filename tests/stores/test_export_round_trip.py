@@ -17,7 +17,7 @@ from aisbench_core.config.settings import HOME
 from aisbench_core.domain.results.record import read_record
 from aisbench_core.exchange.importing.choices import Choices, Saved
 from aisbench_core.exchange.importing.records import Catalogue, record_of
-from aisbench_core.exchange.importing.saving import save
+from aisbench_core.exchange.importing.saving import save_results
 from aisbench_core.exchange.readers.reading import read_stream
 from aisbench_core.exchange.readers.results import ParsedResult
 from aisbench_core.maintenance.upgrading.warehouse_tables import upgrade_tables
@@ -60,7 +60,7 @@ class Console:
             return record_of(found, Choices(), catalogue, "importer", NOW)
 
         found = [each for each in read_stream(io.BytesIO(content), name) if isinstance(each, ParsedResult)]
-        return save(found, record, self.warehouse, sealed_folders(self.runs))
+        return save_results(found, record, self.warehouse, sealed_folders(self.runs))
 
 
 def rows(content: bytes) -> list[dict[str, str]]:

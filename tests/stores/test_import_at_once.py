@@ -31,7 +31,7 @@ def test_of_two_machines_that_import_at_once_only_one_finds_a_result_new(warehou
                 both_looked.wait()
             return records.record_of(result, Choices(), records.Catalogue(()), machine, T0)
 
-        return saving.save(results, record, warehouse, sealed_folders(tmp_path / machine / "runs"))
+        return saving.save_results(results, record, warehouse, sealed_folders(tmp_path / machine / "runs"))
 
     for machine in ("one", "two"):
         (tmp_path / machine).mkdir()

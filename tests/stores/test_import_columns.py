@@ -15,12 +15,12 @@ def columns(tmp_path: Path) -> Columns:
 
 
 def test_what_columns_mean_is_remembered(columns: Columns) -> None:
-    assert columns.stored() == {}
+    assert columns.read_stored() == {}
 
     columns.remember({"吞吐": "throughput_ratio", "备注": ""}, actor=TESTER)
     columns.remember({"Accuracy %": "accuracy_pct"}, actor=TESTER)
 
-    assert columns.stored() == {"吞吐": "throughput_ratio", "备注": "", "Accuracy %": "accuracy_pct"}
+    assert columns.read_stored() == {"吞吐": "throughput_ratio", "备注": "", "Accuracy %": "accuracy_pct"}
 
 
 def test_a_meaning_that_does_not_exist_is_refused_with_those_that_do(columns: Columns) -> None:
@@ -32,4 +32,4 @@ def test_a_damaged_memory_of_columns_says_what_to_do(columns: Columns, tmp_path:
     (tmp_path / "import_columns.json").write_text("[]", "utf-8")
 
     with pytest.raises(ConfigError, match="delete it"):
-        columns.stored()
+        columns.read_stored()

@@ -20,7 +20,7 @@ from aisbench_core.model import Event, Level
 from aisbench_core.store.ledger.database.address import LedgerAddress, ledger_address
 from aisbench_core.store.ledger.database.ledger_schema import TABLES, VERSION
 from aisbench_core.store.ledger.database.postgres import DIALECT
-from aisbench_core.store.ledger.database.postgres_connection import PostgresConnection, connect
+from aisbench_core.store.ledger.database.postgres_connection import PostgresConnection, connect_postgres
 from aisbench_core.store.ledger.ledger import Ledger
 from tests import records as a
 from tests.postgres_server import PASSWORD, USER, PostgresServer
@@ -155,7 +155,7 @@ def test_a_ledger_of_a_development_version_is_upgraded_with_all_of_its_rows(
     with pytest.raises(AisbenchError, match="development version"):
         Ledger(address).count()
 
-    with contextlib.closing(connect(address).session) as session:
+    with contextlib.closing(connect_postgres(address).session) as session:
         assert upgrade_ledger(PostgresConnection(session), DIALECT)
 
     assert rows(Ledger(address)) == before

@@ -17,7 +17,7 @@ HOLD = """
 import sys, time
 from pathlib import Path
 from aisbench_core.domain.access.operations import Operations
-with Operations(Path(sys.argv[1]), 1).started("ann"):
+with Operations(Path(sys.argv[1]), 1).count_operation("ann"):
     print("started", flush=True)
     time.sleep(600)
 """
@@ -26,10 +26,10 @@ with Operations(Path(sys.argv[1]), 1).started("ann"):
 def test_a_person_has_so_many_under_way_and_others_have_their_own(tmp_path: Path) -> None:
     operations = Operations(tmp_path, 2)
 
-    with operations.started("ann"), operations.started("ann"):
-        with pytest.raises(TooManyOperations) as refused, operations.started("ann"):
+    with operations.count_operation("ann"), operations.count_operation("ann"):
+        with pytest.raises(TooManyOperations) as refused, operations.count_operation("ann"):
             pytest.fail("a third one")
-        with operations.started("bob"), operations.started("安"):
+        with operations.count_operation("bob"), operations.count_operation("安"):
             pass
 
     operations.require_room("ann")
@@ -44,7 +44,7 @@ def test_one_that_fails_makes_room(tmp_path: Path) -> None:
     operations = Operations(tmp_path, 1)
 
     for _ in range(3):
-        with pytest.raises(ValueError, match="broken"), operations.started("ann"):
+        with pytest.raises(ValueError, match="broken"), operations.count_operation("ann"):
             raise ValueError("broken")
 
     operations.require_room("ann")
@@ -55,7 +55,7 @@ def test_without_a_limit_there_is_always_room_and_no_file(tmp_path: Path) -> Non
 
     with ExitStack() as stack:
         for _ in range(200):
-            stack.enter_context(operations.started("ann"))
+            stack.enter_context(operations.count_operation("ann"))
 
     assert list(tmp_path.iterdir()) == []
 
@@ -64,10 +64,10 @@ def test_one_that_waits_starts_as_soon_as_another_ends(tmp_path: Path) -> None:
     operations, started = Operations(tmp_path, 1), threading.Event()
 
     def second() -> None:
-        with operations.started("ann", wait_seconds=30):
+        with operations.count_operation("ann", wait_seconds=30):
             started.set()
 
-    with operations.started("ann"):
+    with operations.count_operation("ann"):
         thread = threading.Thread(target=second)
         thread.start()
         assert not started.wait(0.3)

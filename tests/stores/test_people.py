@@ -77,7 +77,7 @@ def test_an_admin_gives_roles_also_before_the_first_sign_in(core: Core) -> None:
     core.people.set_role("ann", Role.ADMIN, TESTER)
     core.sessions.begin("ann", "perf")
 
-    assert core.people.current("ann").acting(WayIn.CONSOLE) == Actor("ann", frozenset(Role), WayIn.CONSOLE)
+    assert core.people.current("ann").to_actor(WayIn.CONSOLE) == Actor("ann", frozenset(Role), WayIn.CONSOLE)
 
 
 def test_a_lower_role_than_the_groups_does_not_count(core: Core) -> None:
@@ -90,7 +90,7 @@ def test_a_lower_role_than_the_groups_does_not_count(core: Core) -> None:
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.ENGINEER, Role.LEAD])
 def test_only_admins_give_roles_and_revoke(core: Core, role: Role) -> None:
     core.people.set_role("ann", role, TESTER)
-    ann = core.people.current("ann").acting(WayIn.CONSOLE)
+    ann = core.people.current("ann").to_actor(WayIn.CONSOLE)
 
     with pytest.raises(NotAllowed):
         core.people.set_role("ann", Role.ADMIN, ann)
@@ -334,24 +334,24 @@ def test_a_sign_in_is_in_the_log_with_its_role(core: Core, caplog: pytest.LogCap
 def test_a_session_ends_when_nobody_uses_the_page(core: Core, clock: Hands) -> None:
     session = core.sessions.begin("ann", "")
     clock.now += timedelta(minutes=29)
-    session = core.sessions.checked(session, active=True)
+    session = core.sessions.check_session(session, active=True)
     clock.now += timedelta(minutes=29)
-    session = core.sessions.checked(session, active=False)  # a timer is no use
+    session = core.sessions.check_session(session, active=False)  # a timer is no use
     clock.now += timedelta(minutes=2)
 
     with pytest.raises(SignedOut, match="the session of ann has ended"):
-        core.sessions.checked(session, active=True)
+        core.sessions.check_session(session, active=True)
 
 
 def test_a_session_ends_however_much_it_is_used(core: Core, clock: Hands) -> None:
     session = core.sessions.begin("ann", "")
     for _ in range(24):
         clock.now += timedelta(minutes=20)
-        session = core.sessions.checked(session, active=True)
+        session = core.sessions.check_session(session, active=True)
     clock.now += timedelta(minutes=1)
 
     with pytest.raises(SignedOut):
-        core.sessions.checked(session, active=True)
+        core.sessions.check_session(session, active=True)
 
 
 def test_who_was_revoked_has_no_role_and_no_new_session(core: Core) -> None:

@@ -160,10 +160,10 @@ def test_a_schedule_that_no_time_would_launch_is_held_with_what_to_do(
     bench: SeriesBench, tmp_path: Path, spoil: Callable[[SeriesBench], str]
 ) -> None:
     as_added_by(bench, named("ci"), code_on_the_server(tmp_path / "code"))
-    assert bench.core.schedules.held() == []
+    assert bench.core.schedules.list_held() == []
 
     reason = spoil(bench)
-    (held,) = bench.core.schedules.held()
+    (held,) = bench.core.schedules.list_held()
     skipped = tick(bench, "2026-03-03T02:00:01+08:00")
 
     assert held.name == "nightly"
@@ -182,11 +182,11 @@ def test_a_console_that_follows_nothing_does_not_judge_what_only_its_follower_ha
     monkeypatch.delenv("AISBENCH_SECRET_HF_TOKEN")
     code.rename(tmp_path / "elsewhere")
 
-    (held,) = bench.core.schedules.held()
+    (held,) = bench.core.schedules.list_held()
     console = SeriesBench.on(bench.core.settings.data_dir, console_follows=False).core
 
     assert "HF_TOKEN has no value" in str(held.why)
-    assert console.schedules.held() == []
+    assert console.schedules.list_held() == []
 
 
 def test_a_schedule_whose_last_series_is_held_is_held_too(bench: SeriesBench) -> None:
@@ -195,11 +195,11 @@ def test_a_schedule_whose_last_series_is_held_is_held_too(bench: SeriesBench) ->
     first = tick(bench, "2026-03-03T02:00:01+08:00")
 
     bench.admit()
-    (held,) = bench.core.schedules.held()
+    (held,) = bench.core.schedules.list_held()
     bench.core.series.stop(first.series_id, named("ci"))
 
     assert str(held.why).startswith(f"its last series, {first.series_id}, is held")
-    assert bench.core.schedules.held() == []
+    assert bench.core.schedules.list_held() == []
 
 
 def test_a_paused_schedule_is_not_called_held(bench: SeriesBench) -> None:
@@ -208,7 +208,7 @@ def test_a_paused_schedule_is_not_called_held(bench: SeriesBench) -> None:
 
     bench.core.schedules.pause("nightly", ME)
 
-    assert bench.core.schedules.held() == []
+    assert bench.core.schedules.list_held() == []
 
 
 def test_its_owner_takes_a_held_schedule_over_with_another_token(bench: SeriesBench) -> None:

@@ -48,7 +48,7 @@ class Console:
     def describe(self, content: bytes | None) -> None:
         """Change the system description of the run, as a person does; None removes it."""
         file = self.folders.path(RUN).path / "system.json"
-        with self.seals.changing(RUN, ["system.json"], TESTER):
+        with self.seals.seal_changes(RUN, ["system.json"], TESTER):
             file.unlink() if content is None else file.write_bytes(content)
             self.folders.publish(RUN)
 
@@ -67,14 +67,14 @@ class Console:
 
     def found(self, record: RunRecord, *, whole: bool = True) -> tuple[Recording, str]:
         comparing = SealComparing(self.ledger, self.folders, lambda _: None, are_all_here=True)
-        with comparing.opened() as sealed:
+        with comparing.open_runs() as sealed:
             comparison = sealed.compare(record, whole=whole)
         return comparison.recording, str(comparison.error.message) if comparison.error else ""
 
     def missing(self) -> list[str]:
         comparing = SealComparing(self.ledger, self.folders, lambda _: None, are_all_here=True)
-        with comparing.opened() as sealed:
-            return [run_id for run_id, _ in sealed.missing()]
+        with comparing.open_runs() as sealed:
+            return [run_id for run_id, _ in sealed.find_missing()]
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ def test_a_seal_that_is_older_than_the_audit_says_is_refused(console: Console) -
     folder = console.write(RECORD)
     console.seals.seal_recorded(["run-1"])
     earlier = dict(console.ledger.rows("select * from seals")[0])
-    with console.seals.changing("run-1", ["record.json"], TESTER):
+    with console.seals.seal_changes("run-1", ["record.json"], TESTER):
         content = (folder / "record.json").read_bytes()
         (folder / "record.json").write_bytes(content + b"\n")
     assert console.found(RECORD) == SEALED
@@ -299,7 +299,7 @@ def test_a_description_that_is_being_changed_while_a_follower_seals_is_not_named
     folder = console.write(record)
     console.seals.seal_launched(RUN, TESTER)
 
-    with console.seals.changing(RUN, ["system.json"], TESTER):
+    with console.seals.seal_changes(RUN, ["system.json"], TESTER):
         console.seals.seal_recorded([RUN])
         (folder / "system.json").write_bytes(b"{}")
         assert console.found(record) == SEALED
@@ -347,7 +347,7 @@ def test_a_record_that_is_edited_before_it_is_sealed_is_written_anew(console: Co
 
 
 def resolve(console: Console, folder: Path, content: bytes) -> None:
-    with console.seals.resolving("run-1", content):
+    with console.seals.seal_resolved("run-1", content):
         (folder / "resolved.json").write_bytes(content)
 
 
@@ -383,7 +383,7 @@ def test_what_names_stand_for_is_not_believed_of_a_killed_follower(console: Cons
     folder = console.write(RECORD)
     console.seals.seal_launched("run-1", TESTER)
     resolve(console, folder, b"{}")
-    with suppress(KeyboardInterrupt), console.seals.resolving("run-1", b"{ }"):
+    with suppress(KeyboardInterrupt), console.seals.seal_resolved("run-1", b"{ }"):
         (folder / "resolved.json").write_bytes(b"{ }")
         raise KeyboardInterrupt
 

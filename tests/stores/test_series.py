@@ -83,7 +83,9 @@ def test_a_series_with_a_cell_that_cannot_run_is_refused_whole_and_says_which(be
 def test_another_version_brings_its_own_engine_and_keeps_what_the_person_chose(bench: SeriesBench) -> None:
     workload = next(each for each in bench.core.workloads.all() if len(each.versions) > 1)
     old, new = list(workload.versions)[:2]
-    filled = bench.core.workloads.filled(SPEC.model_copy(update={"workload": workload.name, "framework_version": old}))
+    filled = bench.core.workloads.fill_spec(
+        SPEC.model_copy(update={"workload": workload.name, "framework_version": old})
+    )
 
     rows = bench.core.series.plan(filled, {"versions": f"{old},{new}"}).rows
 
@@ -172,7 +174,7 @@ def test_a_cancelled_cell_is_not_launched_by_one_who_saw_it_before(bench: Series
     bench.core.series.stop(series.series_id, named(PERSON))
 
     with pytest.raises(StaleRun):
-        bench.core.series.admitting().launch(before, attempt)
+        bench.core.series.start_admitting().launch(before, attempt)
 
     assert bench.core.ledger.count() == 0
     assert list(bench.core.settings.runs_dir.iterdir()) == [], "and nothing of it stays on the disk"

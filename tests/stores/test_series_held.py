@@ -96,7 +96,7 @@ def test_a_series_that_does_not_fit_launches_nothing_until_somebody_approves_all
     assert matrix.state is SeriesState.HELD
     assert "this launch is expected to cost 37.50 CNY; the budget of" in str(matrix.series.held)
     assert reserved(bench) == []
-    [waiting] = bench.core.approvals.waiting().series
+    [waiting] = bench.core.approvals.list_waiting().series
     assert waiting.series_id == series.series_id
 
     bench.core.approvals.approve_series(series.series_id, LEAD)
@@ -162,7 +162,7 @@ def test_a_series_that_is_held_while_a_cell_is_about_to_be_launched_launches_non
 
     bench.core.series.rerun(series.series_id, named(PERSON))
     with pytest.raises(StaleRun):
-        bench.core.series.admitting().launch(before, before.next)
+        bench.core.series.start_admitting().launch(before, before.next)
 
     assert bench.core.ledger.active() == []
     assert bench.look(series).state is SeriesState.HELD
@@ -345,4 +345,4 @@ def test_a_held_series_can_be_stopped_by_the_person_who_asked(bench: SeriesBench
     bench.core.series.stop(series.series_id, named(PERSON))
 
     assert bench.look(series).state is SeriesState.STOPPED
-    assert bench.core.approvals.waiting().series == []
+    assert bench.core.approvals.list_waiting().series == []

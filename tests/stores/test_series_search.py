@@ -9,7 +9,7 @@ import yaml
 
 from aisbench_core.base.errors import SpecError
 from aisbench_core.model import CellState, Run, RunState, Scalar, Series, SeriesState
-from aisbench_core.running.series.sampler import Trial, suggest
+from aisbench_core.running.series.sampler import Trial, suggest_values
 from aisbench_core.running.series.search_plans import space_of
 from aisbench_core.warehouse import BoardQuery
 from tests.actors import named
@@ -42,7 +42,7 @@ def test_each_trial_is_chosen_from_the_results_before_it_and_a_new_process_choos
         search = series.plan.search
         assert search
 
-        expected = suggest(search, space_of(series.plan), number, trials)
+        expected = suggest_values(search, space_of(series.plan), number, trials)
 
         assert {"batch_size": batch_size(run)} == expected
         bench.end(run, float(batch_size(run)), hours=0.1)
@@ -73,7 +73,7 @@ def test_trials_at_a_time_are_chosen_with_those_in_mind_that_run(bench: SeriesBe
     search = series.plan.search
     assert search
     for number, run in enumerate(runs, start=7):
-        assert {"batch_size": batch_size(run)} == suggest(search, space_of(series.plan), number, trials)
+        assert {"batch_size": batch_size(run)} == suggest_values(search, space_of(series.plan), number, trials)
         trials.append(Trial({"batch_size": batch_size(run)}, has_ended=False))
     assert len(runs) == 2
     assert len({*chosen(bench, series)}) == 8

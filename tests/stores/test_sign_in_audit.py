@@ -95,7 +95,7 @@ def test_a_session_that_was_used_to_its_end_is_recorded_with_the_limit(core: Cor
     session = core.sign_ins.begin(ANN)
     for _ in range(23):
         clock.now += timedelta(minutes=20)
-        core.sign_ins.checked(session, active=True)
+        core.sign_ins.check_session(session, active=True)
     clock.now += timedelta(minutes=25)
     core.sign_ins.begin(ANN)
 
@@ -121,10 +121,10 @@ def test_pages_behind_a_proxy_are_one_sign_in_an_hour_for_a_role(tmp_path: Path,
 
 def test_the_same_refusal_is_one_entry_and_the_next_one_says_how_many_there_were(core: Core, clock: Hands) -> None:
     for _ in range(500):
-        core.sign_in_audit.refused("no token", ADDRESS)
-    core.sign_in_audit.refused("no token", "192.0.2.8")
+        core.sign_in_audit.record_refusal("no token", ADDRESS)
+    core.sign_in_audit.record_refusal("no token", "192.0.2.8")
     clock.now += timedelta(minutes=11)
-    core.sign_in_audit.refused("no token", ADDRESS)
+    core.sign_in_audit.record_refusal("no token", ADDRESS)
 
     assert [(act[3], act[5]) for act in acts(core)] == [
         (ADDRESS, "no token"),
@@ -135,13 +135,13 @@ def test_the_same_refusal_is_one_entry_and_the_next_one_says_how_many_there_were
 
 def test_whoever_varies_what_is_refused_fills_no_ledger_and_hides_no_other_address(core: Core, clock: Hands) -> None:
     for number in range(1000):
-        core.sign_in_audit.refused(f"no token {number}", ADDRESS)
-    core.sign_in_audit.refused("no token", "192.0.2.8")
+        core.sign_in_audit.record_refusal(f"no token {number}", ADDRESS)
+    core.sign_in_audit.record_refusal("no token", "192.0.2.8")
 
     assert len(acts(core)) == MOST_OF_ADDRESS + 1
     for number in range(1000):
-        core.sign_in_audit.refused("no token", f"2001:db8::{number:x}")
+        core.sign_in_audit.record_refusal("no token", f"2001:db8::{number:x}")
     assert len(acts(core)) == MOST_REFUSALS
     clock.now += timedelta(hours=1)
-    core.sign_in_audit.refused("no token 1", ADDRESS)
+    core.sign_in_audit.record_refusal("no token 1", ADDRESS)
     assert len(acts(core)) == MOST_REFUSALS + 1

@@ -151,7 +151,7 @@ def test_a_role_that_was_given_to_a_name_in_the_wrong_case_is_released(core: Cor
 
 def test_nobody_else_releases_names(core: Core) -> None:
     core.sign_ins.begin(ANN)
-    lead = core.people.set_role("eve", Role.LEAD, TESTER).acting(WayIn.CONSOLE)
+    lead = core.people.set_role("eve", Role.LEAD, TESTER).to_actor(WayIn.CONSOLE)
 
     with pytest.raises(NotAllowed):
         core.people.release("ann", lead)
@@ -164,25 +164,25 @@ def test_a_session_ends_when_nobody_uses_any_of_its_pages(core: Core, clock: Han
     session = core.sign_ins.begin(ANN)
     for _ in range(3):
         clock.now += timedelta(minutes=29)
-        core.sign_ins.checked(session, active=True)
+        core.sign_ins.check_session(session, active=True)
     for _ in range(2):
         clock.now += timedelta(minutes=16)  # timers of open pages are no use
         last = core.sign_ins.whose(session)
 
     assert last == Whose()
     with pytest.raises(SignedOut):
-        core.sign_ins.checked(session, active=True)
+        core.sign_ins.check_session(session, active=True)
 
 
 def test_a_session_ends_however_much_it_is_used(core: Core, clock: Hands) -> None:
     session = core.sign_ins.begin(ANN)
     for _ in range(16):
         clock.now += timedelta(minutes=30)
-        core.sign_ins.checked(session, active=True)
+        core.sign_ins.check_session(session, active=True)
     clock.now += timedelta(minutes=1)
 
     with pytest.raises(SignedOut, match="the session of ann has ended"):
-        core.sign_ins.checked(session, active=True)
+        core.sign_ins.check_session(session, active=True)
 
 
 def test_signing_out_ends_one_browser_and_revoking_all(core: Core) -> None:
@@ -217,13 +217,13 @@ def test_a_restart_and_another_console_know_the_session(core: Core, clock: Hands
 
     assert elsewhere.sign_ins.whose(session) == Whose()
     with pytest.raises(SignedOut):
-        elsewhere.sign_ins.checked(session, active=True)
+        elsewhere.sign_ins.check_session(session, active=True)
 
 
 def test_use_at_one_console_counts_at_another(core: Core, clock: Hands) -> None:
     session, elsewhere = core.sign_ins.begin(ANN), open_core(core.settings, clock)
     clock.now += timedelta(minutes=20)
-    core.sign_ins.checked(session, active=True)
+    core.sign_ins.check_session(session, active=True)
     clock.now += timedelta(minutes=20)
 
     assert elsewhere.sign_ins.whose(session) == Whose("ann")
@@ -233,11 +233,11 @@ def test_use_at_one_console_counts_at_another(core: Core, clock: Hands) -> None:
 def test_use_is_not_stored_at_every_click(core: Core, clock: Hands) -> None:
     session = core.sign_ins.begin(ANN)
     clock.now += timedelta(minutes=4)
-    core.sign_ins.checked(session, active=True)
+    core.sign_ins.check_session(session, active=True)
     before = core.ledger.revision()
 
     clock.now += timedelta(minutes=2)
-    core.sign_ins.checked(session, active=True)
+    core.sign_ins.check_session(session, active=True)
 
     assert core.ledger.revision() == before
 

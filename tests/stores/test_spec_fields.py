@@ -10,7 +10,7 @@ import pytest
 from aisbench_core.base.messages import in_chinese
 from aisbench_core.config.settings import HOME
 from aisbench_core.model import RunRecord, RunSpec, RunState
-from aisbench_core.model.spec_fields import deciding_fields, declared, fields_of
+from aisbench_core.model.spec_fields import deciding_fields, fields_of, get_declaration
 from aisbench_core.model.spec_roles import SpecRole
 from aisbench_core.warehouse import BoardQuery, Comparability, Warehouse
 from aisbench_core.warehouse.measures.fingerprint import image_of
@@ -87,7 +87,7 @@ def test_a_run_that_differs_in_one_field_makes_another_row_unless_that_is_harmle
 
     plain, changed = (row.row for row in runs if row)
 
-    role = declared(field).role
+    role = get_declaration(field).role
     assert (changed != plain) is (role in (SpecRole.DECIDES, SpecRole.COMPARED_ALONG))
     assert (changed.fingerprint != plain.fingerprint) is (role is SpecRole.DECIDES)
 
@@ -138,7 +138,7 @@ def test_values_of_secrets_are_nowhere_in_what_decides() -> None:
 def test_the_document_shows_every_field_that_splits_no_row() -> None:
     page = (HOME / "docs" / "warehouse.md").read_text("utf-8")
     named = fields_of(SpecRole.HARMLESS, SpecRole.DESCRIBES)
-    rows = [f"* `{name}`: {declared(name).why}\n" for name in named]
+    rows = [f"* `{name}`: {get_declaration(name).why}\n" for name in named]
 
     for row in rows:
         assert row in page, "\n".join(rows)

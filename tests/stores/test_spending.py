@@ -164,7 +164,7 @@ def test_the_table_is_what_adding_up_all_runs_gives(warehouse: Warehouse) -> Non
         assert stored_differences(warehouse) == [], step
     read = warehouse.spending.of(SpendingQuery())
 
-    warehouse._store.write(stored.recount)
+    warehouse._store.write(stored.recount_spending)
 
     assert close(read.rows, warehouse.spending.of(SpendingQuery()).rows)
 

@@ -9,7 +9,7 @@ import pytest
 from aisbench_core.base.errors import QueryError
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.answers.views import VIEWS
-from aisbench_core.warehouse.open.checks import check
+from aisbench_core.warehouse.open.checks import check_sql
 from aisbench_core.warehouse.open.queries import Query, execute_query
 from aisbench_core.warehouse.open.reading import FileReader, Reader, make_reader
 from tests import records as a
@@ -249,7 +249,7 @@ def functions(engine: duckdb.DuckDBPyConnection) -> list[str]:
 
 def is_refused(engine: duckdb.DuckDBPyConnection, sql: str) -> bool:
     try:
-        check(engine, sql)
+        check_sql(engine, sql)
     except QueryError:
         return True
     return False

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle as Values
 from hypothesis.stateful import RuleBasedStateMachine, consumes, initialize, invariant, rule
 
-from aisbench_core.base.documents import parse
+from aisbench_core.base.documents import parse_document
 from aisbench_core.base.errors import NotAllowed, SpecError, TokenNotFound, TokenRefused
 from aisbench_core.base.messages import Message
 from aisbench_core.model import Actor, Role, WayIn
@@ -196,7 +196,7 @@ def test_a_token_for_a_program_ends_with_the_rights_of_who_made_it(
 ) -> None:
     people = People(Ledger(tmp_path / "data" / "ledger.sqlite3"), watch)
     people.set_role("boss", Role.ADMIN, TESTER)
-    admin = people.set_role("ann", Role.ADMIN, TESTER).acting(WayIn.CONSOLE)
+    admin = people.set_role("ann", Role.ADMIN, TESTER).to_actor(WayIn.CONSOLE)
     text = tokens.create(TokenRequest(name="ci", role=Role.ADMIN), admin)[1].plain
     assert tokens.authenticate(text).role is Role.ADMIN
 
@@ -212,7 +212,7 @@ def test_a_token_for_a_program_ends_with_the_rights_of_who_made_it(
 def test_a_running_command_has_the_role_of_its_token_now(tokens: Tokens, watch: Hands, tmp_path: Path) -> None:
     people = People(Ledger(tmp_path / "data" / "ledger.sqlite3"), watch)
     people.set_role("boss", Role.ADMIN, TESTER)
-    admin = people.set_role("ann", Role.ADMIN, TESTER).acting(WayIn.CONSOLE)
+    admin = people.set_role("ann", Role.ADMIN, TESTER).to_actor(WayIn.CONSOLE)
     token, _ = tokens.create(TokenRequest(name="ci", role=Role.ADMIN), admin)
 
     before = tokens.active(token.token_id).actor_by(WayIn.CLI)
@@ -264,7 +264,7 @@ def test_a_wrong_request_names_its_fields() -> None:
     answers = {"name": "two words", "role": "boss", "days": MOST_DAYS + 1, "scope": "all"}
 
     with pytest.raises(SpecError) as caught:
-        parse(TokenRequest, answers, Message("the token"))
+        parse_document(TokenRequest, answers, Message("the token"))
 
     assert {problem.field for problem in caught.value.problems} == {"name", "role", "days", "scope"}
 

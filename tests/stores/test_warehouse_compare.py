@@ -278,4 +278,4 @@ def test_single_servers_do_not_scale(warehouse: Warehouse) -> None:
 def test_a_curve_that_nobody_measured_is_empty(warehouse: Warehouse) -> None:
     question = BenchmarkConfiguration("cn-north-9", False, False, "0" * 64, "samples/s")
 
-    assert warehouse.scaling(question) == ()
+    assert warehouse.fetch_scaling(question) == ()

@@ -181,7 +181,7 @@ def test_a_text_that_is_longer_than_a_cell_says_that_it_goes_on(warehouse: Wareh
 
 def test_more_rows_than_a_sheet_holds_are_refused_with_a_way_out() -> None:
     with pytest.raises(SpecError, match="choose csv"):
-        workbook._fill([], [()], workbook.MAX_ROWS + 1)
+        workbook._fill_sheet([], [()], workbook.MAX_ROWS + 1)
 
 
 def test_parquet_says_units_and_what_kind_of_numbers_it_holds(warehouse: Warehouse) -> None:

@@ -12,16 +12,17 @@ from hypothesis import strategies as st
 from aisbench_core.exchange.readers.rows import unguard_cell
 from aisbench_core.model.columns import Wording
 from aisbench_core.warehouse.exporting import csv_file
-from aisbench_core.warehouse.exporting.columns import Sheet, SheetColumn, number, prose, text, word
+from aisbench_core.warehouse.exporting.columns import Sheet, SheetColumn, make_number, make_prose, make_text, make_word
 from aisbench_core.warehouse.exporting.export import SHEETS
 
 RUN = r"[=+\-@\t\r\n＋－＝＠]"
 """What a spreadsheet may take for a formula's beginning."""
 
-CELL = Sheet("test/1", {"all": (text("said", ""), number("value", ""))}, "cells as (select * from t)", "1")
+CELL = Sheet("test/1", {"all": (make_text("said", ""), make_number("value", ""))}, "cells as (select * from t)", "1")
 
 
-ROW = Sheet("test/2", {"all": (text("who", ""), word("kind", "", "'ours'"), prose("said", ""), text("last", ""))},
+CELLS = (make_text("who", ""), make_word("kind", "", "'ours'"), make_prose("said", ""), make_text("last", ""))
+ROW = Sheet("test/2", {"all": CELLS},
             "cells as (select 'ours' as kind, * from t)", "who")  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import pytest
 from aisbench_core.domain.rulesets.ruleset import DEFAULT, Rulesets
 from aisbench_core.warehouse import Export, ExportFormat, Warehouse
 from aisbench_core.warehouse.exporting import export
-from aisbench_core.warehouse.exporting.parts import parts
+from aisbench_core.warehouse.exporting.parts import list_parts
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 from tests.stores.test_warehouse_export import ALL, NOW, exported, some_runs
 
@@ -18,7 +18,7 @@ def test_a_large_export_is_written_part_by_part_as_if_it_were_one(warehouse: War
     asked, target = Export(ALL, NOW, format=kind), io.BytesIO()
 
     with warehouse.cursor() as cur:
-        at_once = [len(parts(cur, "true", {}, most)) for most in (100, 4, 2)]
+        at_once = [len(list_parts(cur, "true", {}, most)) for most in (100, 4, 2)]
         count = export.write(cur, asked, Evaluator(Rulesets().get(DEFAULT)), target, {}, max_runs=2)
 
     assert at_once == [1, 3, 6]

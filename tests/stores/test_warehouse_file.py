@@ -18,7 +18,7 @@ import pytest
 from aisbench_core.base.errors import WarehouseBusy, WarehouseError
 from aisbench_core.warehouse import BoardQuery, RunRow, Warehouse
 from aisbench_core.warehouse.store.file_store import FileStore
-from aisbench_core.warehouse.store.migrations import LATEST, NEWEST, Schema, migrate
+from aisbench_core.warehouse.store.migrations import LATEST, NEWEST, Schema, migrate_tables
 from aisbench_core.warehouse.store.warehouse_file import log_of
 from aisbench_core.warehouse.tables.schema import TABLES
 from tests import records as a
@@ -285,8 +285,8 @@ def test_a_later_schema_adds_what_it_declares_and_completes_every_row(file: Path
     Warehouse(file).record(a.record())
 
     with duckdb.connect(file) as con:
-        migrate(con, file, later("update runs set extra = 7"))
-        migrate(con, file, later("update runs set extra = 8"))
+        migrate_tables(con, file, later("update runs set extra = 7"))
+        migrate_tables(con, file, later("update runs set extra = 8"))
 
         assert con.execute("select run_id, extra from runs").fetchall() == [("run-1", 7)]
         assert con.execute("select * from another").fetchall() == []
@@ -297,7 +297,7 @@ def test_an_upgrade_that_fails_changes_nothing(file: Path) -> None:
     Warehouse(file).record(a.record())
 
     with duckdb.connect(file) as con, pytest.raises(duckdb.CatalogException):
-        migrate(con, file, later("update runs set extra = 7; update no_such_table set extra = 7"))
+        migrate_tables(con, file, later("update runs set extra = 7; update no_such_table set extra = 7"))
 
     assert Warehouse(file).run("run-1") is not None
     with Warehouse(file).cursor() as cur:

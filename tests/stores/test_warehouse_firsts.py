@@ -8,7 +8,7 @@ import pytest
 
 from aisbench_core.base.errors import WarehouseError
 from aisbench_core.warehouse.store.lake_refusals import is_ours
-from aisbench_core.warehouse.store.migrations import is_outdated, migrate
+from aisbench_core.warehouse.store.migrations import is_outdated, migrate_tables
 
 
 class Overtaken:
@@ -28,7 +28,7 @@ class Overtaken:
 
 def test_tables_that_appear_between_two_questions_are_not_another_program_s(tmp_path: Path) -> None:
     with duckdb.connect(tmp_path / "made.duckdb") as made:
-        migrate(made, "made")
+        migrate_tables(made, "made")
         [(sql,)] = made.execute("select sql from duckdb_tables() where table_name = 'schema_version'").fetchall()
         [(version,)] = made.execute("select max(version) from schema_version").fetchall()
 

@@ -81,7 +81,7 @@ def test_a_page_far_down_passes_no_row_ids_of_all_the_runs_above_it(
     with warehouse.cursor() as cur:
         overheard = Overheard(cur)
         pages = [
-            history.runs(cast("DuckDBPyConnection", overheard), replace(NEWEST, offset=offset), row.group)
+            history.fetch_runs(cast("DuckDBPyConnection", overheard), replace(NEWEST, offset=offset), row.group)
             for offset in (60, 300)
         ]
 

@@ -166,7 +166,7 @@ def test_many_records_at_once_replace_what_was_there(warehouse: Warehouse) -> No
     warehouse.record_many(many)
 
     assert warehouse.runs(ALL).total == CHUNK + 1
-    assert warehouse.recorded(["imported-0", "nobody"]) == {"imported-0"}
+    assert warehouse.select_recorded(["imported-0", "nobody"]) == {"imported-0"}
 
 
 def test_a_launched_run_is_found_by_its_job_and_an_imported_one_is_not(warehouse: Warehouse) -> None:

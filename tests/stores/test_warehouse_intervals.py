@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from aisbench_core.domain.statistics.summary import summary
+from aisbench_core.domain.statistics.summary import summarize_values
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.answers import views
 from tests import records as a
@@ -15,7 +15,7 @@ from tests import records as a
 def test_the_interval_is_that_of_students_t_for_any_number_of_runs(warehouse: Warehouse, count: int) -> None:
     totals = [8000.0 + 37 * (index % 11) for index in range(count)]
     warehouse.rebuild(a.records(totals))
-    expected = summary(totals)
+    expected = summarize_values(totals)
 
     (row,) = warehouse.leaderboard(BoardQuery("cn-north-9")).rows
 
@@ -27,7 +27,7 @@ def test_the_interval_is_that_of_students_t_for_any_number_of_runs(warehouse: Wa
 def test_two_runs_that_are_far_apart_have_the_same_interval_above_zero_everywhere(warehouse: Warehouse) -> None:
     totals = [32_000.0, 46_000.0]
     warehouse.rebuild(a.records(totals))
-    expected = summary(totals)
+    expected = summarize_values(totals)
     assert expected
     interval = pytest.approx((expected.ci_low, expected.ci_high), rel=1e-9)
 
@@ -38,7 +38,7 @@ def test_two_runs_that_are_far_apart_have_the_same_interval_above_zero_everywher
     with warehouse.cursor() as cur:
         views.create(cur)
         [group] = cur.execute("select ci_low, ci_high from v_groups").fetchall()
-    [exported] = warehouse.reported(["run-0", "run-1"], a.T0, "").groups
+    [exported] = warehouse.fetch_reported(["run-0", "run-1"], a.T0, "").groups
     compared = warehouse.compare(["run-0", "run-1"]).peers[0].summary
 
     assert expected.ci_low is not None
@@ -55,7 +55,7 @@ def test_the_statistics_of_a_series_have_it_too(warehouse: Warehouse) -> None:
     totals = [32_000.0, 46_000.0]
     records = [replace(record, run=replace(record.run, series_id="s-1")) for record in a.records(totals)]
     warehouse.rebuild(records)
-    expected = summary(totals)
+    expected = summarize_values(totals)
 
     with warehouse.cursor() as cur:
         views.create(cur)

@@ -78,7 +78,7 @@ def test_runs_that_are_forgotten_while_others_are_copied_stop_nothing(
     source.move_to(target, forget)
 
     ids = [record.run.run_id for record in records]
-    copied = target.recorded(ids)
+    copied = target.select_recorded(ids)
     assert {"run-0", "run-1"} <= copied <= {"run-0", "run-1", "run-2", "run-3"}  # two are read while two are written
     assert target.check([each for each in records if each.run.run_id in copied]).damages == ()
 

@@ -75,7 +75,7 @@ def test_efficiency_is_never_formed_over_two_systems(warehouse: Warehouse, aspec
     run = warehouse.run("one-0")
     assert run
 
-    curves = warehouse.scaling(BenchmarkConfiguration.of(run))
+    curves = warehouse.fetch_scaling(BenchmarkConfiguration.of(run))
 
     assert [[point.throughput for point in curve.points] for curve in curves] == [[8000, 15_000], [4000]]
     assert len({curve.query.id for curve in curves}) == 2

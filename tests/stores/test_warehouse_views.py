@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from aisbench_core.domain.statistics.summary import summary
+from aisbench_core.domain.statistics.summary import summarize_values
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.answers.views import VIEWS
 from aisbench_core.warehouse.open.queries import Query, execute_query
@@ -123,7 +123,7 @@ def test_images_of_a_series_have_statistics_of_their_own(warehouse: Warehouse, r
         for number, total in enumerate(totals if image == "cann_6" else totals[:1]):
             made = a.record(f"{image}-{number}", throughputs=[total / 8] * 8, engine_version=image)
             warehouse.record(replace(made, run=replace(made.run, series_id="s-1", series_index=number)))
-    expected = summary(totals)
+    expected = summarize_values(totals)
 
     six, seven = rows(reading, "from v_series order by image")
 

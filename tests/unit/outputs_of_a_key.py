@@ -20,7 +20,7 @@ from aisbench_core.model import RunRecord, TrainResultInfo
 from aisbench_core.warehouse import BoardQuery, Export, ExportTable, Warehouse
 from aisbench_core.warehouse.measures.sorts import BOARD_SORTS
 from aisbench_core.warehouse.open.reading import make_reader
-from aisbench_core.warehouse.store.migrations import RELEASED, migrate
+from aisbench_core.warehouse.store.migrations import RELEASED, migrate_tables
 from aisbench_core.warehouse.values.boards import BoardRow
 from pages._ui.leaderboard.columns import GROUP_COLUMNS, list_titles, read_cells
 from pages._ui.shell.words import Language, set_language
@@ -107,7 +107,7 @@ def _documents() -> list[str]:
 
 def _migrated(file: Path) -> list[str]:
     with duckdb.connect(unpack_file(RELEASED, file)) as con:
-        migrate(con, file)
+        migrate_tables(con, file)
         asked = "select column_name from duckdb_columns() where table_name = 'results' and column_name like 'cpu%'"
         return [name for (name,) in con.execute(asked).fetchall()]
 

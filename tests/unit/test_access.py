@@ -29,7 +29,7 @@ from aisbench_core.model import (
     WayIn,
     local_actor,
 )
-from aisbench_core.store.ledger.database.rows import insert
+from aisbench_core.store.ledger.database.rows import insert_row
 from aisbench_core.store.ledger.ledger import as_text
 from aisbench_core.store.ledger.schedules import ScheduleLedger
 from aisbench_core.store.ledger.series import SeriesLedger
@@ -179,7 +179,7 @@ def core(tmp_path: Path) -> Core:
     core.warehouse.saved_views.save(view, named(OWNER))
     began = as_text(core.clock())
     with core.ledger.transaction() as con:
-        insert(con, "sign_ins", {"id_hash": SESSION, "name": OWNER, "began_at": began, "active_at": began})
+        insert_row(con, "sign_ins", {"id_hash": SESSION, "name": OWNER, "began_at": began, "active_at": began})
     return core
 
 

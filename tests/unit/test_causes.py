@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.base.documents import parse
+from aisbench_core.base.documents import parse_document
 from aisbench_core.base.errors import SpecError
 from aisbench_core.base.messages import in_chinese, make_verbatim
 from aisbench_core.domain.liveness.stalls import Observation, begin_watch
@@ -70,7 +70,7 @@ def test_every_cause_that_a_rule_can_find_is_found_in_the_corpus() -> None:
 
 @pytest.mark.parametrize("rule", shipped_rules().values(), ids=list(shipped_rules()))
 def test_a_rule_says_cause_and_advice_in_both_languages(rule: CauseRule) -> None:
-    cause = rule.found("x", CauseSource.LOG)
+    cause = rule.to_cause("x", CauseSource.LOG)
 
     for text in (cause.text, cause.advice):
         assert re.search("[\u4e00-\u9fff]", in_chinese(text))
@@ -99,7 +99,7 @@ def test_a_rule_that_cannot_be_used_is_refused(wrong: dict[str, object], problem
     rule = {"cause": "c", "cause_zh": "因", "advice": "a", "advice_zh": "办", "confidence": "likely"}
 
     with pytest.raises(SpecError, match=problem):
-        parse(CauseRule, rule | wrong, make_verbatim("rule"))
+        parse_document(CauseRule, rule | wrong, make_verbatim("rule"))
 
 
 def test_a_run_that_a_person_stopped_has_no_cause() -> None:

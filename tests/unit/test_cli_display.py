@@ -41,13 +41,13 @@ from aisbench_core.model import RunSpec, RunState
     ],
 )
 def test_a_number_shows_what_can_be_told_apart(value: float | None, text: str) -> None:
-    assert formats.number(value) == text
+    assert formats.format_number(value) == text
 
 
 def test_a_number_has_its_unit_and_a_missing_one_has_none() -> None:
-    assert formats.number(12.5, "samples/s") == "12.5 samples/s"
-    assert formats.number(None, "samples/s") == "–"
-    assert formats.percent(0.0123) == "1.23 %"
+    assert formats.format_number(12.5, "samples/s") == "12.5 samples/s"
+    assert formats.format_number(None, "samples/s") == "–"
+    assert formats.format_percent(0.0123) == "1.23 %"
 
 
 def test_columns_are_aligned_also_with_wide_letters_and_line_breaks() -> None:
@@ -108,7 +108,7 @@ def test_a_long_name_does_not_widen_a_table() -> None:
     assert display.clip_text("resnet50") == "resnet50"
     assert display.clip_text("m" * 41) == "m" * 39 + "…"
     assert display.clip_text("two\nlines") == "two lines"
-    assert display.hardware("f" * 90, 2, 8) == "f" * 39 + "… · 2 × 8"
+    assert display.format_hardware("f" * 90, 2, 8) == "f" * 39 + "… · 2 × 8"
     wide = display.format_table(["model", "why"], [["m" * 9_999, "w" * 999], ["n", "because"]]).splitlines()
     assert [len(line) for line in wide] == [245, 1241, 249]
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aisbench_core.domain.results.result_files import MOST_BYTES, Layout, ResultFiles, collect, read_result_files
-from aisbench_core.domain.results.train_result_info import render
+from aisbench_core.domain.results.result_files import MOST_BYTES, Layout, ResultFiles, collect_result, read_result_files
+from aisbench_core.domain.results.train_result_info import render_block
 from aisbench_core.model import CollectedResult, Mode, RankResult, RunSpec, ServerResult, TrainResultInfo
 from tests.memory_store import MemoryStore
 
@@ -40,7 +40,7 @@ def collected(files: Mapping[str, str | bytes | None], spec: RunSpec = CLUSTER) 
     contents = {
         OUT + name: text.encode() if isinstance(text, str) else text for name, text in files.items() if text is not None
     }
-    return collect(MemoryStore({"/bench/output/job-of-others/accuracy.json": b"1", **contents}), OUT, spec, INFO)
+    return collect_result(MemoryStore({"/bench/output/job-of-others/accuracy.json": b"1", **contents}), OUT, spec, INFO)
 
 
 INFO = TrainResultInfo()
@@ -253,7 +253,7 @@ def test_throughput_is_the_sum_of_what_the_files_say(values: list[float]) -> Non
 def test_the_block_has_upstreams_fifteen_keys_with_numbers_as_upstream_writes_them() -> None:
     moment = datetime(2026, 3, 1, 8, 0, 0, 999, tzinfo=UTC)
 
-    block = json.loads(render(TrainResultInfo(accuracy=0.76, throughput_ratio=100.5, proc_start_time=moment)))
+    block = json.loads(render_block(TrainResultInfo(accuracy=0.76, throughput_ratio=100.5, proc_start_time=moment)))
 
     assert len(block) == 15
     assert block["accuracy"] == "0.76"

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from aisbench_core.domain.statistics.difference import Reporting, detection_rate, difference
+from aisbench_core.domain.statistics.difference import Reporting, compare_means, detection_rate
 from aisbench_core.warehouse.values.histories import Outcome
 from tests.unit.test_regression import judged, noise, runs
 
@@ -21,7 +21,7 @@ def reported(cv: float, drop: float, baseline: int, candidate: int) -> float:
     made = np.random.default_rng(5)
     before = made.normal(1000, 1000 * cv, (SERIES, baseline))
     after = made.normal(1000 * (1 - drop), 1000 * (1 - drop) * cv, (SERIES, candidate))
-    gaps = [difference(list(one), list(other)) for one, other in zip(before, after, strict=True)]
+    gaps = [compare_means(list(one), list(other)) for one, other in zip(before, after, strict=True)]
     return sum(bool(gap and gap.p_value <= RULE.alpha and abs(gap.change) >= RULE.least) for gap in gaps) / SERIES
 
 
@@ -42,7 +42,7 @@ def test_the_promised_share_is_the_reported_one(baseline: int, candidate: int) -
 
 def test_a_small_version_that_varies_more_raises_fewer_false_alarms_than_its_share() -> None:
     made = np.random.default_rng(9)
-    alarms = [difference(list(made.normal(1000, 10, 20)), list(made.normal(1000, 30, 6))) for _ in range(SERIES)]
+    alarms = [compare_means(list(made.normal(1000, 10, 20)), list(made.normal(1000, 30, 6))) for _ in range(SERIES)]
 
     share = sum(bool(gap and gap.p_value <= RULE.alpha and abs(gap.change) >= RULE.least) for gap in alarms) / SERIES
     assert share <= 0.05

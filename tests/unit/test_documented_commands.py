@@ -53,7 +53,8 @@ def test_the_readme_of_the_data_folder_lists_what_the_program_puts_there() -> No
 
 def test_every_parameter_of_a_pages_address_is_documented() -> None:
     source = "".join(file.read_text("utf-8") for file in (HOME / "pages").rglob("*.py"))
-    read = re.findall(r'url\.(?:choice\(\s*[a-z.]+,|(?:choices|text|toggle|number|Pages)\()\s*"([a-z_]+)"', source)
+    widgets = r"choose_option\(\s*[a-z.]+,|(?:choose_options|input_text|input_switch|input_number|Pages)\("
+    read = re.findall(rf'url\.(?:{widgets})\s*"([a-z_]+)"', source)
     documented = (HOME / "docs" / "console.md").read_text("utf-8")
 
     assert len(set(read)) > 20

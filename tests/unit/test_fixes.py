@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.domain.preflight.fixes import fixed
+from aisbench_core.domain.preflight.fixes import apply_fixes
 from aisbench_core.domain.preflight.rules.names import LONGEST_NAME
 from aisbench_core.model import Mode, RunSpec
 from tests.unit.good_specs import DATA, changed, code_folder, found, good_spec
@@ -54,7 +54,7 @@ def test_a_fix_mends_what_its_finding_complains_about(
     broken = changed(resnet, **changes)
     findings = [each for each in found(broken) if each.rule == rule]
 
-    mended = fixed(broken, findings)
+    mended = apply_fixes(broken, findings)
 
     assert _value(mended, field) == value
     assert rule not in {each.rule for each in found(mended)}
@@ -66,7 +66,7 @@ def test_a_fix_mends_what_its_finding_complains_about(
 def test_the_variable_of_single_server_mode_becomes_the_mode(resnet: RunSpec) -> None:
     broken = changed(resnet, environments={"SINGLESERVER_MODE": "True", "KEPT": "1"})
 
-    mended = fixed(broken, found(broken))
+    mended = apply_fixes(broken, found(broken))
 
     assert (mended.mode, dict(mended.environments)) == (Mode.SINGLE_SERVER, {"KEPT": "1"})
 
@@ -74,7 +74,7 @@ def test_the_variable_of_single_server_mode_becomes_the_mode(resnet: RunSpec) ->
 def test_a_variable_that_looks_like_a_key_becomes_a_secret(resnet: RunSpec) -> None:
     broken = changed(resnet, environments={"HF_TOKEN": "hf_0123456789abcdefghij", "KEPT": "1"}, secrets=["OTHER"])
 
-    mended = fixed(broken, found(broken))
+    mended = apply_fixes(broken, found(broken))
 
     assert (mended.secrets, dict(mended.environments)) == (("OTHER", "HF_TOKEN"), {"KEPT": "1"})
 
@@ -82,7 +82,7 @@ def test_a_variable_that_looks_like_a_key_becomes_a_secret(resnet: RunSpec) -> N
 def test_a_finding_without_a_fix_changes_nothing(resnet: RunSpec) -> None:
     broken = changed(resnet, engine_name="PyTorch", engine_version=CUDA, inputs=[*DATA, *DATA])
 
-    assert fixed(broken, found(broken)) == broken
+    assert apply_fixes(broken, found(broken)) == broken
 
 
 def _value(spec: RunSpec, field: str) -> Any:

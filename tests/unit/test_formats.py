@@ -24,13 +24,13 @@ from pages._ui.shell.formats import to_local_time
     ],
 )
 def test_a_number_has_five_digits_and_nothing_measured_is_a_dash(value: float | None, text: str) -> None:
-    assert formats.number(value) == text
+    assert formats.format_number(value) == text
     template = make_environment().from_string("{% from 'macros.html.jinja' import numeral %}{{ numeral(value) }}")
     assert template.render(value=value) == f'<td class="number">{text}</td>'
 
 
 def test_a_number_can_have_its_unit() -> None:
-    assert formats.number(7900, "samples/s") == "7,900 samples/s"
+    assert formats.format_number(7900, "samples/s") == "7,900 samples/s"
 
 
 @pytest.mark.parametrize(
@@ -72,9 +72,9 @@ def test_an_amount_has_two_decimals_and_its_currency() -> None:
 
 
 def test_a_share_is_read_in_percent() -> None:
-    assert formats.percent(0.905) == "90.5 %"
-    assert formats.percent(0.012345) == "1.234 %"
-    assert formats.percent(None) == "–"
+    assert formats.format_percent(0.905) == "90.5 %"
+    assert formats.format_percent(0.012345) == "1.234 %"
+    assert formats.format_percent(None) == "–"
 
 
 def test_times_are_shown_on_the_clock_of_the_browser() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from aisbench_core.base.errors import ResultError
 from aisbench_core.base.messages import make_verbatim
-from aisbench_core.domain.results.train_result_info import KEYS, read
+from aisbench_core.domain.results.train_result_info import KEYS, read_block
 from aisbench_core.exchange.readers.archives import MOST_DIRECTORY, Opened
 from aisbench_core.exchange.readers.reading import read_stream
 from aisbench_core.exchange.readers.results import UPSTREAM_ZONE, ParsedResult, Unread
@@ -151,14 +151,14 @@ def test_a_block_with_any_control_characters_in_its_numbers_is_read(values: dict
     mark = '"' if quoted else ""
     text = "{" + ",\n".join(f'"{key}" : {mark}{value}{mark}' for key, value in values.items()) + "}"
 
-    block = read(text, UPSTREAM_ZONE)
+    block = read_block(text, UPSTREAM_ZONE)
 
     assert block.texts.keys() <= KEYS
 
 
 @pytest.mark.parametrize("number", ["0.\x1e ", "\x1c\x1c", "\x1e1", "1\x1f", "\x1d0\x1d"])
 def test_a_number_beside_a_control_character_is_the_number_or_a_problem(number: str) -> None:
-    block = read(f'{{"max_power" : "{number}", "throughput_ratio" : "{number}"}}', UPSTREAM_ZONE)
+    block = read_block(f'{{"max_power" : "{number}", "throughput_ratio" : "{number}"}}', UPSTREAM_ZONE)
 
     assert block.info.max_power in (None, 1.0)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aisbench_core.exchange.readers.lines import MOST_LINE, iter_windows, lines
+from aisbench_core.exchange.readers.lines import MOST_LINE, iter_lines, iter_windows
 from aisbench_core.exchange.readers.logs import read_log
 from aisbench_core.exchange.readers.results import UPSTREAM_ZONE, ParsedResult
 from tests.unit.old_logs import BERT, BERT_BLOCK, BERT_PATH, RESNET_BLOCK, block, modelarts, stubs
@@ -91,7 +91,7 @@ def test_lines_are_the_same_in_whatever_pieces_they_arrive(parts: list[bytes], d
     content = b"".join(parts)
     size = data.draw(st.integers(1, max(1, len(content))))
 
-    assert list(lines(Pieces(content, iter([size] * 4)))) == list(lines(io.BytesIO(content)))
+    assert list(iter_lines(Pieces(content, iter([size] * 4)))) == list(iter_lines(io.BytesIO(content)))
 
 
 @given(st.integers(0, len(LOG)), st.integers(0, len(LOG)), st.binary(max_size=40))
@@ -146,7 +146,7 @@ def test_a_long_line_is_kept_in_part() -> None:
     content = b"x" * (3 * MOST_LINE) + b"\nnext\n"
 
     assert [len(window) for window in iter_windows(Pieces(content, iter([1000] * 500)))][-1] <= 2 * MOST_LINE
-    assert list(lines(io.BytesIO(content))) == ["x" * MOST_LINE + "\n", "next\n"]
+    assert list(iter_lines(io.BytesIO(content))) == ["x" * MOST_LINE + "\n", "next\n"]
 
 
 def test_a_log_of_noise_around_a_thousand_runs_gives_a_thousand_runs() -> None:
@@ -173,4 +173,4 @@ def test_a_line_with_too_many_blocks_and_a_log_with_too_many_failures_are_cut_sh
 def test_many_lines_end_in_whatever_way(end: str) -> None:
     content = (end * 100_000 + "last").encode()
 
-    assert sum(1 for _ in lines(io.BytesIO(content))) == 100_001
+    assert sum(1 for _ in iter_lines(io.BytesIO(content))) == 100_001

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from aisbench_core.base.documents import parse
+from aisbench_core.base.documents import parse_document
 from aisbench_core.base.errors import CloudRejected, ConfigError, SpecError
 from aisbench_core.base.messages import make_verbatim
 from aisbench_core.config.credentials import Credentials, find_credentials
@@ -93,7 +93,7 @@ def test_a_value_written_in_the_place_of_a_name_is_not_repeated(tmp_path: Path) 
 
     assert token not in finding.message + finding.hint
     with pytest.raises(SpecError) as caught:
-        parse(RunSpec, {"workload": "w", "secrets": {"HF_TOKEN": token}}, make_verbatim("the spec"))
+        parse_document(RunSpec, {"workload": "w", "secrets": {"HF_TOKEN": token}}, make_verbatim("the spec"))
     assert token not in str(caught.value)
 
 

@@ -9,7 +9,7 @@ import pytest
 from aisbench_core.domain.logs import views
 from aisbench_core.domain.logs.lines import LineFilter
 from aisbench_core.domain.logs.patterns import LogPattern
-from aisbench_core.domain.logs.searching import NodeHits, search
+from aisbench_core.domain.logs.searching import NodeHits, search_logs
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +37,7 @@ def test_a_line_without_an_end_is_shown_and_searched_in_bounded_memory(endless: 
 
     assert memory_of(lambda: views.view_last(endless, 300, LineFilter())) < MOST_BYTES
     assert memory_of(lambda: views.view_around(endless, {0: 50 * 1024**2}, 300, LineFilter())) < MOST_BYTES
-    assert memory_of(lambda: hits.extend(search(endless, LogPattern("needle"), LineFilter()))) < MOST_BYTES
+    assert memory_of(lambda: hits.extend(search_logs(endless, LogPattern("needle"), LineFilter()))) < MOST_BYTES
     assert hits[-1].count == 1
     assert views.view_last(endless, 1, LineFilter()).lines[-1].text.endswith("needle")
 

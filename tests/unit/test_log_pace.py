@@ -16,7 +16,7 @@ def requests(pace: LogPace, runs: int, *, seconds: int, grew: bool) -> int:
         now = START + timedelta(seconds=second)
         for run in map(str, range(runs)):
             if pace.is_due(run, now):
-                pace.fetched(run, now, grew=grew)
+                pace.start_pause(run, now, grew=grew)
                 made += 1
     return made
 
@@ -33,7 +33,7 @@ def test_a_log_that_grows_again_is_fetched_at_every_look_again() -> None:
     pace = LogPace(5.0)
     requests(pace, 1, seconds=600, grew=False)
 
-    pace.fetched("0", START, grew=True)
+    pace.start_pause("0", START, grew=True)
 
     assert not pace.is_due("0", START + timedelta(seconds=4))
     assert pace.is_due("0", START + timedelta(seconds=5))
@@ -49,7 +49,7 @@ def test_many_logs_that_grow_take_turns(runs: int) -> None:
 
 def test_a_clock_that_jumps_back_holds_no_log_up() -> None:
     pace = LogPace(5.0)
-    pace.fetched("0", START, grew=True)
+    pace.start_pause("0", START, grew=True)
 
     assert pace.is_due("0", START - timedelta(days=1))
 
@@ -62,7 +62,7 @@ def test_event_files_that_nobody_has_seen_yet_are_looked_for_seldom() -> None:
         at = START + timedelta(seconds=second)
         if pace.is_due("0", at):
             polls.append(second)
-            pace.fetched("0", at, grew=False, factor=20)
+            pace.start_pause("0", at, grew=False, factor=20)
 
     assert polls == [0, 15, 315, 1215, 2115, 3015]
 

@@ -12,7 +12,7 @@ from aisbench_core.domain.logs import scanning, searching
 from aisbench_core.domain.logs.first_errors import AFTER_BYTES, first_errors, in_order
 from aisbench_core.domain.logs.lines import LineFilter, LogLevel, text_of
 from aisbench_core.domain.logs.patterns import BEGIN, END, LogPattern, LogPatternError
-from aisbench_core.domain.logs.searching import NodeHits, search
+from aisbench_core.domain.logs.searching import NodeHits, search_logs
 
 pytestmark = pytest.mark.slow  # hostile expressions run until their deadline
 
@@ -27,7 +27,7 @@ def write(folder: Path, *logs: bytes) -> dict[int, Path]:
 
 
 def found(logs: dict[int, Path], text: str, *, regex: bool = False, wanted: LineFilter = ALL) -> dict[int, NodeHits]:
-    return {hits.node: hits for hits in search(logs, LogPattern(text, regex), wanted) if hits.is_done}
+    return {hits.node: hits for hits in search_logs(logs, LogPattern(text, regex), wanted) if hits.is_done}
 
 
 def texts(hits: NodeHits) -> list[str]:
@@ -144,7 +144,7 @@ def test_a_hostile_expression_ends_at_its_deadline(tmp_path: Path, expression: s
     logs = write(tmp_path, *[line * 20_000] * 3)  # 22 MB each
 
     start = time.monotonic()
-    for _ in search(logs, LogPattern(expression, is_regex=True), ALL, 0.5):
+    for _ in search_logs(logs, LogPattern(expression, is_regex=True), ALL, 0.5):
         pass
     waited = time.monotonic() - start
 
@@ -165,8 +165,8 @@ def test_an_expression_that_cannot_be_used_is_a_sentence(expression: str) -> Non
 
 def test_a_search_that_nobody_awaits_any_more_ends(tmp_path: Path) -> None:
     logs = write(tmp_path, *[b"INFO step\n" * 3_000_000] * 6)
-    running = search(logs, LogPattern(r"(.*a){5}z", is_regex=True), ALL)
-    first = search(logs, LogPattern("INFO"), ALL)
+    running = search_logs(logs, LogPattern(r"(.*a){5}z", is_regex=True), ALL)
+    first = search_logs(logs, LogPattern("INFO"), ALL)
 
     assert next(first).count
     first.close()
@@ -180,9 +180,9 @@ def test_a_removed_log_has_no_hits(tmp_path: Path) -> None:
 
 
 def test_each_match_of_a_line_is_marked() -> None:
-    assert LogPattern("ab").marked("xAB abx") == f"x{BEGIN}AB{END} {BEGIN}ab{END}x"
-    assert LogPattern(r"\d+", is_regex=True).marked("step 12 of 20") == f"step {BEGIN}12{END} of {BEGIN}20{END}"
-    assert LogPattern(r"\1").marked(r"a\1") == rf"a{BEGIN}\1{END}"
+    assert LogPattern("ab").mark_matches("xAB abx") == f"x{BEGIN}AB{END} {BEGIN}ab{END}x"
+    assert LogPattern(r"\d+", is_regex=True).mark_matches("step 12 of 20") == f"step {BEGIN}12{END} of {BEGIN}20{END}"
+    assert LogPattern(r"\1").mark_matches(r"a\1") == rf"a{BEGIN}\1{END}"
 
 
 def test_the_first_error_of_each_rank_is_where_it_begins_and_what_it_ended_with(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from aisbench_core.base.documents import parse, parse_yaml
+from aisbench_core.base.documents import parse_document, parse_yaml
 from aisbench_core.base.errors import SpecError
 from aisbench_core.base.messages import make_verbatim
 from aisbench_core.config.settings import HOME
@@ -102,12 +102,12 @@ def changed(path: str, value: Any) -> dict[str, Any]:
 )
 def test_a_wrong_answer_is_named_with_its_field_value_and_what_is_allowed(path: str, value: Any, problem: str) -> None:
     with pytest.raises(SpecError, match=re.escape(problem)):
-        parse(Manifest, changed(path, value), make_verbatim("workload w (workload.yaml)"))
+        parse_document(Manifest, changed(path, value), make_verbatim("workload w (workload.yaml)"))
 
 
 def test_every_problem_of_a_manifest_is_told_at_once() -> None:
     with pytest.raises(SpecError) as caught:
-        parse(Manifest, {"title": "", "reporter": 7}, make_verbatim("workload w (workload.yaml)"))
+        parse_document(Manifest, {"title": "", "reporter": 7}, make_verbatim("workload w (workload.yaml)"))
 
     assert {problem.field for problem in caught.value.problems} >= {"title", "reporter", "versions", "dataset"}
 
@@ -123,7 +123,7 @@ def test_the_manifest_in_the_documentation_can_be_used() -> None:
     document = (HOME / "docs" / "workloads.md").read_text("utf-8")
     example = textwrap.dedent(document.partition("   ```yaml\n")[2].partition("   ```")[0])
 
-    manifest = parse(Manifest, parse_yaml(example, "the example"), make_verbatim("the example"))
+    manifest = parse_document(Manifest, parse_yaml(example, "the example"), make_verbatim("the example"))
 
     assert list(manifest.versions) == ["2.1"]
 

@@ -12,7 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aisbench_core.base.errors import AisbenchError, CloudRejected, SpecError
-from aisbench_core.base.messages import Message, from_json, in_chinese, join_parts, make_verbatim, plural, to_json
+from aisbench_core.base.messages import (
+    Message,
+    choose_plural,
+    from_json,
+    in_chinese,
+    join_parts,
+    make_verbatim,
+    to_json,
+)
 from aisbench_core.base.messages.message import CATALOGUE, load_entries
 from tests.source_tree import nodes_of, product
 
@@ -31,7 +39,7 @@ def templates() -> Iterator[tuple[str, str]]:
             if not isinstance(node.func, ast.Name):
                 continue
             where = f"{file.name}:{node.lineno}"
-            given_ = {"Message": node.args[:1], "cached_message": node.args[:1], "plural": node.args[1:3]}.get(
+            given_ = {"Message": node.args[:1], "cached_message": node.args[:1], "choose_plural": node.args[1:3]}.get(
                 node.func.id, []
             )
             for argument in given_:
@@ -123,7 +131,7 @@ def test_data_that_does_not_fit_its_sentence_is_ignored(data: str) -> None:
 
 
 def test_a_message_survives_copies_between_threads_and_processes() -> None:
-    said = join_parts(", ", [TRY_AGAIN, plural(2, "{number} run of {who}", "{number} runs of {who}", who="ann")])
+    said = join_parts(", ", [TRY_AGAIN, choose_plural(2, "{number} run of {who}", "{number} runs of {who}", who="ann")])
 
     for again in (copy.deepcopy(said), pickle.loads(pickle.dumps(said)), copy.copy(said)):  # noqa: S301  # our own
         assert to_json(again) == to_json(said)

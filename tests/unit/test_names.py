@@ -1,147 +1,69 @@
-"""Names are words of the field: BANNED says what is none, and what to write instead."""
+"""Names by grammar: a function is a verb and an object, which is its module where that is called by name."""
 
 import ast
-import itertools
-import re
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from functools import cache
 
-from tests.source_tree import HOME, nodes_of, path_of, product
+from tests.code_figures import PARTICIPLE, functions
+from tests.source_tree import all_python, nodes_of, path_of
 
-BANNED: Mapping[str, str] = {
-    "told": "on_progress, progress, report; for text: message",
-    "look looks": "client, poll, probe, CHECKS",
-    "place places": "profile, path, prefix, location, row_id, index, page",
-    "telling": "full_runs, reading",
-    "taking taken": "merging, merge",
-    "apart": "distinguishing, distinct",
-    "asking asked": "queries, sql; planned, requested",
-    "elsewhere": "remote, other_regions",
-    "moving": "migrating",
-    "lent": "borrowed, pooled",
-    "desk": "service",
-    "shelf": "store, registry",
-    "workshop": "builder",
-    "intake": "validation, importing",
-    "keeping kept": "saving, saved, stored",
-    "complaint complaints": "ValidationError, problem",
-    "misfit": "Mismatch",
-    "lacking": "MissingField, missing",
-    "trouble troubles": "Fault, error",
-    "promises": "guarantees, Contract",
-    "speaker": "source, sender",
-    "left_out": "excluded, Exclusion",
-    "standing standings": "group_statistics, status",
-    "question questions": "configuration, fingerprint group; for SQL: query",
-    "remark remarks": "annotation, note, tag",
-    "judge judged judgement judgements": "validate, checks, regression",
-    "verdict verdicts": "validity, comparability, regression_verdict, outcome",
+ONE_WORD: Mapping[str, str] = {
+    "core": "the pages' door to everything, read like `st.session_state`",
+    "actor": "who uses the page, read like `st.session_state`",
+    "command": "a decorator says what a function becomes",
+    "rule": "a decorator says what a function becomes",
+    "permitted": "a decorator says what a function becomes",
 }
-"""Words that are no name, and what to write instead. Bare `verdict` has four meanings; `regression_verdict` has one."""
+"""Functions of one word that are imported by name, with the reason."""
 
-ALONE = {"verdict", "verdicts"}
-"""Banned as whole names only; every other word is banned as a part of a name, too."""
-
-WORDS = {word: better for words, better in BANNED.items() for word in words.split()}
-
-STORED: Mapping[str, str] = {
-    "keep_remarks": "parameter of the option --keep-remarks",
-    "look_seconds": "a key of aisbench.yaml, and AISBENCH_LOOK_SECONDS",
-    "JobNameTaken": "says what happened: the cloud has a job of that name",
-    "most_apart": "a key of rulesets",
-    "aisbench_core/model/run.py: verdict": "a column of the ledger, and a key of record.json",
-    "aisbench_core/model/result.py: told": "a key of record.json",
-    "aisbench_core/model/result.py: remarks": "a key of record.json",
-    "aisbench_sandbox/attempts.py: trouble": "a key of the sandbox's stored jobs",
+NOUNS: Mapping[str, str] = {
+    "scaling": "throughput over node counts; the clients' methods are called like what they read",
+    "spending": "what runs cost; likewise",
+    "training": "what a job does; likewise",
+    "permitted": ONE_WORD["permitted"],
 }
-"""Names that stay because files, addresses or other people's programs hold them, with the reason.
+"""What looks like a participle and is none, or is one for a reason."""
 
-`path: name` stays in that module only."""
-
-ALLOWED: Mapping[str, int] = {
-    "aisbench_core/warehouse": 7,
-    "pages/_ui": 5,
-}
-"""How many names a folder may still have; the numbers only go down."""
+IMITATED = "aisbench_sandbox/modules/"
+"""Packages of the cloud that the sandbox stands in for: their names are not ours."""
 
 
-NAMING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.arg, ast.Name, ast.Attribute, ast.alias)
-"""What gives a name."""
+def test_a_function_is_not_named_by_a_bare_participle() -> None:
+    assert {path: name for path, name in _participles() if name not in NOUNS} == {}
 
 
-def names() -> Iterator[tuple[str, str]]:
-    """Every name that the product gives, and where: modules, classes, functions, arguments, variables, attributes."""
-    for file in product():
-        yield file.stem, path_of(file)
-        where = path_of(file)
-        for node in nodes_of(file, *NAMING):
-            name = _name(node)
-            if name:
-                yield name, f"{where}:{getattr(node, 'lineno', 0)}"
+def test_a_function_of_one_word_is_called_through_its_module() -> None:
+    assert {path: name for path, name in _single_words() if name not in ONE_WORD} == {}
 
 
-def stays(name: str, where: str) -> bool:
-    """Whether STORED has this name, or this name in this module."""
-    return name in STORED or f"{where.partition(':')[0]}: {name}" in STORED
+def test_every_exception_is_still_needed() -> None:
+    assert {name for _, name in _single_words()} == {*ONE_WORD}
+    assert {name for _, name in _participles()} == {*NOUNS}
 
 
-def _name(node: ast.AST) -> str | None:
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        return node.name
-    if isinstance(node, ast.arg):
-        return node.arg
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-        return node.id
-    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-        return node.attr
-    return node.asname if isinstance(node, ast.alias) else None
+def _participles() -> Iterator[tuple[str, str]]:
+    """Where a function, method or inner function is named by nothing but a participle."""
+    for file, node, name in functions():
+        if PARTICIPLE.fullmatch(name) and not _is_command(node):
+            yield f"{path_of(file)}:{node.lineno}", name
 
 
-@cache
-def banned_word(name: str) -> str | None:
-    """The banned word in a name, whether it is written like_this, LIKE_THIS or LikeThis."""
-    words = [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)]
-    parts = {*words, *("_".join(pair) for pair in itertools.pairwise(words))}
-    return next((word for word in WORDS if (words == [word] if word in ALONE else word in parts)), None)
+def _single_words() -> Iterator[tuple[str, str]]:
+    """Where a function of a module is one word, and is called without its module: it is private, or imported by name.
+
+    The function of a command is called like the command."""
+    imported = {
+        (f"{(node.module or '').replace('.', '/')}", alias.name)
+        for file in all_python()
+        for node in nodes_of(file, ast.ImportFrom)
+        for alias in node.names
+    }
+    for file, node, name in functions(of_modules=True):
+        module = path_of(file).removesuffix(".py").removesuffix("/__init__")
+        is_alone = node.name.startswith("_") or (module, node.name) in imported
+        if is_alone and "_" not in name and not _is_command(node) and not module.startswith(IMITATED):
+            yield f"{path_of(file)}:{node.lineno}", name
 
 
-def test_a_banned_word_is_found_in_every_form() -> None:
-    assert banned_word("_ToldRun") == "told"
-    assert banned_word("ON_TOLD") == "told"
-    assert banned_word("LeftOut") == "left_out"
-    assert banned_word("replace") is None
-    assert (banned_word("verdict"), banned_word("regression_verdict")) == ("verdict", None)
-
-
-def test_no_name_is_a_banned_word() -> None:
-    found: dict[str, list[str]] = defaultdict(list)
-    for name, where in names():
-        if (word := banned_word(name)) and not stays(name, where):
-            found[folder_of(where)].append(f"{where}: {name} – write instead: {WORDS[word]}")
-    too_many = {folder: lines for folder, lines in found.items() if len(lines) > ALLOWED.get(folder, 0)}
-
-    assert too_many == {}, "\n".join(line for lines in too_many.values() for line in lines)
-
-
-def test_every_exception_is_still_used() -> None:
-    used = {form for name, where in names() for form in (name, f"{where.partition(':')[0]}: {name}")}
-    assert {*STORED} - used == set()
-
-
-def test_no_term_of_the_glossary_is_banned() -> None:
-    rows = re.findall(r"^\* ([^(]+) \(", (HOME / "docs" / "glossary.md").read_text("utf-8"), re.M)
-    terms = [term.strip().replace(" ", "_") for row in rows for term in row.split(",")]
-
-    assert len(terms) > 30
-    assert {term: word for term in terms if (word := banned_word(term))} == {}
-
-
-def counts() -> Counter[str]:
-    """How many banned names each folder has; for ALLOWED."""
-    return Counter(folder_of(where) for name, where in names() if banned_word(name) and not stays(name, where))
-
-
-def folder_of(where: str) -> str:
-    """The folder of a name below the package, or the package."""
-    return "/".join(where.split("/")[:-1][:2])
+def _is_command(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    names = {ast.unparse(each).partition("(")[0].rpartition(".")[2] for each in node.decorator_list}
+    return bool(names & {"command", "group"})

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.base.documents import parse
+from aisbench_core.base.documents import parse_document
 from aisbench_core.base.messages import make_verbatim
 from aisbench_core.cloud.regions import OfferedFlavors
 from aisbench_core.config.settings import Profile
@@ -16,7 +16,7 @@ FLAVORS = (Flavor("kat1.8xlarge", "eight cards", "Ascend", 8, 16), Flavor("odd",
 
 def profile(region: str = "cn-north-4") -> Profile:
     """A profile of that region."""
-    return parse(Profile, {**STATED, "region": region}, make_verbatim("the profile"))
+    return parse_document(Profile, {**STATED, "region": region}, make_verbatim("the profile"))
 
 
 def test_what_was_offered_is_read_again(tmp_path: Path) -> None:

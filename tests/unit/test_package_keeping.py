@@ -7,7 +7,7 @@ import yaml
 
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.exchange.upstream.configs.contents import Hints
-from aisbench_core.exchange.upstream.configs.service import understand
+from aisbench_core.exchange.upstream.configs.service import interpret_document
 from aisbench_core.exchange.upstream.packages.package import Answers
 from tests.actors import TESTER
 from tests.package_door import Door, kept, said
@@ -108,7 +108,7 @@ def test_a_plain_configuration_still_means_the_shipped_workload(door: Door) -> N
     parameters = "[{'name': 'epoch_size', 'value': '5'}, {'name': 'config_path', 'value': 'a.yaml'}]"
     text = config(ACCESS, job(parameters=parameters))
 
-    found = understand(document(text), door.workloads, Hints())
+    found = interpret_document(document(text), door.workloads, Hints())
 
     assert found.specs[0].spec.workload == "mindspore_resnet"
 
@@ -116,6 +116,6 @@ def test_a_plain_configuration_still_means_the_shipped_workload(door: Door) -> N
 def test_a_configuration_that_only_the_own_workload_fits_means_that_one(door: Door) -> None:
     workload = door.made()
 
-    found = understand(document(config(ACCESS, job())), door.workloads, Hints())
+    found = interpret_document(document(config(ACCESS, job())), door.workloads, Hints())
 
     assert found.specs[0].spec.workload == workload.name

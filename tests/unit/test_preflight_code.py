@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.domain.authoring.code_folder import measure
+from aisbench_core.domain.authoring.code_folder import measure_folder
 from aisbench_core.model import RunSpec
 from tests.unit.good_specs import changed, code_folder, found, good_spec, only
 
@@ -49,7 +49,7 @@ def test_a_thousand_entries_are_allowed_and_directories_count(resnet: RunSpec, c
     (code / "folder").mkdir()
     for index in range(997):
         (code / "folder" / f"{index}.txt").touch()
-    assert measure(code).entries == 1000
+    assert measure_folder(code).entries == 1000
     assert found(resnet) == []
 
     (code / "one").mkdir()
@@ -98,7 +98,7 @@ def test_the_home_of_somebody_who_does_not_exist_is_no_code_directory(resnet: Ru
 def test_a_link_to_a_directory_around_it_does_not_make_the_walk_endless(resnet: RunSpec, code: Path) -> None:
     (code / "loop").symlink_to(code)
 
-    assert measure(code).entries == 2
+    assert measure_folder(code).entries == 2
     assert "loop is a link to a directory and is not uploaded" in only(found(resnet), "code.link").message
 
 
@@ -107,7 +107,7 @@ def test_what_is_never_uploaded_does_not_count(code: Path) -> None:
     (code / ".git" / "HEAD").touch()
     (code / "package" / "__pycache__").mkdir(parents=True)
 
-    assert measure(code).entries == 3
+    assert measure_folder(code).entries == 3
 
 
 def test_a_directory_of_very_many_files_is_not_walked_to_its_end(tmp_path: Path) -> None:
@@ -116,4 +116,4 @@ def test_a_directory_of_very_many_files_is_not_walked_to_its_end(tmp_path: Path)
         for index in range(100):
             (tmp_path / str(folder) / str(index)).touch()
 
-    assert measure(tmp_path).entries == 1001
+    assert measure_folder(tmp_path).entries == 1001

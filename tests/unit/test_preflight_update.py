@@ -14,7 +14,7 @@ from aisbench_core.domain.authoring.software import (
     package_of,
     platform_of,
 )
-from aisbench_core.domain.preflight.fixes import fixed
+from aisbench_core.domain.preflight.fixes import apply_fixes
 from aisbench_core.model import Level, RunSpec
 from tests.unit.good_specs import changed, code_folder, found, good_spec, only
 
@@ -113,8 +113,8 @@ def test_a_custom_image_installs_nothing_and_the_fix_takes_the_package_away(resn
 
     finding = only(found(spec), "update.image")
 
-    assert fixed(spec, [finding]).update.packages == {}
-    assert rules(fixed(spec, [finding])) == rules(changed(resnet, **own))
+    assert apply_fixes(spec, [finding]).update.packages == {}
+    assert rules(apply_fixes(spec, [finding])) == rules(changed(resnet, **own))
 
 
 def test_an_own_script_is_announced_only_where_the_console_writes_one(resnet: RunSpec) -> None:
@@ -162,7 +162,7 @@ def test_a_level_that_is_also_an_environment_variable_is_an_error_that_can_be_fi
     finding = only(found(spec), "log-levels.twice")
 
     assert finding.field == "environments.GLOG_v"
-    assert found(fixed(spec, [finding])) == []
+    assert found(apply_fixes(spec, [finding])) == []
 
 
 def test_levels_reach_a_custom_image_by_the_newer_api_only(resnet: RunSpec) -> None:
@@ -218,7 +218,7 @@ def test_the_shelf_offers_each_field_the_packages_that_it_takes(shelf: Path) -> 
         put(shelf, name)
     (shelf / NNAE.replace("nnae", "nnrt")).mkdir()
 
-    offered = SoftwarePackages(shelf).offered(CANN)
+    offered = SoftwarePackages(shelf).list_offered(CANN)
 
     assert [(path, str(package)) for path, package in offered] == [(str(shelf / NNAE), "nnae 5.0.2.1 · aarch64")]
-    assert SoftwarePackages(shelf / "missing").offered(CANN) == []
+    assert SoftwarePackages(shelf / "missing").list_offered(CANN) == []

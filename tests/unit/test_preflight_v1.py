@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.domain.preflight.fixes import fixed
+from aisbench_core.domain.preflight.fixes import apply_fixes
 from aisbench_core.model import Api, Level, RunSpec
 from tests.unit.good_specs import changed, code_folder, found, good_spec, only, profile
 
@@ -80,7 +80,7 @@ def test_single_servers_and_log_levels_reach_preset_images_through_a_script(resn
 def test_what_can_be_left_out_is_left_out_on_request(resnet: RunSpec) -> None:
     asked = changed(resnet, api="v1", environments={"A": "b"}, retries=1, auto_stop_hours=2)
 
-    mended = fixed(asked, [finding for finding in found(asked) if finding.rule == "api.v1"])
+    mended = apply_fixes(asked, [finding for finding in found(asked) if finding.rule == "api.v1"])
 
     assert found(mended) == []
 

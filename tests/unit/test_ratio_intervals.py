@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from aisbench_core.domain.statistics.difference import difference
+from aisbench_core.domain.statistics.difference import compare_means
 
 
 def test_a_ratio_of_throughputs_is_never_negative_however_few_runs_there_are() -> None:
-    found = difference([8000.0, 9500.0], [3000.0, 6000.0])
+    found = compare_means([8000.0, 9500.0], [3000.0, 6000.0])
 
     assert found
     ratio, low, high = found.ratio
@@ -16,7 +16,7 @@ def test_a_ratio_of_throughputs_is_never_negative_however_few_runs_there_are() -
 
 
 def test_a_candidate_of_mean_zero_has_an_interval_too() -> None:
-    found = difference([0.02, 0.03, 0.02], [0.0, 0.0, 0.0])
+    found = compare_means([0.02, 0.03, 0.02], [0.0, 0.0, 0.0])
 
     assert found
     assert (found.change, found.ci_low < -1 < found.ci_high) == (-1, True)
@@ -28,7 +28,7 @@ def test_the_interval_of_a_ratio_holds_the_true_one_in_95_of_100_cases(cv: float
     luck = np.random.default_rng(11)
     held = 0
     for _ in range(1000):
-        found = difference(luck.normal(100, 100 * cv, runs).tolist(), luck.normal(90, 90 * cv, runs).tolist())
+        found = compare_means(luck.normal(100, 100 * cv, runs).tolist(), luck.normal(90, 90 * cv, runs).tolist())
         assert found
         _, low, high = found.ratio
         held += low < 0.9 < high

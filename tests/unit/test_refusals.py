@@ -60,7 +60,7 @@ def refusals() -> Refusals:
 def test_a_code_tells_more_than_a_status_and_a_status_more_than_nothing(
     refusals: Refusals, status: int | None, code: str, kind: type[CloudError]
 ) -> None:
-    assert type(refusals.refused("do it", status, code, "", "")) is kind
+    assert type(refusals.make_refusal("do it", status, code, "", "")) is kind
 
 
 def test_every_row_says_what_to_do_and_no_code_stands_twice() -> None:
@@ -77,7 +77,7 @@ def test_the_clock_has_a_hint_of_its_own() -> None:
 
 
 def test_the_sentence_holds_all_that_support_will_ask_for(refusals: Refusals) -> None:
-    error = refusals.refused("read /b/k", 404, "NoSuchKey", "The specified key\n does not exist.", "REQ-1")
+    error = refusals.make_refusal("read /b/k", 404, "NoSuchKey", "The specified key\n does not exist.", "REQ-1")
 
     assert str(error) == (
         "read /b/k: OBS at https://obs.example refused it: The specified key does not exist. "
@@ -89,15 +89,15 @@ def test_no_text_of_ours_repeats_a_key(refusals: Refusals) -> None:
     said = f"ak:{ACCESS} sk:{SECRET} token:{TOKEN}"
 
     for error in (
-        refusals.refused("do it", 403, "AccessDenied", said, ""),
+        refusals.make_refusal("do it", 403, "AccessDenied", said, ""),
         refusals.unreachable("do it", OSError(said)),
-        refusals.garbled("do it", 200, said),
+        refusals.make_unavailable("do it", 200, said),
     ):
         assert "ak:… sk:… token:…" in str(error)
 
 
 def test_a_long_story_is_cut(refusals: Refusals) -> None:
-    assert len(refusals.refused("do it", 400, "", "word " * 1000, "").message) < 400
+    assert len(refusals.make_refusal("do it", 400, "", "word " * 1000, "").message) < 400
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_long_story_is_cut(refusals: Refusals) -> None:
     ],
 )
 def test_a_web_page_becomes_a_few_words(refusals: Refusals, page: str, said: str) -> None:
-    assert refusals.garbled("do it", 200, page).message.endswith(f": {said}")
+    assert refusals.make_unavailable("do it", 200, page).message.endswith(f": {said}")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from aisbench_core.base.documents import parse
+from aisbench_core.base.documents import parse_document
 from aisbench_core.base.errors import SpecError
 from aisbench_core.base.messages import make_verbatim
 from aisbench_core.cloud.ports import Cloud, ObjectStat
@@ -15,7 +15,7 @@ from aisbench_core.model import Api, DirectorySize
 from tests.memory_store import MemoryStore
 
 STATED = {"name": "team", "region": "cn-north-4", "project_id": "0123", "bucket": "bench"}
-PROFILE = parse(Profile, {**STATED, "obs_server": "https://obs.example"}, make_verbatim("the profile"))
+PROFILE = parse_document(Profile, {**STATED, "obs_server": "https://obs.example"}, make_verbatim("the profile"))
 
 
 def region_files(store: MemoryStore, instants: Iterator[float] | None = None) -> RegionFiles:

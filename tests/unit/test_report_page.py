@@ -74,7 +74,7 @@ def reports(warehouse: Warehouse, now: datetime = NOW) -> Reports:
 def report(
     warehouse: Warehouse, *run_ids: str, language: ReportLanguage = ReportLanguage.EN, full: bool = False
 ) -> str:
-    return reports(warehouse).write(run_ids or reports(warehouse).chosen(ALL), language, full=full)
+    return reports(warehouse).write(run_ids or reports(warehouse).list_chosen(ALL), language, full=full)
 
 
 def text_of(page: str) -> str:
@@ -224,7 +224,7 @@ def test_what_cannot_be_reported_is_said(warehouse: Warehouse) -> None:
     with pytest.raises(SpecError, match="200 runs at most"):
         report(warehouse)
     with pytest.raises(SpecError, match="no run fits"):
-        reports(warehouse).chosen(replace(ALL, models=("none",)))
+        reports(warehouse).list_chosen(replace(ALL, models=("none",)))
     with pytest.raises(SpecError, match="must be 1 to 200"):
         reports(warehouse).write([], ReportLanguage.EN)
 

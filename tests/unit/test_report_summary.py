@@ -13,7 +13,7 @@ import pytest
 from pypdf import PdfReader
 
 from aisbench_core.base.errors import ConfigError
-from aisbench_core.domain.statistics.difference import difference
+from aisbench_core.domain.statistics.difference import compare_means
 from aisbench_core.domain.statistics.sentences import Side, difference_sentence
 from aisbench_core.exchange.report import pdf
 from aisbench_core.exchange.report.cells import format_ranges, join_few, make_natural_key
@@ -293,9 +293,9 @@ def test_chinese_letters_that_no_font_has_are_an_error_that_names_them_and_a_fon
 
 def test_a_ratio_has_no_negative_end_and_a_small_difference_is_none() -> None:
     one, other = Side("a", "r2.1", "8 × 8 snt9b", 3), Side("b", "r2.0", "8 × 8 snt9b", 3)
-    wide = difference([100.0, 300.0, 10.0], [50.0, 1.0, 20.0])
-    small = difference([100.0, 101.0, 99.0], [100.0, 101.5, 99.0])
-    tiny = difference([1000.0, 1000.01, 999.99], [999.8, 999.81, 999.79])
+    wide = compare_means([100.0, 300.0, 10.0], [50.0, 1.0, 20.0])
+    small = compare_means([100.0, 101.0, 99.0], [100.0, 101.5, 99.0])
+    tiny = compare_means([1000.0, 1000.01, 999.99], [999.8, 999.81, 999.79])
     assert wide is not None
     assert small is not None
     assert tiny is not None

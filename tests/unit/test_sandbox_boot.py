@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from aisbench_sandbox.engine.boot import Launch, build_launches, check, starter
+from aisbench_sandbox.engine.boot import Launch, build_launches, check_starter, starter
 from aisbench_sandbox.engine.node.layout import Node
 from aisbench_sandbox.engine.node.variables import build_environment
 from aisbench_sandbox.job import Job
@@ -260,9 +260,9 @@ def test_an_mpi_job_is_refused_where_mpirun_is_missing_and_told_what_to_install(
     job = _job(HOROVOD, 1, 2)
 
     with pytest.raises(Refused) as refused:
-        check(job, str(tmp_path))
+        check_starter(job, str(tmp_path))
     (tmp_path / "mpirun").touch(0o755)
-    check(job, str(tmp_path))
+    check_starter(job, str(tmp_path))
 
     assert refused.value.code == "ModelArts.2780"
     assert "extra mpi" in refused.value.solution

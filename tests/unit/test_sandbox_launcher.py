@@ -14,10 +14,10 @@ from aisbench_sandbox.engine.node import processes
 from aisbench_sandbox.engine.node.container import (
     Containers,
     ContainerView,
+    build_visibility,
     host_path,
     is_volume,
     normalise_volume,
-    visibility,
     why_no_containers,
 )
 from aisbench_sandbox.engine.node.job_user import job_user
@@ -40,7 +40,7 @@ def start(request: pytest.FixtureRequest, tmp_path: Path) -> Start:
     view = None
     if not why_no_containers(request.param, tmp_path):
         view = ContainerView(tmp_path / "node", "a-node", [("127.0.0.2", "other.job")], ["/wished/for"])
-        view.write(visibility(tmp_path))
+        view.write(build_visibility(tmp_path))
         view.hand_over()
 
     def started(*command: str, **variables: str) -> Process:
@@ -146,7 +146,7 @@ def test_hidden_paths_are_empty_and_what_lies_below_them_can_be_kept(tmp_path: P
         (machine / name).write_text("secret")
     tmp_path.chmod(0o755)
     view = ContainerView(tmp_path / "node", "a-node", [])
-    view.write(visibility(machine, machine / "data" / "packages", hidden=[machine / "data", machine / "key"]))
+    view.write(build_visibility(machine, machine / "data" / "packages", hidden=[machine / "data", machine / "key"]))
     view.hand_over()
     look = f"cd {machine}; ls data; cat data/packages/kept.txt; wc -c < key; touch data/new 2>/dev/null || echo closed"
 
@@ -170,7 +170,7 @@ def test_a_container_shows_the_nodes_directories_and_names(tmp_path: Path) -> No
         assert "namespaces" in why_no_containers(Containers.AUTO, tmp_path)
         return
     view = ContainerView(tmp_path / "node", "a-node", [("127.0.0.2", "other.job")], ["/wished/for"])
-    view.write(visibility(tmp_path))
+    view.write(build_visibility(tmp_path))
     (tmp_path / "node" / "ma-user" / "mine.txt").write_text("mine")
     code = (
         "import os, pwd, socket\n"
@@ -204,7 +204,7 @@ def test_a_link_that_one_program_leaves_shows_the_next_one_nothing_of_the_machin
     (root / "ma-user").mkdir(parents=True)
     # One directory inside another, from which the same steps back lead to what both this machine and the job have.
     view = ContainerView(root, "a-node", [], ["/mine", "/mine/a/b"])
-    view.write(visibility(hidden=[secret]))
+    view.write(build_visibility(hidden=[secret]))
     view.hand_over()
     up = "../" * len(Path(f"{root}/volumes/mine/a").parts)
     leave = "import os; os.rename('/mine/a', '/mine/old'); os.mkdir('/mine/a'); os.symlink(TARGET, '/mine/a/b')"
@@ -225,7 +225,7 @@ def test_variables_of_a_job_reach_nothing_that_runs_outside_of_its_container(tmp
     if why_no_containers(Containers.AUTO, tmp_path):
         return
     view = ContainerView(tmp_path / "node", "a-node", [])
-    view.write(visibility(tmp_path))
+    view.write(build_visibility(tmp_path))
     view.hand_over()
     folder, output = tmp_path / "node" / "ma-user", tmp_path / "output"
     # The system's loader writes such a file with the rights of whoever starts with these; it would load code as well.
@@ -243,7 +243,7 @@ def test_a_container_has_terminals_of_its_own(tmp_path: Path) -> None:
     if why_no_containers(Containers.AUTO, tmp_path):
         return
     view = ContainerView(tmp_path / "node", "a-node", [])
-    view.write(visibility())
+    view.write(build_visibility())
     view.hand_over()
     folder, output = tmp_path / "node" / "ma-user", tmp_path / "output"
     outside, terminal = os.openpty()

@@ -15,7 +15,7 @@ class Clock:
 
 def fail(lockout: Lockout, key: str, times: int) -> None:
     for _ in range(times):
-        lockout.failed(key)
+        lockout.note_failure(key)
 
 
 def test_a_key_is_locked_for_five_minutes_and_then_has_five_tries_again() -> None:
@@ -31,7 +31,7 @@ def test_a_key_is_locked_for_five_minutes_and_then_has_five_tries_again() -> Non
     assert not lockout.is_locked("AK")
     fail(lockout, "AK", MAX_FAILURES - 1)
     assert not lockout.is_locked("AK")
-    lockout.failed("AK")
+    lockout.note_failure("AK")
     assert lockout.is_locked("AK")
 
 
@@ -40,7 +40,7 @@ def test_only_failures_in_a_row_count_and_only_of_the_same_key() -> None:
     lockout.switch(True)
 
     fail(lockout, "AK", MAX_FAILURES - 1)
-    lockout.succeeded("AK")
+    lockout.note_success("AK")
     fail(lockout, "AK", MAX_FAILURES - 1)
     fail(lockout, "OTHER", MAX_FAILURES)
 

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aisbench_sandbox.queue import PUBLIC, Decision, Host, Occupied, QueueSnapshot, Waiting, assign_hosts, decide
+from aisbench_sandbox.queue import PUBLIC, Decision, Host, Occupied, QueueSnapshot, Waiting, assign_hosts, decide_next
 
 FOUR = {"pool": tuple(Host(f"node-{number}", 8) for number in range(4))}
 
@@ -19,11 +19,11 @@ def occupied(job_id: str, *hosts: str, started_at: int = 0, cards: int = 8, **mo
 
 
 def started(*line: Waiting, held: tuple[Occupied, ...] = ()) -> list[str]:
-    return list(decide(QueueSnapshot(FOUR, line, held)).starts)
+    return list(decide_next(QueueSnapshot(FOUR, line, held)).starts)
 
 
 def preempted(job: Waiting, *held: Occupied) -> tuple[str, ...]:
-    return decide(QueueSnapshot(FOUR, [job], held)).preempted
+    return decide_next(QueueSnapshot(FOUR, [job], held)).preempted
 
 
 def test_jobs_of_one_priority_start_in_the_order_in_which_they_were_created() -> None:
@@ -52,20 +52,20 @@ def test_pools_do_not_wait_for_each_other() -> None:
     hosts = {**FOUR, PUBLIC: (Host("public", 4),)}
     line = [waiting("large", 1, nodes=5), Waiting("public", PUBLIC, 2, 2, 2)]
 
-    assert decide(QueueSnapshot(hosts, line, ())).starts == {"public": ("public", "public")}
+    assert decide_next(QueueSnapshot(hosts, line, ())).starts == {"public": ("public", "public")}
 
 
 def test_jobs_that_take_a_part_of_a_node_share_the_fullest_and_leave_whole_nodes_free() -> None:
     line = [waiting("half", 1, cards=4), waiting("quarter", 2, cards=2), waiting("whole", 3, nodes=3)]
 
-    starts = decide(QueueSnapshot(FOUR, line, ())).starts
+    starts = decide_next(QueueSnapshot(FOUR, line, ())).starts
 
     assert starts["half"] == starts["quarter"] == ("node-0",)
     assert starts["whole"] == ("node-1", "node-2", "node-3")
 
 
 def test_a_job_in_a_pool_that_is_gone_waits() -> None:
-    assert decide(QueueSnapshot({}, [waiting("job")], ())).starts == {}
+    assert decide_next(QueueSnapshot({}, [waiting("job")], ())).starts == {}
 
 
 def test_the_node_of_a_running_job_that_was_isolated_is_not_missed() -> None:
@@ -166,7 +166,7 @@ def used(snapshot: QueueSnapshot, decision: Decision) -> Counter[str]:
 
 @given(snapshots())
 def test_whatever_waits_and_runs_no_node_gets_more_than_it_has(snapshot: QueueSnapshot) -> None:
-    decision = decide(snapshot)
+    decision = decide_next(snapshot)
 
     assert all(count <= 4 for count in used(snapshot, decision).values())
     assert all(
@@ -176,7 +176,7 @@ def test_whatever_waits_and_runs_no_node_gets_more_than_it_has(snapshot: QueueSn
 
 @given(snapshots())
 def test_whatever_waits_and_runs_those_that_start_are_the_first_of_the_line(snapshot: QueueSnapshot) -> None:
-    starts = decide(snapshot).starts
+    starts = decide_next(snapshot).starts
 
     line = [job.job_id for job in sorted(snapshot.waiting, key=lambda job: job.queue_order)]
     assert list(starts) == line[: len(starts)]
@@ -184,7 +184,7 @@ def test_whatever_waits_and_runs_those_that_start_are_the_first_of_the_line(snap
 
 @given(snapshots())
 def test_whatever_waits_and_runs_preemption_lets_exactly_the_first_of_the_rest_start(snapshot: QueueSnapshot) -> None:
-    decision = decide(snapshot)
+    decision = decide_next(snapshot)
 
     rest = [
         job for job in sorted(snapshot.waiting, key=lambda job: job.queue_order) if job.job_id not in decision.starts

@@ -30,12 +30,12 @@ def running(retries: int = 0, *also: str) -> Job:
         **({"fault-tolerance/job-retry-num": str(retries)} if retries else {}),
         **{f"fault-tolerance/{name}": "true" for name in also},
     }
-    return Job("id", body, 1000).with_event(1000, "created").queued(1000).running(2000, ("a", "b"))
+    return Job("id", body, 1000).with_event(1000, "created").to_queued(1000).to_running(2000, ("a", "b"))
 
 
 def again(job: Job, outcome: JobOutcome, at: int) -> Job:
     """The job, run again a second after it stopped."""
-    return job_after(job, outcome, at).running(at + 1000, ("a", "b"))
+    return job_after(job, outcome, at).to_running(at + 1000, ("a", "b"))
 
 
 def told(job: Job) -> list[str]:
@@ -56,7 +56,7 @@ def test_a_fault_of_the_jobs_own_code_is_not_retried_unless_that_is_asked_for() 
 
 def test_a_faulty_node_sends_the_job_back_to_the_head_of_the_queue_as_often_as_it_may() -> None:
     once = job_after(running(1), NODE, 5000)
-    twice = job_after(once.running(6000, ("c", "d")), NODE, 7000)
+    twice = job_after(once.to_running(6000, ("c", "d")), NODE, 7000)
 
     assert (once.phase, once.ahead, once.ends) == (JobPhase.PENDING, True, ())
     assert told(once)[-2:] == ["restarted", "queued"]
@@ -85,7 +85,7 @@ def test_preemption_costs_no_retry_and_gives_no_privilege() -> None:
 
 @pytest.mark.parametrize("outcome", [CODE, NODE, HANG, PREEMPTED, JobOutcome("completed")])
 def test_a_job_that_was_asked_to_stop_is_terminated_whatever_happens_then(outcome: JobOutcome) -> None:
-    job = job_after(running(3, "job-unconditional-retry", "hang-retry").terminating(), outcome, 5000)
+    job = job_after(running(3, "job-unconditional-retry", "hang-retry").to_terminating(), outcome, 5000)
 
     assert job.phase is JobPhase.TERMINATED
 
@@ -104,7 +104,7 @@ def test_the_duration_leaves_out_all_waiting() -> None:
     job = job_after(running(1), NODE, 5000)
     assert status_json(job, 100_000)["duration"] == 3000
 
-    job = job.running(60_000, ("c", "d"))
+    job = job.to_running(60_000, ("c", "d"))
 
     assert status_json(job, 61_000)["duration"] == 4000
     job = job_after(job, JobOutcome("completed", (TaskEnd("worker-0", 0, ""),)), 62_000)
@@ -196,9 +196,9 @@ def test_jobs_that_were_kept_before_they_could_run_again_are_still_read(tmp_path
 def test_what_a_job_went_through_is_kept_as_it_is(tmp_path: Path) -> None:
     added = JobStore(tmp_path, lambda: 9.0).add(running(2).body, None)
     assert added is not None
-    JobStore(tmp_path, lambda: 9.0).change(added.job_id, lambda job: again(job.running(1, ("a", "b")), NODE, 5000))
+    JobStore(tmp_path, lambda: 9.0).change(added.job_id, lambda job: again(job.to_running(1, ("a", "b")), NODE, 5000))
 
     (job,) = JobStore(tmp_path, lambda: 9.0).all()
 
     assert [attempt.trouble for attempt in job.attempts] == [FaultScenario.NODE, None]
-    assert job == again(replace(added, phase=JobPhase.CREATING).running(1, ("a", "b")), NODE, 5000)
+    assert job == again(replace(added, phase=JobPhase.CREATING).to_running(1, ("a", "b")), NODE, 5000)

@@ -6,7 +6,7 @@ import pytest
 
 from aisbench_sandbox.engine.node.container import ContainerView
 from aisbench_sandbox.engine.node.links import find_source
-from aisbench_sandbox.engine.node.transfers import NodeLog, OutputSync, TransferError, download
+from aisbench_sandbox.engine.node.transfers import NodeLog, OutputSync, TransferError, download_folder
 from aisbench_sandbox.obs.objects import ObjectError, Objects
 
 
@@ -23,7 +23,7 @@ def test_a_directory_is_downloaded_with_its_folders(objects: Objects, tmp_path: 
     objects.put("bench", "code/lib/deep/a.txt", b"a")
     objects.put("bench", "code2/other.txt", b"not meant")
 
-    count = download(objects, "/bench/code/", tmp_path / "here")
+    count = download_folder(objects, "/bench/code/", tmp_path / "here")
 
     assert count == 2
     found = {str(file.relative_to(tmp_path / "here")) for file in (tmp_path / "here").rglob("*") if file.is_file()}
@@ -33,7 +33,7 @@ def test_a_directory_is_downloaded_with_its_folders(objects: Objects, tmp_path: 
 def test_one_object_is_downloaded_under_its_name(objects: Objects, tmp_path: Path) -> None:
     objects.put("bench", "models/bert.ckpt", b"weights")
 
-    download(objects, "obs://bench/models/bert.ckpt", tmp_path)
+    download_folder(objects, "obs://bench/models/bert.ckpt", tmp_path)
 
     assert (tmp_path / "bert.ckpt").read_bytes() == b"weights"
 
@@ -43,13 +43,13 @@ def test_an_object_whose_name_would_leave_the_node_is_refused(objects: Objects, 
     objects.put("bench", key, b"x")
 
     with pytest.raises(TransferError, match="has no name on a node"):
-        download(objects, "/bench/code/", tmp_path / "here" / "and" / "there")
+        download_folder(objects, "/bench/code/", tmp_path / "here" / "and" / "there")
 
 
 @pytest.mark.parametrize("path", ["/bench/nothing/", "/bench/nothing.txt", "/no-bucket/a/"])
 def test_nothing_to_download_is_an_error_that_names_the_path(objects: Objects, tmp_path: Path, path: str) -> None:
     with pytest.raises(TransferError, match=path):
-        download(objects, path, tmp_path)
+        download_folder(objects, path, tmp_path)
 
 
 def test_outputs_are_copied_when_they_are_new_or_changed(objects: Objects, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from aisbench_core.cloud.modelarts_package import sdk_worker
 from aisbench_core.config.sdk_package import installed_version, is_installed, python_of
-from aisbench_core.domain.preflight.fixes import fixed
+from aisbench_core.domain.preflight.fixes import apply_fixes
 from aisbench_core.model import Api, Level, RunSpec
 from tests.unit.good_specs import changed, code_folder, found, good_spec, only, profile
 
@@ -73,7 +73,7 @@ def test_a_spec_that_asks_for_it_can_be_mended_where_the_profile_does_not(resnet
     finding = only(found(spec), "api.available")
 
     assert (finding.level, finding.field) == (Level.ERROR, "api")
-    assert found(fixed(spec, [finding])) == []
+    assert found(apply_fixes(spec, [finding])) == []
     assert only(found(spec, profile(api=Api.SDK)), "api.available").fix == ()
 
 

@@ -13,7 +13,7 @@ from aisbench_core.config.settings import HOME, Settings, load_settings
 from aisbench_core.domain.access.server_files import require_open_files
 from aisbench_core.domain.authoring.workloads import Workloads
 from aisbench_core.model import Actor, Role, RunSpec, SeriesPlan, WayIn
-from aisbench_core.running.code import read_code, upload
+from aisbench_core.running.code import read_code, upload_code
 from aisbench_core.wiring import open_core
 from tests.memory_store import MemoryStore
 
@@ -135,7 +135,7 @@ def test_what_is_swapped_in_after_the_code_was_read_is_not_sent(shared: Path, sw
     swap(shared)
 
     with pytest.raises(ConfigError, match=r"leads out of|is no file any more"):
-        upload(store, code, "/bench/code/", "/bench/files/", lambda *_: None)
+        upload_code(store, code, "/bench/code/", "/bench/files/", lambda *_: None)
     assert b"secret" not in store.contents.values()
 
 
@@ -157,7 +157,7 @@ def test_what_is_swapped_in_while_the_code_is_sent_is_not_sent_either(
 ) -> None:
     code, store = read_code(spec(shared / "net"), WORKLOAD, {}, [shared]), SwappingStore(lambda: swap(shared))
 
-    upload(store, code, "/bench/code/", "/bench/files/", lambda *_: None)
+    upload_code(store, code, "/bench/code/", "/bench/files/", lambda *_: None)
 
     assert store.contents["/bench/code/train.py"] == b"print()"
 

@@ -174,7 +174,7 @@ def test_a_pause_that_earlier_runs_had_as_well_is_not_unusual(watch: Watch) -> N
     evaluated = replace(watch, silent=replace(watch.silent, pauses=Pauses(later_s=200.0)))
     learnt = limits_of(10, [evaluated])
 
-    quiet = [learnt.noted(polled(trains, minutes, log_bytes=120)) for minutes in (3, 4)]
+    quiet = [learnt.note_pause(polled(trains, minutes, log_bytes=120)) for minutes in (3, 4)]
 
     assert polled(trains, 3, log_bytes=120).is_unusual
     assert [each.is_unusual for each in quiet] == [False, True]

@@ -15,11 +15,11 @@ from aisbench_core.domain.statistics.difference import (
     Reporting,
     TTest,
     adjust_p_values,
+    compare_means,
     compute_power,
-    difference,
 )
 from aisbench_core.domain.statistics.steps import find_likeliest_step, find_steps
-from aisbench_core.domain.statistics.summary import Summary, olympic_mean, prediction_interval, summary
+from aisbench_core.domain.statistics.summary import Summary, olympic_mean, prediction_interval, summarize_values
 
 QUIET = (100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8)
 measured = st.floats(50, 150, allow_subnormal=False)
@@ -34,7 +34,7 @@ def noise(seed: int, count: int, level: float = 100.0, sd: float = 1.0) -> list[
 
 
 def test_a_summary_is_mean_spread_and_interval() -> None:
-    found = summary(QUIET)
+    found = summarize_values(QUIET)
 
     assert found
     low, high = np.exp(stats.t.interval(0.95, len(QUIET) - 1, 0, stats.sem(QUIET) / np.mean(QUIET))) * np.mean(QUIET)
@@ -45,11 +45,11 @@ def test_a_summary_is_mean_spread_and_interval() -> None:
 
 
 def test_one_value_has_no_spread_and_none_has_no_summary() -> None:
-    one = summary([8000.0])
+    one = summarize_values([8000.0])
 
     assert one
     assert (one.mean, one.sd, one.cv, one.ci_low, one.olympic_mean) == (8000, None, None, None, None)
-    assert summary([]) is None
+    assert summarize_values([]) is None
 
 
 def test_the_olympic_mean_drops_the_best_and_the_worst_from_five_values_on() -> None:
@@ -58,7 +58,7 @@ def test_the_olympic_mean_drops_the_best_and_the_worst_from_five_values_on() -> 
 
 
 def test_values_without_spread_and_a_mean_of_nothing_are_no_trouble() -> None:
-    same, zero = summary([5.0, 5.0]), summary([0.0, 0.0])
+    same, zero = summarize_values([5.0, 5.0]), summarize_values([0.0, 0.0])
 
     assert same
     assert (same.sd, same.cv, same.ci_low, same.ci_high) == (0, 0, 5, 5)
@@ -72,7 +72,7 @@ def test_values_without_spread_and_a_mean_of_nothing_are_no_trouble() -> None:
 @settings(deadline=None)
 @given(st.lists(measured, min_size=3, max_size=12), st.lists(measured, min_size=3, max_size=12))
 def test_samples_are_compared_as_student_or_welch_do(one: list[float], other: list[float]) -> None:
-    found = difference(one, other)
+    found = compare_means(one, other)
 
     assert found
     is_pooled = found.test is TTest.POOLED
@@ -90,7 +90,7 @@ def test_samples_are_compared_as_student_or_welch_do(one: list[float], other: li
 def test_few_values_that_clearly_vary_more_do_not_borrow_the_calm_of_many() -> None:
     wild = [80.0, 100.0, 97.0]
 
-    found = difference(QUIET * 3, wild)
+    found = compare_means(QUIET * 3, wild)
 
     assert found
     assert found.test is TTest.WELCH
@@ -98,7 +98,7 @@ def test_few_values_that_clearly_vary_more_do_not_borrow_the_calm_of_many() -> N
 
 
 def test_three_runs_that_drop_three_standard_deviations_are_a_difference() -> None:
-    found = difference(noise(1, 20), [97.0, 96.5, 97.8])
+    found = compare_means(noise(1, 20), [97.0, 96.5, 97.8])
 
     assert found
     assert found.test is TTest.POOLED
@@ -107,7 +107,7 @@ def test_three_runs_that_drop_three_standard_deviations_are_a_difference() -> No
 
 
 def test_values_without_any_spread_differ_surely_or_not_at_all() -> None:
-    equal, other = difference([5.0] * 3, [5.0] * 3), difference([5.0] * 3, [4.0] * 3)
+    equal, other = compare_means([5.0] * 3, [5.0] * 3), compare_means([5.0] * 3, [4.0] * 3)
 
     assert equal
     assert (equal.change, equal.p_value) == (0, 1)
@@ -117,7 +117,7 @@ def test_values_without_any_spread_differ_surely_or_not_at_all() -> None:
 
 
 def test_zeros_everywhere_are_no_difference() -> None:
-    found = difference([0.0] * 3, [0.0] * 2)
+    found = compare_means([0.0] * 3, [0.0] * 2)
 
     assert found
     assert (found.change, found.p_value) == (0, 1)
@@ -125,12 +125,12 @@ def test_zeros_everywhere_are_no_difference() -> None:
 
 @pytest.mark.parametrize(("one", "other"), [((1.0,), (1.0, 2.0)), ((1.0, 2.0), ()), ((-1.0, 1.0), (1.0, 2.0))])
 def test_one_value_or_a_baseline_of_zero_cannot_be_compared(one: Sequence[float], other: Sequence[float]) -> None:
-    assert difference(one, other) is None
+    assert compare_means(one, other) is None
 
 
 @pytest.mark.parametrize("scale", [1e-90, 1e90])
 def test_no_scale_of_numbers_leaves_floating_point(scale: float) -> None:
-    found = difference([value * scale for value in QUIET], [value * scale * 0.9 for value in QUIET])
+    found = compare_means([value * scale for value in QUIET], [value * scale * 0.9 for value in QUIET])
 
     assert found
     assert found.change == pytest.approx(-0.1)
@@ -151,7 +151,7 @@ def test_nothing_tested_is_nothing_adjusted() -> None:
 
 @given(st.lists(st.floats(1e-6, 1e6), min_size=2, max_size=12))
 def test_a_mean_above_zero_has_no_end_below_it(values: list[float]) -> None:
-    found, predicted = summary(values), prediction_interval(values)
+    found, predicted = summarize_values(values), prediction_interval(values)
 
     assert found
     assert predicted
@@ -163,15 +163,15 @@ def test_a_mean_above_zero_has_no_end_below_it(values: list[float]) -> None:
 
 
 def test_an_interval_around_zero_is_symmetric() -> None:
-    found = summary([-2.0, 2.0])
+    found = summarize_values([-2.0, 2.0])
 
     assert found
     assert found.ci_low == pytest.approx(-(found.ci_high or 0))
-    assert summary([0.0, 0.0]) == Summary(2, 0.0, 0.0, None, 0.0, 0.0)
+    assert summarize_values([0.0, 0.0]) == Summary(2, 0.0, 0.0, None, 0.0, 0.0)
 
 
 def test_values_that_are_hardly_repeats_are_called_scattered() -> None:
-    quiet, loud = summary([99.0, 101.0]), summary([30.0, 100.0])
+    quiet, loud = summarize_values([99.0, 101.0]), summarize_values([30.0, 100.0])
 
     assert quiet
     assert loud

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aisbench_core.base.messages import labels_in_chinese
-from aisbench_core.domain.statistics.summary import Summary, summary
+from aisbench_core.domain.statistics.summary import Summary, summarize_values
 from aisbench_core.model import columns
 from aisbench_core.model.columns.statistics import CLUSTER, STATISTICS, STORED
 from aisbench_core.warehouse.answers.board import derived_sql
@@ -50,7 +50,7 @@ def test_sql_and_python_give_the_same_numbers(values: list[float]) -> None:
     with duckdb.connect() as con:
         relation = con.sql(f"select unnest($values) as {CLUSTER}", params={"values": values})
         [cells] = relation.aggregate(asked).fetchall()
-    expected = summary(values)
+    expected = summarize_values(values)
 
     for name, value in zip(known, cells, strict=True):
         if hasattr(expected, name):

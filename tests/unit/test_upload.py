@@ -12,7 +12,7 @@ from aisbench_core.cloud.ports import ObjectStat, OnProgress
 from aisbench_core.config.settings import HOME
 from aisbench_core.domain.authoring.workloads import REPORTER, Workloads
 from aisbench_core.model import RunSpec
-from aisbench_core.running.code import LARGE, CodeManifest, read_code, upload
+from aisbench_core.running.code import LARGE, CodeManifest, read_code, upload_code
 from tests.memory_store import MemoryStore
 
 WORKLOAD = Workloads(HOME / "workloads").get("quickstart_digits")
@@ -57,7 +57,7 @@ def sent(store: CountingStore, code: CodeManifest, directory: str) -> list[str]:
     """What is sent to make a directory equal to the code."""
     store.sent.clear()
     told: list[tuple[int, int]] = []
-    upload(store, code, directory, SHARED, lambda done, total: told.append((done, total)))
+    upload_code(store, code, directory, SHARED, lambda done, total: told.append((done, total)))
     assert told[-1][0] <= told[-1][1] == len(code.files)
     assert {path.removeprefix(directory) for path in store.contents if path.startswith(directory)} == {
         file.name for file in code.files

@@ -4,7 +4,7 @@ import pytest
 
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.exchange.upstream.configs.contents import Hints, ImportedConfig
-from aisbench_core.exchange.upstream.configs.service import understand
+from aisbench_core.exchange.upstream.configs.service import interpret_document
 from aisbench_core.model import Api, Channel, Level, RunSpec
 from tests.unit.upstream_files import (
     ACCESS,
@@ -273,7 +273,7 @@ def test_the_package_names_workload_and_version() -> None:
 @pytest.mark.parametrize("hints", [{"workload": "nobody"}, {"framework_version": "r9"}])
 def test_a_person_who_names_what_does_not_exist_is_told(hints: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match="known"):
-        understand(document(v2()), WORKLOADS, Hints(**hints))
+        interpret_document(document(v2()), WORKLOADS, Hints(**hints))
 
 
 def test_the_local_code_directory_is_asked_for_and_taken() -> None:

@@ -12,7 +12,7 @@ from aisbench_core.base.errors import ConfigError
 from aisbench_core.domain.authoring.config_file import MOST_BYTES, ConfigFile
 from aisbench_core.exchange.upstream.configs.contents import Document, Hints
 from aisbench_core.exchange.upstream.configs.reading import read_document
-from aisbench_core.exchange.upstream.configs.service import understand
+from aisbench_core.exchange.upstream.configs.service import interpret_document
 from aisbench_core.model import Level
 from tests.unit.upstream_files import SECRET_KEY, WORKLOADS, config, document, line_of, one, said
 
@@ -281,7 +281,7 @@ def test_a_damaged_file_is_read_or_refused_and_never_more(splinters: list[tuple[
         text = text[:place] + splinter + text[place + len(splinter) :]
 
     with suppress(ConfigError):  # anything else is a bug
-        assert understand(document(text.encode("utf-8", "surrogatepass")), WORKLOADS, Hints()).findings
+        assert interpret_document(document(text.encode("utf-8", "surrogatepass")), WORKLOADS, Hints()).findings
 
 
 @pytest.mark.parametrize("names", [[], ["config.sh"], ["a.py", "b.py"], ["a.py", "a.sh", "b.sh"]], ids="+".join)

@@ -122,7 +122,7 @@ def test_nothing_of_the_manifest_or_the_profile_is_added_to_what_was_imported(co
 def test_a_launch_still_fills_in_what_an_imported_spec_leaves_open() -> None:
     spec = RunSpec(workload="mindspore_resnet", parameters={"epoch_size": 5}, imported=True)
 
-    filled = WORKLOADS.get(spec.workload).filled(spec)
+    filled = WORKLOADS.get(spec.workload).fill_spec(spec)
 
     assert filled.parameters["run_eval"] is False
     assert not filled.imported

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import AfterValidator, Field, StrictBool, ValidationError
 
-from aisbench_core.base.documents import Address, parse, parse_private, parse_yaml, read_private
+from aisbench_core.base.documents import Address, parse_document, parse_private, parse_yaml, read_private
 from aisbench_core.base.errors import AisbenchError
 from aisbench_core.base.messages import Message, in_chinese
 from aisbench_core.base.value_errors import value_error
@@ -90,7 +90,9 @@ def private(folder: Path, text: str, mode: int = 0o600) -> Path:
 
 ERRORS: list[tuple[Callable[[Path], object], str]] = [
     (
-        lambda _: parse(Values, {"text": "abc", "all": 1}, Message("profile {name} ({file})", name="all", file="x")),
+        lambda _: parse_document(
+            Values, {"text": "abc", "all": 1}, Message("profile {name} ({file})", name="all", file="x")
+        ),
         "配置档案 all（x）：text：应符合模式 ^all$（实际为 'abc'）；all：不是已知的键；允许：text, number, share, "
         "count, flag, strict, names, table, folder, address, foreign",
     ),

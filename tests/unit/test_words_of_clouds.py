@@ -19,12 +19,12 @@ def unreachable(text: str) -> CloudError:
     ("error", "told"),
     [
         (
-            REFUSALS.refused(LOOKING, 404, "NoSuchKey", "none", "failed"),
+            REFUSALS.make_refusal(LOOKING, 404, "NoSuchKey", "none", "failed"),
             "查询作业 running：OBS（https://all）拒绝了请求：none [HTTP 404, NoSuchKey, request failed]"
             "（请检查路径；名称区分大小写）",
         ),
         (
-            REFUSALS.refused(LOOKING, 429, "", "ValueError: all", ""),
+            REFUSALS.make_refusal(LOOKING, 429, "", "ValueError: all", ""),
             "查询作业 running：OBS（https://all）拒绝了请求：ValueError: all [HTTP 429]"
             "（请求过多；运行会自动重试；其他操作请稍后再试）",
         ),
@@ -41,11 +41,11 @@ def unreachable(text: str) -> CloudError:
             "查询作业 running：OBS（https://all）连接失败：SDK 进程已结束（运行会自动重试；其他操作请稍后再试）",
         ),
         (
-            REFUSALS.garbled(LOOKING, 200, "none"),
+            REFUSALS.make_unavailable(LOOKING, 200, "none"),
             "查询作业 running：OBS（https://all）的响应格式异常：none [HTTP 200]（请检查配置档案中的地址和代理）",
         ),
         (
-            REFUSALS.garbled(LOOKING, None, "<html><title>all</title>"),
+            REFUSALS.make_unavailable(LOOKING, None, "<html><title>all</title>"),
             "查询作业 running：OBS（https://all）的响应格式异常：标题为“all”的网页（请检查配置档案中的地址和代理）",
         ),
     ],

@@ -100,7 +100,7 @@ def test_an_unknown_version_names_the_known_ones(workload: Workload) -> None:
 
 
 def test_filling_answers_what_the_spec_leaves_open(workload: Workload) -> None:
-    spec = workload.filled(RunSpec(workload="w", parameters={"epochs": 5}))
+    spec = workload.fill_spec(RunSpec(workload="w", parameters={"epochs": 5}))
 
     assert spec.framework_version == "v2"
     assert spec.parameters == {"epochs": 5, "rate": 0.5, "mode": "a", "cache": False}
@@ -123,19 +123,19 @@ def test_filling_keeps_every_answer_of_the_person(workload: Workload) -> None:
         outputs=(Channel(name="train_url", path="/b/out/"),),
     )
 
-    assert workload.filled(mine) == mine
+    assert workload.fill_spec(mine) == mine
 
 
 def test_filling_twice_changes_nothing_more() -> None:
     for workload in SHIPPED.all():
-        once = workload.filled(RunSpec(workload=workload.name))
+        once = workload.fill_spec(RunSpec(workload=workload.name))
 
-        assert workload.filled(once) == once
+        assert workload.fill_spec(once) == once
         assert workload.check_parameters(once) == []
 
 
 def test_a_custom_image_brings_its_own_engine_and_its_command_the_boot_file(workload: Workload) -> None:
-    spec = workload.filled(RunSpec(workload="w", image_url="lab/image:1", command="python /app/train.py"))
+    spec = workload.fill_spec(RunSpec(workload="w", image_url="lab/image:1", command="python /app/train.py"))
 
     assert (spec.engine_name, spec.engine_version, spec.boot_file, spec.code_dir) == ("", "", "", "")
 
@@ -143,7 +143,7 @@ def test_a_custom_image_brings_its_own_engine_and_its_command_the_boot_file(work
 def test_shipped_code_is_the_code_directory() -> None:
     quickstart = SHIPPED.get("quickstart_digits")
 
-    spec = quickstart.filled(RunSpec(workload="quickstart_digits"))
+    spec = quickstart.fill_spec(RunSpec(workload="quickstart_digits"))
 
     assert (Path(spec.code_dir) / spec.boot_file).is_file()
     assert spec.inputs == ()

@@ -8,7 +8,7 @@ from aisbench_core.domain.authoring.config_file import ConfigFile
 from aisbench_core.domain.authoring.workloads import Workloads
 from aisbench_core.exchange.upstream.configs.contents import Document, Hints, ImportedConfig, LineFinding
 from aisbench_core.exchange.upstream.configs.reading import read_document
-from aisbench_core.exchange.upstream.configs.service import understand
+from aisbench_core.exchange.upstream.configs.service import interpret_document
 
 WORKLOADS = Workloads(HOME / "workloads")
 ACCESS_KEY = "AKEXAMPLE0123456789X"
@@ -102,7 +102,7 @@ def document(text: str | bytes, shell: str | None = None, pre_start: str | None 
 
 def imported(text: str | bytes, shell: str | None = None, pre_start: str | None = None, **hints: Any) -> ImportedConfig:
     """What the files mean with the workloads that are shipped."""
-    return understand(document(text, shell, pre_start), WORKLOADS, Hints(**hints))
+    return interpret_document(document(text, shell, pre_start), WORKLOADS, Hints(**hints))
 
 
 def said(found: ImportedConfig | Document, rule: str) -> list[LineFinding]:

@@ -4,6 +4,7 @@ from aisbench_core.base.messages.message import (
     Hint,
     Message,
     Value,
+    choose_plural,
     in_chinese,
     join_parts,
     label_in_chinese,
@@ -11,7 +12,6 @@ from aisbench_core.base.messages.message import (
     make_bilingual,
     make_verbatim,
     message_of,
-    plural,
 )
 from aisbench_core.base.messages.stored import from_data, from_json, list_from_json, list_to_json, to_data, to_json
 
@@ -19,6 +19,7 @@ __all__ = [
     "Hint",
     "Message",
     "Value",
+    "choose_plural",
     "from_data",
     "from_json",
     "in_chinese",
@@ -30,7 +31,6 @@ __all__ = [
     "make_bilingual",
     "make_verbatim",
     "message_of",
-    "plural",
     "to_data",
     "to_json",
 ]  # fmt: skip

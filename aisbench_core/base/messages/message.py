@@ -36,10 +36,10 @@ class Message(str):
     def __reduce__(self) -> tuple[Any, ...]:
         return _make_message, (type(self), self.template, dict(self.values))
 
-    def translated(self, template_of: Callable[[str], str]) -> str:
+    def translate_with(self, template_of: Callable[[str], str]) -> str:
         """The text with all templates replaced by `template_of`."""
         values = {
-            name: value.translated(template_of) if isinstance(value, Message) else value
+            name: value.translate_with(template_of) if isinstance(value, Message) else value
             for name, value in self.values.items()
         }
         return _fill_template(template_of(self.template), values)
@@ -47,12 +47,14 @@ class Message(str):
     def with_texts(self, change: Callable[[str], str]) -> "Message":
         """A copy with `change` applied to all texts among its values, for instance to mask secrets."""
 
-        def changed(value: Value) -> Value:
+        def change_value(value: Value) -> Value:
             if isinstance(value, Message):
                 return value.with_texts(change)
             return change(value) if isinstance(value, str) else value
 
-        return _make_message(type(self), self.template, {name: changed(value) for name, value in self.values.items()})
+        return _make_message(
+            type(self), self.template, {name: change_value(value) for name, value in self.values.items()}
+        )
 
 
 Hint = Message | Literal[""]
@@ -70,9 +72,11 @@ class Joined(Message):
         message.template, message.values = separator, converted
         return message
 
-    def translated(self, template_of: Callable[[str], str]) -> str:
+    def translate_with(self, template_of: Callable[[str], str]) -> str:
         """The translated parts, joined by the translated separator."""
-        parts = (part.translated(template_of) if isinstance(part, Message) else part for part in self.values.values())
+        parts = (
+            part.translate_with(template_of) if isinstance(part, Message) else part for part in self.values.values()
+        )
         return template_of(self.template).join(map(str, parts))
 
 
@@ -81,7 +85,7 @@ class Bilingual(Message):
 
     __slots__ = ()
 
-    def translated(self, template_of: Callable[[str], str]) -> str:  # noqa: ARG002  # the catalogue has none of it
+    def translate_with(self, template_of: Callable[[str], str]) -> str:  # noqa: ARG002  # the catalogue has none of it
         """The Chinese that came with it."""
         return str(self.values["chinese"] or self.values["english"])
 
@@ -96,7 +100,7 @@ def join_parts(separator: str, parts: Iterable[object]) -> Message:
     return Joined(separator, **{f"part{number}": part for number, part in enumerate(parts)})
 
 
-def plural(number: int, one: str, many: str, /, **values: object) -> Message:
+def choose_plural(number: int, one: str, many: str, /, **values: object) -> Message:
     """`one` for exactly one, else `many`; both may contain `{number}`."""
     return Message(one if number == 1 else many, number=number, **values)
 
@@ -115,7 +119,7 @@ def in_chinese(text: str) -> str:
     """A Message in Chinese; other text, and Messages without a Chinese template, unchanged."""
     if not isinstance(text, Message):
         return text
-    return text.translated(lambda english: load_entries().get(("", english), english))
+    return text.translate_with(lambda english: load_entries().get(("", english), english))
 
 
 def label_in_chinese(context: str, english: str) -> str:

@@ -117,11 +117,11 @@ class SdkCalls:
             message = str(reply.get("error_msg") or reply.get("error_message") or "")
             code = str(reply.get("error_code") or "")
             if code or message or reply.get("is_success") is False:
-                raise self._refusals.refused(operation, None, code, message, "")
+                raise self._refusals.make_refusal(operation, None, code, message, "")
         try:
             return parse(reply)
         except (AttributeError, KeyError, OverflowError, OSError, TypeError, ValueError) as error:
-            raise self._refusals.garbled(operation, None, f"{type(error).__name__}: {error}") from error
+            raise self._refusals.make_unavailable(operation, None, f"{type(error).__name__}: {error}") from error
 
     @contextmanager
     def _borrow_process(self, operation: Message) -> Iterator[SdkProcess]:
@@ -211,10 +211,10 @@ class SdkCalls:
         code, number = _CODE.search(text), _STATUS.search(text)
         status = failure["status"] or (int(number[1] or number[2]) if number else None)
         if code or (status or 0) >= HTTPStatus.MULTIPLE_CHOICES:
-            return self._refusals.refused(operation, status, code[0] if code else "", _get_message(failure), "")
+            return self._refusals.make_refusal(operation, status, code[0] if code else "", _get_message(failure), "")
         if failure["network"]:
             return self._refusals.unreachable(operation, OSError(failure["text"]))
-        return self._refusals.garbled(operation, None, f"{failure['kind']}: {text}")
+        return self._refusals.make_unavailable(operation, None, f"{failure['kind']}: {text}")
 
 
 def _end_processes(processes: list[SdkProcess]) -> None:

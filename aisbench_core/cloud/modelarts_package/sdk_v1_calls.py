@@ -75,7 +75,7 @@ class SdkV1Calls:
     def pools(self) -> None:
         """None: the package has no call for them."""
 
-    def waiting(self, pool_id: str) -> None:
+    def list_waiting(self, pool_id: str) -> None:
         """None: the package has no call for it."""
 
     def quotas(self) -> None:

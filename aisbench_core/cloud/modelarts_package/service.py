@@ -48,8 +48,8 @@ class ModelArtsSdk(WithoutJobDetails, WithoutAlgorithms):
     def find(self, name: str) -> JobStatus | None:
         return self._pages.find(name)
 
-    def named(self, name: str) -> Sequence[JobStatus]:
-        return self._pages.named(name)
+    def list_by_name(self, name: str) -> Sequence[JobStatus]:
+        return self._pages.list_by_name(name)
 
     def status(self, job_ids: Iterable[str], since: datetime) -> Mapping[str, JobStatus]:
         return self._pages.status(job_ids, since)
@@ -95,7 +95,7 @@ class ModelArtsSdk(WithoutJobDetails, WithoutAlgorithms):
     def pools(self) -> Sequence[Pool] | None:
         return None
 
-    def waiting(self, pool_id: str) -> Sequence[WaitingJob] | None:  # noqa: ARG002  # the protocol's
+    def list_waiting(self, pool_id: str) -> Sequence[WaitingJob] | None:  # noqa: ARG002  # the protocol's
         return None
 
     def quotas(self) -> Sequence[Quota] | None:

@@ -61,7 +61,7 @@ class ModelArtsV1(WithoutJobDetails, WithoutAlgorithms):
         except CloudNotFound:  # deleted since, or not visible yet: counts as existing, so that it is not created twice
             return job
 
-    def named(self, name: str) -> Sequence[JobStatus]:
+    def list_by_name(self, name: str) -> Sequence[JobStatus]:
         """Every version of the job with exactly this name, newest first."""
         operation = Message("list versions of job {name}", name=name)
         job = self._find_named(operation, name)
@@ -137,8 +137,8 @@ class ModelArtsV1(WithoutJobDetails, WithoutAlgorithms):
     def pools(self) -> Sequence[Pool] | None:
         return self._calls.pools()
 
-    def waiting(self, pool_id: str) -> Sequence[WaitingJob] | None:
-        return self._calls.waiting(pool_id)
+    def list_waiting(self, pool_id: str) -> Sequence[WaitingJob] | None:
+        return self._calls.list_waiting(pool_id)
 
     def quotas(self) -> Sequence[Quota] | None:
         return self._calls.quotas()

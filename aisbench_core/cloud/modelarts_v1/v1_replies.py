@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from aisbench_core.cloud.modelarts_v2.replies import NOT_MEASURED, Json, seconds, to_moment
+from aisbench_core.cloud.modelarts_v2.replies import NOT_MEASURED, Json, parse_milliseconds, to_moment
 from aisbench_core.model import ENDED_PHASES, Engine, Flavor, JobStatus, MetricSample, Phase
 
 # The names and phases of the API's status numbers, 0 to 22.
@@ -152,7 +152,7 @@ def _parse_status(facts: Json, job: str, version_id: object, node_count: int = 1
         message=word if phase in ENDED_PHASES and word not in _PLAIN_ENDS else "",
         created_at=to_moment(facts.get("create_time")),
         started_at=to_moment(facts.get("start_time")),
-        duration_s=seconds(facts.get("duration")),
+        duration_s=parse_milliseconds(facts.get("duration")),
         tasks=tuple(f"worker-{node}" for node in range(node_count)),
         node_count=node_count,
         version=int(version_name) if version_name.isdecimal() else 0,

@@ -74,7 +74,7 @@ class V1Calls(Protocol):
     def pools(self) -> Sequence[Pool] | None:
         """The dedicated pools; None if the transport cannot list them."""
 
-    def waiting(self, pool_id: str) -> Sequence[WaitingJob] | None:
+    def list_waiting(self, pool_id: str) -> Sequence[WaitingJob] | None:
         """The queue of a pool; None if the transport cannot list it."""
 
     def quotas(self) -> Sequence[Quota] | None:
@@ -145,7 +145,7 @@ class V1Requests:
         call = self._caller.sdk.list_pools_invoker(ListPoolsRequest(workspace_id=self._workspace_id))
         return self._caller.read(Message("list pools"), call, replies.training_pools)
 
-    def waiting(self, pool_id: str) -> Sequence[WaitingJob]:
+    def list_waiting(self, pool_id: str) -> Sequence[WaitingJob]:
         return list_waiting(self._caller, pool_id)
 
     def quotas(self) -> Sequence[Quota]:
@@ -189,7 +189,7 @@ class V1Requests:
     def _parse_reply(self, operation: Message, parse: Parse[Value], reply: Any) -> Value:
         if reply.get("is_success") is False:
             message = reply.get("error_message") or reply.get("error_msg")
-            raise self._caller.refused(operation, None, reply.get("error_code"), message)
+            raise self._caller.make_refusal(operation, None, reply.get("error_code"), message)
         return parse(reply)
 
 

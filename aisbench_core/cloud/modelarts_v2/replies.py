@@ -41,7 +41,7 @@ def job_status(job: Json) -> JobStatus:
         message=_join_messages(status, tasks),
         created_at=to_moment(metadata.get("create_time")),
         started_at=to_moment(status.get("start_time")),
-        duration_s=seconds(status.get("duration")),
+        duration_s=parse_milliseconds(status.get("duration")),
         tasks=tuple(str(task) for task in status.get("tasks") or ()),
         task_statuses=tasks,
         node_count=int((spec.get("resource") or {}).get("node_count") or 1),
@@ -209,7 +209,7 @@ def to_moment(milliseconds: object) -> datetime | None:
     return datetime.fromtimestamp(_to_number(milliseconds) / 1000, UTC) if milliseconds else None
 
 
-def seconds(milliseconds: object) -> float | None:
+def parse_milliseconds(milliseconds: object) -> float | None:
     """A duration in ms; None if it is missing."""
     return None if milliseconds is None else _to_number(milliseconds) / 1000
 

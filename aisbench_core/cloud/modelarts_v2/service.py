@@ -60,8 +60,8 @@ class ModelArtsV2:
     def find(self, name: str) -> JobStatus | None:
         return self._pages.find(name)
 
-    def named(self, name: str) -> Sequence[JobStatus]:
-        return self._pages.named(name)
+    def list_by_name(self, name: str) -> Sequence[JobStatus]:
+        return self._pages.list_by_name(name)
 
     def status(self, job_ids: Iterable[str], since: datetime) -> Mapping[str, JobStatus]:
         return self._pages.status(job_ids, since)
@@ -169,7 +169,7 @@ class ModelArtsV2:
         call = self._sdk.list_pools_invoker(sdk.ListPoolsRequest(workspace_id=self._workspace_id))
         return self._caller.read(Message("list pools"), call, replies.training_pools)
 
-    def waiting(self, pool_id: str) -> Sequence[WaitingJob]:
+    def list_waiting(self, pool_id: str) -> Sequence[WaitingJob]:
         return list_waiting(self._caller, pool_id)
 
     def quotas(self) -> Sequence[Quota]:

@@ -34,11 +34,11 @@ def list_subscribed(caller: Caller) -> Sequence[SubscribedAlgorithm]:
 def list_versions(caller: Caller, subscription_id: str, name: str = "") -> Sequence[SubscribedAlgorithm]:
     """The versions of one subscription. Raises CloudNotFound."""
 
-    def parsed(reply: Json) -> Sequence[SubscribedAlgorithm]:
+    def parse_reply(reply: Json) -> Sequence[SubscribedAlgorithm]:
         return [_parse_version(entry, subscription_id, name) for entry in _find_entries(reply)]
 
     call = caller.request("GET", f"{_ALL}/{{subscription}}/versions", {"subscription": subscription_id})
-    return caller.read(Message("list the versions of subscription {id}", id=subscription_id), call, parsed)
+    return caller.read(Message("list the versions of subscription {id}", id=subscription_id), call, parse_reply)
 
 
 def _find_entries(reply: Json) -> list[Json]:

@@ -10,7 +10,7 @@ from obs.client import funcCache
 from obs.util import do_close
 from urllib3.util import wait_for_read
 
-from aisbench_core.cloud.addresses import is_loopback, proxy_for, split
+from aisbench_core.cloud.addresses import is_loopback, proxy_for, split_address
 from aisbench_core.config.credentials import Credentials
 from aisbench_core.config.settings import Profile
 
@@ -84,7 +84,7 @@ class SharedClient(ObsClient):  # type: ignore[misc]  # the SDK has no types
 
 def open_client(profile: Profile, credentials: Credentials, request_seconds: float) -> SharedClient:
     """A client for the profile's OBS address. Connects to nothing yet."""
-    address = split(profile.obs_server)
+    address = split_address(profile.obs_server)
     proxy = proxy_for(profile.obs_server) if address.scheme == "https" else None
     token = credentials.security_token
     client = SharedClient(

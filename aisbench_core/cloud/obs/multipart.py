@@ -26,7 +26,7 @@ MOST_PARTS = 10_000  # OBS's limit
 PARTS_AT_ONCE = 4
 
 
-def send(client: SharedClient, ask: Ask, bucket: str, key: str, source: Path, size: int) -> None:
+def send_parts(client: SharedClient, ask: Ask, bucket: str, key: str, source: Path, size: int) -> None:
     """Store the file as one object. After a failure the parts are deleted, because OBS charges for them."""
     part = max(PART, -(-size // MOST_PARTS))
 
@@ -47,7 +47,7 @@ def send(client: SharedClient, ask: Ask, bucket: str, key: str, source: Path, si
     _assemble_object(client, ask, operation, (bucket, key), -(-size // part), send_part)
 
 
-def copy(client: SharedClient, ask: Ask, source: ObjectStat, target: tuple[str, str], most: int) -> None:
+def copy_parts(client: SharedClient, ask: Ask, source: ObjectStat, target: tuple[str, str], most: int) -> None:
     """Copy a large object inside OBS, in parts of at most `most` bytes; parts of a failed copy are deleted.
 
     Every part demands the same version of the source, so that a copy never mixes two."""
@@ -79,7 +79,7 @@ def _assemble_object(
         return CompletePart(partNum=number, etag=ask(named, lambda: store(upload, number)).etag)
 
     try:
-        parts = sorted(spread(store_part, range(1, count + 1), PARTS_AT_ONCE), key=lambda done: done.partNum)
+        parts = sorted(run_parallel(store_part, range(1, count + 1), PARTS_AT_ONCE), key=lambda done: done.partNum)
         whole = CompleteMultipartUploadRequest(parts=parts)
         ask(operation, lambda: client.completeMultipartUpload(*target, upload, whole))
     except CloudError:
@@ -88,7 +88,7 @@ def _assemble_object(
         raise
 
 
-def spread(work: Callable[[Item], Result], items: Sequence[Item], at_once: int) -> Iterator[Result]:
+def run_parallel(work: Callable[[Item], Result], items: Sequence[Item], at_once: int) -> Iterator[Result]:
     """The results of `work` on each item, in order of completion, from at most `at_once` threads.
 
     After a failure no more work is started; the failure is raised once the running work has ended."""

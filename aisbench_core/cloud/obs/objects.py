@@ -65,7 +65,7 @@ class ObsStore:
         return self._put_parts(bucket, key, source, size)
 
     def put_many(self, pairs: Sequence[tuple[str, Path]], on_progress: OnProgress) -> None:
-        for done, _ in enumerate(multipart.spread(lambda pair: self.put(*pair), pairs, self._transfers), start=1):
+        for done, _ in enumerate(multipart.run_parallel(lambda pair: self.put(*pair), pairs, self._transfers), start=1):
             on_progress(done, len(pairs))
 
     def get(self, path: str, target: Path) -> None:
@@ -78,7 +78,9 @@ class ObsStore:
             result = self._send_request(operation, lambda: self._client.getObject(bucket, key, downloadPath=str(part)))
             # The SDK writes a web page or half an object without complaint.
             if result.body.etag is None or result.body.contentLength != part.stat().st_size:
-                raise self._refusals.garbled(operation, result.status, Message("no ETag, or not all of its bytes"))
+                raise self._refusals.make_unavailable(
+                    operation, result.status, Message("no ETag, or not all of its bytes")
+                )
             part.replace(target)
         finally:
             for file in (part, *find_abandoned(target.parent)):
@@ -101,7 +103,7 @@ class ObsStore:
         if answer.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             return b""
         if answer.etag is None:
-            raise self._refusals.garbled(operation, answer.status, Message("no ETag"))
+            raise self._refusals.make_unavailable(operation, answer.status, Message("no ETag"))
         content: bytes = answer.content
         # A proxy may ignore Range and send the whole object.
         content = content if answer.status == HTTPStatus.PARTIAL_CONTENT else content[start:]
@@ -109,7 +111,7 @@ class ObsStore:
 
     def read_many(self, paths: Iterable[str]) -> Mapping[str, bytes]:
         unique = list(dict.fromkeys(paths))
-        contents = dict(multipart.spread(self._read_if_there, unique, self._transfers))
+        contents = dict(multipart.run_parallel(self._read_if_there, unique, self._transfers))
         return {path: content for path in unique if (content := contents[path]) is not None}
 
     def list(self, prefix: str) -> Sequence[ObjectStat]:
@@ -159,7 +161,7 @@ class ObsStore:
         if result.status == HTTPStatus.NOT_FOUND:  # without a code: a HEAD has no body
             return None
         if result.body is None or result.body.etag is None or result.body.contentLength is None:
-            raise self._refusals.garbled(operation, result.status, Message("no ETag or no length"))
+            raise self._refusals.make_unavailable(operation, result.status, Message("no ETag or no length"))
         return _make_stat(bucket, key, result.body.contentLength, result.body.etag)
 
     def copy(self, path: str, target: str) -> None:
@@ -169,10 +171,10 @@ class ObsStore:
         if stat is None or stat.size <= self._copied_at_once:
             self._send_request(operation, lambda: self._client.copyObject(*source, *destination))
             return
-        multipart.copy(self._client, self._fetch_body, stat, destination, self._copied_at_once)
+        multipart.copy_parts(self._client, self._fetch_body, stat, destination, self._copied_at_once)
         copied = self.head(target)
         if copied is None or copied.size != stat.size:
-            raise self._refusals.garbled(operation, None, Message("the assembled object has another size"))
+            raise self._refusals.make_unavailable(operation, None, Message("the assembled object has another size"))
 
     def delete(self, path: str) -> None:
         operation = Message("delete {path}", path=path)
@@ -199,10 +201,10 @@ class ObsStore:
         refused = body.error or []
         # To the SDK, a web page that is valid XML is an answer without objects.
         if len(body.deleted or []) + len(refused) != len(keys):
-            raise self._refusals.garbled(operation, None, Message("not every object is answered for"))
+            raise self._refusals.make_unavailable(operation, None, Message("not every object is answered for"))
         for first in refused:
             named = Message("delete {path}", path=f"/{bucket}/{first.key}")
-            raise self._refusals.refused(named, HTTPStatus.FORBIDDEN, first.code or "", first.message or "", "")
+            raise self._refusals.make_refusal(named, HTTPStatus.FORBIDDEN, first.code or "", first.message or "", "")
 
     def make_directory(self, path: str) -> None:
         bucket, key = _split_path(path, Message("make directory {path}", path=path), whole_bucket=True)
@@ -230,10 +232,10 @@ class ObsStore:
 
     def _put_parts(self, bucket: str, key: str, source: Path, size: int) -> ObjectStat:
         path = f"/{bucket}/{key}"
-        multipart.send(self._client, self._fetch_body, bucket, key, source, size)
+        multipart.send_parts(self._client, self._fetch_body, bucket, key, source, size)
         stat = self.head(path)
         if stat is None or stat.size != size:
-            raise self._refusals.garbled(
+            raise self._refusals.make_unavailable(
                 _describe_storing(path), None, Message("the assembled object has another size")
             )
         return stat
@@ -242,12 +244,12 @@ class ObsStore:
         headers = dict(result.header)
         etag = headers.get("etag", "").strip('"')
         if not etag:
-            raise self._refusals.garbled(_describe_storing(path), result.status, Message("no ETag"))
+            raise self._refusals.make_unavailable(_describe_storing(path), result.status, Message("no ETag"))
         # With SSE-KMS the ETag is not the MD5, but OBS has already verified ours.
         encrypted = "kms" in headers.get("server-side-encryption", "")
         if etag.lower() != md5.hex() and not encrypted:
             message = Message("the stored object differs from what was sent")
-            raise self._refusals.garbled(_describe_storing(path), result.status, message)
+            raise self._refusals.make_unavailable(_describe_storing(path), result.status, message)
         return ObjectStat(path, size, etag)
 
     def _read_if_there(self, path: str) -> tuple[str, bytes | None]:
@@ -273,14 +275,14 @@ class ObsStore:
             operation, lambda: self._client.listObjects(bucket, prefix, **limits, encoding_type="url")
         )
         if page.name is None:  # to the SDK, a web page that is valid XML is an empty list
-            raise self._refusals.garbled(operation, None, Message("no list of objects"))
+            raise self._refusals.make_unavailable(operation, None, Message("no list of objects"))
         return page
 
     def _fetch_body(self, operation: Message, send: Callable[[], Any]) -> Any:
         """The body of one request's result; None means that the SDK could not parse it, such as a web page."""
         result = self._send_request(operation, send)
         if result.body is None:
-            raise self._refusals.garbled(operation, result.status, "")
+            raise self._refusals.make_unavailable(operation, result.status, "")
         return result.body
 
     def _send_request(self, operation: Message, send: Callable[[], Any], fine: int = HTTPStatus.OK) -> Any:
@@ -295,7 +297,7 @@ class ObsStore:
             raise self._refusals.unreachable(operation, error) from error
         if result.status is not None and (result.status < HTTPStatus.MULTIPLE_CHOICES or result.status == fine):
             return result
-        raise self._refusals.refused(
+        raise self._refusals.make_refusal(
             operation, result.status, result.errorCode or "", result.errorMessage or "", result.requestId or ""
         )
 

@@ -41,10 +41,10 @@ def permitted(method: Callable[P, R]) -> Callable[P, R]:
 def permitted_for(owner_of: OwnerOf) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """The same, with another role for things that others own."""
 
-    def decorated(method: Callable[P, R]) -> Callable[P, R]:
+    def decorate(method: Callable[P, R]) -> Callable[P, R]:
         return _guard_method(method, PERMISSIONS[method.__qualname__], owner_of)
 
-    return decorated
+    return decorate
 
 
 def _guard_method(method: Callable[P, R], permission: Permission, owner_of: OwnerOf | None) -> Callable[P, R]:

@@ -26,7 +26,7 @@ class Operations:
         self._most = most
 
     @contextmanager
-    def started(self, who: str, wait_seconds: float = 0.0) -> Iterator[None]:
+    def count_operation(self, who: str, wait_seconds: float = 0.0) -> Iterator[None]:
         """A context in which an operation of this person counts.
 
         Raises TooManyOperations if no other one ends within `wait_seconds`."""
@@ -41,7 +41,7 @@ class Operations:
 
     def require_room(self, who: str) -> None:
         """Raises TooManyOperations if this person could not start one now."""
-        with self.started(who):
+        with self.count_operation(who):
             pass
 
     def _acquire_slot(self, who: str, end: float) -> int:

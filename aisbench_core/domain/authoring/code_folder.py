@@ -36,7 +36,7 @@ class CodeFolder:
         return self.entries > MOST_ENTRIES or self.size > MOST_BYTES or self.levels > MOST_LEVELS
 
 
-def measure(folder: Path) -> CodeFolder:
+def measure_folder(folder: Path) -> CodeFolder:
     """Walk a directory until a limit is exceeded. Links to directories are not followed: the upload ignores them."""
     total = CodeFolder()
     pending = [(folder, 1)]

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic.fields import FieldInfo
 
 from aisbench_core.base.errors import AisbenchError
-from aisbench_core.base.formats import clipped
+from aisbench_core.base.formats import clip_text
 from aisbench_core.base.messages import Message
 
 
@@ -31,7 +31,7 @@ class NumberRange:
         """The number that a text states; an int if it must be whole. Raises InvalidNumber, saying what is allowed."""
         number = self._parse_number(text)
         if number is None or not self._is_in_range(number):
-            typed = clipped(text.strip())
+            typed = clip_text(text.strip())
             raise InvalidNumber(Message("{typed!r} is not allowed; enter {allowed}", typed=typed, allowed=self.allowed))
         return number
 

@@ -104,7 +104,7 @@ class SoftwarePackages:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def offered(self, field: str) -> Sequence[tuple[str, PackageFile]]:
+    def list_offered(self, field: str) -> Sequence[tuple[str, PackageFile]]:
         """The packages that one field of `update` accepts, with their absolute paths, sorted by name."""
         files = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
         packages = [(str(file), package_of(file.name)) for file in files if file.is_file()]

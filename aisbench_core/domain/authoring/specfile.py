@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from aisbench_core.base import strict_yaml
-from aisbench_core.base.documents import parse, parse_yaml
+from aisbench_core.base.documents import parse_document, parse_yaml
 from aisbench_core.base.errors import ConfigError, Problem, SpecError
 from aisbench_core.base.messages import Message
 from aisbench_core.domain.authoring.number_ranges import NumberRange, range_of
@@ -50,7 +50,7 @@ def from_yaml(text: str) -> RunSpec:
 
     Raises ConfigError with the line if the text is not YAML or has a duplicate key; SpecError with one problem per
     field if a field is unknown, of the wrong type or out of range."""
-    return parse(RunSpec, parse_yaml(text, SPEC), SPEC)
+    return parse_document(RunSpec, parse_yaml(text, SPEC), SPEC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +82,14 @@ def read_written(text: str) -> WrittenSpec:
     """Parse a spec whose numbers may be invalid. Raises as `from_yaml` if anything else is."""
     answers = parse_yaml(text, SPEC)
     try:
-        return WrittenSpec(parse(RunSpec, answers, SPEC), {})
+        return WrittenSpec(parse_document(RunSpec, answers, SPEC), {})
     except SpecError as error:
         refused = {problem.field: answers.get(problem.field) for problem in error.problems}
         if not all(field in NUMBERS and isinstance(value, _SCALARS) for field, value in refused.items()):
             raise
     others = {field: answer for field, answer in answers.items() if field not in refused}
     written = {field: "" if value is None else str(value) for field, value in refused.items()}
-    return WrittenSpec(parse(RunSpec, others, SPEC), written)
+    return WrittenSpec(parse_document(RunSpec, others, SPEC), written)
 
 
 _SCALARS = (int, float, str, type(None))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aisbench_core.base.documents import parse, read_yaml
+from aisbench_core.base.documents import parse_document, read_yaml
 from aisbench_core.base.errors import AisbenchError, ConfigError, Problem
 from aisbench_core.base.messages import Message
 from aisbench_core.domain.authoring.manifest import Manifest, Parameter
@@ -94,7 +94,7 @@ class Workload(Manifest):
             boot_file=own.boot_file or self.boot_file,
         )
 
-    def filled(self, spec: RunSpec) -> RunSpec:
+    def fill_spec(self, spec: RunSpec) -> RunSpec:
         """The spec with the manifest's defaults filled in.
 
         A custom image needs no engine, its command no boot file and no code directory, an algorithm none of them.
@@ -178,9 +178,9 @@ class Workloads:
         message = Message("there is no workload named {name!r}; known workloads: {known}", name=name, known=names)
         raise ConfigError(message)
 
-    def filled(self, spec: RunSpec) -> RunSpec:
+    def fill_spec(self, spec: RunSpec) -> RunSpec:
         """The spec with everything that its workload's manifest decides. Raises ConfigError."""
-        return self.get(spec.workload).filled(spec)
+        return self.get(spec.workload).fill_spec(spec)
 
     def joined_by(self, workload: Workload) -> "Workloads":
         """A registry with one more workload, whose folder does not exist yet."""
@@ -234,7 +234,7 @@ def _make_name_error(file: Path) -> ConfigError:
 def _read_workload(file: Path, shipped_dir: Path) -> Workload | AisbenchError:
     try:
         answers = read_yaml(file)
-        parse(Manifest, answers, Message("workload {name} ({file})", name=file.parent.name, file=MANIFEST))
+        parse_document(Manifest, answers, Message("workload {name} ({file})", name=file.parent.name, file=MANIFEST))
     except AisbenchError as error:
         return error
     return Workload.model_validate(

@@ -188,12 +188,12 @@ class Limits:
         """The limit for the pause that a job is in."""
         return _in_force(watch, self.quiet, self.silent)
 
-    def noted(self, watch: Watch) -> Watch:
+    def note_pause(self, watch: Watch) -> Watch:
         """The watch with what its pause is held against."""
         learnt = _in_force(watch, self.learnt_quiet, self.learnt_silent)
         return replace(watch, limit_s=self.of(watch), learnt_s=learnt)
 
-    def reached(self, watch: Watch) -> bool:
+    def is_reached(self, watch: Watch) -> bool:
         """Whether the pause is longer than healthy ones."""
         return watch.current.seconds >= self.of(watch)
 
@@ -232,7 +232,7 @@ def update_watch(watch: Watch, observation: Observation, limits: Limits) -> Watc
     if observation.at < watch.observed_at:  # the clock was set back
         return replace(watch, observed_at=observation.at)
     after = _count_pauses(watch, observation)
-    if not limits.reached(after):
+    if not limits.is_reached(after):
         # Stalled until there is a sign of life: what is measured or not changes the limit only.
         is_alive = after.current.seconds < watch.current.seconds
         return replace(after, stalled_at=None if is_alive else watch.stalled_at)

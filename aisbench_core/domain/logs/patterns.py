@@ -81,7 +81,7 @@ class LogPattern:
         expression = "(?m)" + _ESCAPED.sub(lambda found: _BORDERS.get(found[0], found[0]), self._expression)
         return _is_found(expression.encode(), plain, len(plain), as_text=True)
 
-    def matching(self, texts: Sequence[str]) -> list[int]:
+    def find_matching(self, texts: Sequence[str]) -> list[int]:
         """The indices of texts that match."""
         import numpy as np
         import pyarrow as pa
@@ -90,7 +90,7 @@ class LogPattern:
         found = pc.find_substring_regex(pa.array(texts, pa.large_string()), self._expression)
         return [int(index) for index in np.flatnonzero(found.to_numpy(zero_copy_only=False) >= 0)]
 
-    def marked(self, text: str) -> str:
+    def mark_matches(self, text: str) -> str:
         """The text with BEGIN and END around each match."""
         import pyarrow as pa
         import pyarrow.compute as pc

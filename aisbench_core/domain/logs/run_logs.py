@@ -70,7 +70,7 @@ class RunLogs:
         offsets = views.offsets_at(logs, since)
         return views.iterate_whole({node: logs[node] for node in offsets}, offsets, wanted)
 
-    def added(
+    def read_added(
         self, run_id: str, positions: Mapping[int, int], nodes: Collection[int] | None = None, *, ended: bool = False
     ) -> Added:
         """What was added behind these positions, by node; `ended`: nobody writes any more."""
@@ -90,7 +90,7 @@ class RunLogs:
         most_lines: int = searching.MOST_LINES,
     ) -> Generator[searching.NodeHits, None, None]:
         """What is found, as it is found; ends after `seconds`."""
-        return searching.search(self._select_files(run_id, nodes), pattern, wanted, seconds, most_lines)
+        return searching.search_logs(self._select_files(run_id, nodes), pattern, wanted, seconds, most_lines)
 
     def first_errors(self, run_id: str, seconds: float | None = None) -> dict[int, first_errors.NodeErrors]:
         """The first errors of each node's log; nodes that were not read in time are missing."""

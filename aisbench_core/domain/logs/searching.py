@@ -31,7 +31,7 @@ class NodeHits:
         return self.count >= MOST_COUNTED
 
 
-def search(
+def search_logs(
     logs: Mapping[int, Path],
     pattern: LogPattern,
     wanted: LineFilter,
@@ -63,6 +63,6 @@ def _with_hits(hits: NodeHits, chunk: Chunk, pattern: LogPattern, wanted: LineFi
     if not pattern.may_match(chunk.buffer, chunk.size):
         return hits
     lines = [line for line in chunk.lines() if wanted.accepts(line)]
-    matching = pattern.matching([line.text for line in lines])
+    matching = pattern.find_matching([line.text for line in lines])
     first = tuple(lines[index] for index in matching[: most_lines - len(hits.lines)])
     return replace(hits, count=hits.count + len(matching), lines=hits.lines + first)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from aisbench_core.base.documents import parse
+from aisbench_core.base.documents import parse_document
 from aisbench_core.domain.authoring.specfile import SPEC
 from aisbench_core.model import Finding, RunSpec, Scalar
 
@@ -11,13 +11,13 @@ CHANNELS = ("inputs", "outputs")
 SECRETS = "secrets"
 
 
-def fixed(spec: RunSpec, findings: Iterable[Finding]) -> RunSpec:
+def apply_fixes(spec: RunSpec, findings: Iterable[Finding]) -> RunSpec:
     """The spec with every fix of these findings applied. Raises SpecError."""
     answers = spec.model_dump(exclude_unset=True)  # so that unset fields still follow the manifest
     for finding in findings:
         for field, value in finding.fix:
             _change_field(answers, field, value)
-    return parse(RunSpec, answers, SPEC)
+    return parse_document(RunSpec, answers, SPEC)
 
 
 def _change_field(answers: dict[str, Any], field: str, value: Scalar | None) -> None:

@@ -13,7 +13,7 @@ from aisbench_core.base.messages import Hint, Message
 from aisbench_core.config.job_secrets import JobSecrets
 from aisbench_core.config.settings import Profile
 from aisbench_core.domain.authoring import pre_start
-from aisbench_core.domain.authoring.code_folder import CodeFolder, measure
+from aisbench_core.domain.authoring.code_folder import CodeFolder, measure_folder
 from aisbench_core.domain.authoring.workloads import Workload, Workloads
 from aisbench_core.model import Api, Finding, Flavor, Level, Run, RunSpec, Scalar
 
@@ -111,7 +111,7 @@ class Subject:
         if not self.spec.code_dir or not self.code_dir.is_dir():
             return CodeFolder()
         reporter = self.workload.reporter_files if self.workload else ()
-        folder = measure(self.code_dir)
+        folder = measure_folder(self.code_dir)
         packages = pre_start.map_packages(self.spec).values() if pre_start.is_needed(self.spec) else ()
         # Preflight must not pass what the launch would make too large.
         entries = folder.entries + len(reporter) + len(packages) + bool(packages) + pre_start.is_needed(self.spec)
@@ -143,7 +143,7 @@ def subject_of(spec: RunSpec, profile: Profile, workloads: Workloads, flavors: S
     except AisbenchError as error:
         return Subject(spec, with_defaults, profile, None, error, flavors)
     exists = not spec.framework_version or spec.framework_version in workload.versions
-    filled = workload.filled(with_defaults) if exists else with_defaults
+    filled = workload.fill_spec(with_defaults) if exists else with_defaults
     return Subject(spec, _prefetch_outputs(filled), profile, workload, None, flavors)
 
 

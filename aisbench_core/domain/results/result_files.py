@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from aisbench_core.base.errors import ResultError
-from aisbench_core.base.messages import Message, plural
+from aisbench_core.base.messages import Message, choose_plural
 from aisbench_core.cloud.ports import ObjectStore
-from aisbench_core.domain.results.train_result_info import MAX_ACCURACY, NUMBER, checked_throughput, render
+from aisbench_core.domain.results.train_result_info import MAX_ACCURACY, NUMBER, checked_throughput, render_block
 from aisbench_core.model import CollectedResult, Mode, RankResult, RunSpec, ServerResult, TrainResultInfo
 
 RANK_SIZE = "ranksize.json"
@@ -148,7 +148,7 @@ def read_result_files(files: ResultFiles, layout: Layout, info: TrainResultInfo)
     size = attempt(files.number, RANK_SIZE) if is_cluster else None
     if size not in (None, count):
         problems.append(
-            plural(
+            choose_plural(
                 count,
                 "{name} holds {found:g}, and the run has {number} card",
                 "{name} holds {found:g}, and the run has {number} cards",
@@ -168,10 +168,10 @@ def read_result_files(files: ResultFiles, layout: Layout, info: TrainResultInfo)
     synthetic, sha256 = _read_dataset(files, problems)
     servers = () if is_cluster else tuple(_iter_servers(ranks, accuracies, layout))
     stamped = REHEARSAL in {*files.contents, *files.too_large}
-    return CollectedResult(count, ranks, info, render(info), synthetic, sha256, tuple(problems), servers, stamped)
+    return CollectedResult(count, ranks, info, render_block(info), synthetic, sha256, tuple(problems), servers, stamped)
 
 
-def collect(objects: ObjectStore, output_path: str, spec: RunSpec, info: TrainResultInfo) -> CollectedResult:
+def collect_result(objects: ObjectStore, output_path: str, spec: RunSpec, info: TrainResultInfo) -> CollectedResult:
     """The result in an output directory. A missing file, or one without a usable number, is one of its problems.
 
     `info`: the run's times."""
@@ -183,7 +183,7 @@ def collect(objects: ObjectStore, output_path: str, spec: RunSpec, info: TrainRe
         return result
     # The code counted its cards wrong, so all its numbers are in doubt.
     files = ", ".join(surplus[:MOST_NAMED]) + (", …" if len(surplus) > MOST_NAMED else "")
-    problem = plural(
+    problem = choose_plural(
         layout.card_count,
         "the run has {number} card, and there are files of more ranks: {files}",
         "the run has {number} cards, and there are files of more ranks: {files}",

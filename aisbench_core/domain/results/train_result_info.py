@@ -52,7 +52,7 @@ class ReadBlock:
     problems: tuple[Message, ...]
 
 
-def render(info: TrainResultInfo) -> str:
+def render_block(info: TrainResultInfo) -> str:
     """The block as JSON. Accuracy and throughput are numbers in strings, as upstream writes them.
 
     Unmeasured values are null, where upstream writes a placeholder. Times are ISO-8601 in UTC."""
@@ -69,7 +69,7 @@ def is_stamped(text: str) -> bool:
     return bool(_STAMP.search(text))
 
 
-def read(text: str, zone: tzinfo) -> ReadBlock:
+def read_block(text: str, zone: tzinfo) -> ReadBlock:
     """Parse a block, as far as possible if it is damaged. `zone`: of its times."""
     texts = {key: value for key, value in _parse_pairs(text).items() if key in KEYS}
     values: dict[str, float | datetime] = {}

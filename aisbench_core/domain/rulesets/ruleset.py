@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from aisbench_core.base.documents import parse, read_yaml
+from aisbench_core.base.documents import parse_document, read_yaml
 from aisbench_core.base.errors import ConfigError, SpecError
 from aisbench_core.base.messages import Hint, Message
 from aisbench_core.model import Division, Frozen, canonical_json
@@ -302,7 +302,7 @@ def _id_of(file: Path) -> str:
 
 def _read_ruleset(file: Path, files: Mapping[str, Path]) -> Ruleset:
     content = _with_bases(file, files, MAX_EXTENDED)
-    return parse(Ruleset, content, Message("ruleset {name}", name=file.name))
+    return parse_document(Ruleset, content, Message("ruleset {name}", name=file.name))
 
 
 def _with_bases(file: Path, files: Mapping[str, Path], levels: int) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class MeanDifference:
     test: TTest
 
 
-def difference(baseline: Sequence[float], candidate: Sequence[float]) -> MeanDifference | None:
+def compare_means(baseline: Sequence[float], candidate: Sequence[float]) -> MeanDifference | None:
     """The candidate against the baseline; None with fewer than MIN_VALUES on a side, or a baseline of mean 0.
 
     Two sides of only zeros do not differ. Pooled unless the smaller side varies more (F test): pooling would
@@ -148,7 +148,7 @@ def compute_power(cv: float, change: float, baseline: int, candidate: int, rule:
 
 
 def detection_rate(change: float, cv: float, baseline: int, candidate: int, rule: Reporting) -> float:
-    """The probability that a true change is reported: by the test of `difference` where both sides vary alike."""
+    """The probability that a true change is reported: by the test of `compare_means` where both sides vary alike."""
     if cv == 0:
         return float(change >= rule.least)
     error = cv * math.sqrt(1 / baseline + 1 / candidate)

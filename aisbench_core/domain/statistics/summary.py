@@ -41,7 +41,7 @@ class Summary:
         return replace(self, ci_low=None, ci_high=None)
 
 
-def summary(values: Sequence[float]) -> Summary | None:
+def summarize_values(values: Sequence[float]) -> Summary | None:
     """The summary of finite numbers; None for no numbers."""
     if not values:
         return None

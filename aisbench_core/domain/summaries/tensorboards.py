@@ -17,7 +17,7 @@ from pathlib import Path
 
 from aisbench_core.base.errors import AisbenchError, ConfigError
 from aisbench_core.base.messages import Message
-from aisbench_core.config.settings import environment
+from aisbench_core.config.settings import read_environment
 from aisbench_core.config.variables import scrub_environment
 from aisbench_core.domain.summaries.curves import event_files
 from aisbench_core.domain.summaries.event_files import is_mindspore
@@ -142,7 +142,7 @@ def _start_server(folders: Mapping[str, Path], port: int) -> TensorBoard:
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,
-            env=scrub_environment(environment()),  # it needs no keys
+            env=scrub_environment(read_environment()),  # it needs no keys
         )
     with suppress(BrokenPipeError), process.stdin as stdin:  # type: ignore[union-attr]  # a pipe, as asked for
         stdin.write(f"{PREFIX}{token}\n".encode())

@@ -64,7 +64,9 @@ class ExistingRuns:
         for run_id in self._warehouse.starting_with(sorted(prefixes)):
             self._ids[run_id[: len(next(iter(prefixes)))]].add(run_id)
         self._launched.update(self._warehouse.of_jobs([result.job_id for result in results if result.job_id]))
-        self._recorded |= self._warehouse.recorded([run_id for result in results for run_id in _own_run_ids(result)])
+        self._recorded |= self._warehouse.select_recorded(
+            [run_id for result in results for run_id in _own_run_ids(result)]
+        )
         locations = [result.location for result in results if result.is_row]
         self._rows = self._warehouse.imports.read_from(locations) if locations else {}
 
@@ -106,7 +108,7 @@ class ExistingRuns:
         self._ids[id_prefix(result)].add(run_id_of(result))
 
 
-def save(
+def save_results(
     results: Iterable[ParsedResult],
     record: Callable[[ParsedResult], RunRecord],
     warehouse: Warehouse,

@@ -162,12 +162,12 @@ class ResultImport:
         return frozenset(profile.region for profile in profiles if profile.rehearsal)
 
     def _merge_meanings(self, mapping: Mapping[str, str]) -> dict[str, str]:
-        return self.columns.stored() | check_mapping(mapping)
+        return self.columns.read_stored() | check_mapping(mapping)
 
     def _with_stored(self, table: Table | Unread) -> Table | Unread:
         if isinstance(table, Unread):
             return table
-        stored = {header: column for header, column in self.columns.stored().items() if header in table.columns}
+        stored = {header: column for header, column in self.columns.read_stored().items() if header in table.columns}
         explicit = {header: ColumnMeaning(column) for header, column in stored.items() if column}
         guessed = {header: column for header, column in table.mapping.items() if header not in stored}
         return replace(table, mapping=guessed | explicit)
@@ -210,8 +210,8 @@ class ResultImport:
         def record(result: ParsedResult) -> RunRecord:
             return records.record_of(result, choices, catalogue, actor.name, now)
 
-        with self._operations.started(actor.name):
-            return saving.save(
+        with self._operations.count_operation(actor.name):
+            return saving.save_results(
                 results, record, self._warehouse, self._make_sealed_folders(actor), on_progress, choices.replace
             )
 
@@ -228,7 +228,7 @@ class ResultImport:
         require_writable(self._settings.data_dir)
         require_size(sizes_below(database), self._settings.import_most_mb)
         log_change(actor, f"import of the warehouse {database}")
-        with self._operations.started(actor.name):
+        with self._operations.count_operation(actor.name):
             return self._warehouse.merging.merge(
                 database, self._settings.merged_dir, self._list_rehearsal_regions(), on_progress, self._clock()
             )
@@ -307,7 +307,7 @@ class Columns:
     def __init__(self, file: Path) -> None:
         self._file = file
 
-    def stored(self) -> dict[str, str]:
+    def read_stored(self) -> dict[str, str]:
         """The stored meanings by header. Raises ConfigError if the file is invalid."""
         if not self._file.exists():
             return {}
@@ -320,7 +320,7 @@ class Columns:
     @permitted
     def remember(self, mapping: Mapping[str, str], actor: Actor) -> None:
         """Store more meanings. Raises SpecError for an unknown one."""
-        both = self.stored() | check_mapping(mapping)
+        both = self.read_stored() | check_mapping(mapping)
         log_change(actor, f"meanings of {len(mapping)} table columns")
         write_whole(self._file, json.dumps(both, ensure_ascii=False, indent=2, sort_keys=True).encode())
 

@@ -144,7 +144,7 @@ MOST_LINKS = 20  # symbolic links that are reported by name; the others are coun
 LINK = Message("it is a symbolic link, which is not followed")
 
 
-def walk(folder: Path) -> Iterator[InputFile | Unread]:
+def walk_folder(folder: Path) -> Iterator[InputFile | Unread]:
     """The files of a folder, sorted by name, at most MOST_FILES. Links are not followed, hidden files ignored."""
     root = readable_name(folder.name)
     pending = [(folder, "", 0)]
@@ -210,7 +210,7 @@ _FOREIGN = {
 }
 
 
-def unpacked(files: Iterable[InputFile | Unread], wanted: Wanted) -> Files:
+def unpack_files(files: Iterable[InputFile | Unread], wanted: Wanted) -> Files:
     """Open every file with a wanted name; archives yield the files in them. A file is valid until the next one."""
     for file in files:
         if isinstance(file, Unread):

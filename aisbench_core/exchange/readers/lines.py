@@ -66,7 +66,7 @@ def line_start(window: bytes, inside: int, after: int) -> int:
     return max(window.rfind(b"\n", after, inside), window.rfind(b"\r", after, inside), after - 1) + 1
 
 
-def lines(file: Readable) -> Iterator[str]:
+def iter_lines(file: Readable) -> Iterator[str]:
     """Every line as text, with its end, without a byte order mark at the beginning."""
     start = len(codecs.BOM_UTF8)
     for window in iter_windows(file):

@@ -10,7 +10,14 @@ from math import isclose
 
 from aisbench_core.base.errors import ResultError
 from aisbench_core.base.messages import Message
-from aisbench_core.domain.results.train_result_info import KEYS, ReadBlock, is_stamped, read, read_measure, read_time
+from aisbench_core.domain.results.train_result_info import (
+    KEYS,
+    ReadBlock,
+    is_stamped,
+    read_block,
+    read_measure,
+    read_time,
+)
 from aisbench_core.exchange.readers.lines import strip_control_codes
 from aisbench_core.exchange.readers.names import package_facts
 from aisbench_core.exchange.readers.results import ParsedResult, compute_identities, rank_values
@@ -300,7 +307,7 @@ class Block:
 
 @lru_cache(maxsize=1)  # every block is parsed twice: to see whether it is one, and for its result
 def _parse_block(raw: str, zone: tzinfo) -> ReadBlock:
-    return read(strip_control_codes(raw), zone)
+    return read_block(strip_control_codes(raw), zone)
 
 
 def from_block(block: Block, run: LogRun, source: str, number: int) -> ParsedResult:

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from aisbench_core.base.errors import ResultError
-from aisbench_core.base.messages import Message, plural
+from aisbench_core.base.messages import Message, choose_plural
 from aisbench_core.base.messages.file_names import readable_name
 from aisbench_core.exchange.readers import names
 from aisbench_core.exchange.readers.archives import (
@@ -24,9 +24,9 @@ from aisbench_core.exchange.readers.archives import (
     UnpackingBudget,
     Wanted,
     is_workbook,
+    unpack_files,
     unpack_open_file,
-    unpacked,
-    walk,
+    walk_folder,
 )
 from aisbench_core.exchange.readers.logs import read_log
 from aisbench_core.exchange.readers.mlflow_runs import columns_of_store, is_store, read_store
@@ -60,7 +60,7 @@ def read_files(
     """The same for a list of files, such as of an OBS directory; `root` is its display name.
 
     Only files whose names may contain results are opened. Results of result folders come last."""
-    return _iter_results(unpacked(files, names.is_wanted), root, mapping or {}, zone)
+    return _iter_results(unpack_files(files, names.is_wanted), root, mapping or {}, zone)
 
 
 def columns_of(path: Path) -> Iterator[Table | Unread]:
@@ -75,7 +75,7 @@ def columns_of_stream(file: BinaryIO, name: str) -> Iterator[Table | Unread]:
 
 def _files_in(path: Path, wanted: Wanted) -> Files:
     if path.is_dir():
-        return unpacked(walk(path), wanted)
+        return unpack_files(walk_folder(path), wanted)
     if not path.exists():
         message = Message("{path} does not exist", path=path)
         raise ResultError(message, Message("give the path of a file, a folder or an archive"))
@@ -83,7 +83,7 @@ def _files_in(path: Path, wanted: Wanted) -> Files:
         message = Message("{path} is neither a file nor a folder, but a pipe, a socket or a device", path=path)
         raise ResultError(message, Message("give the path of a file, a folder or an archive"))
     name = readable_name(path.name)
-    return unpacked([InputFile(name, None, lambda: path.open("rb"))], lambda each: each == name or wanted(each))
+    return unpack_files([InputFile(name, None, lambda: path.open("rb"))], lambda each: each == name or wanted(each))
 
 
 def _iter_results(files: Files, root: str, mapping: Mapping[str, str], zone: tzinfo) -> Results:
@@ -108,7 +108,7 @@ def _iter_results(files: Files, root: str, mapping: Mapping[str, str], zone: tzi
     yield from stamps.mark(folders.results(root))
     if skipped:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in skipped.most_common(5))
-        message = plural(
+        message = choose_plural(
             skipped.total(),
             "{number} file of another kind was not opened: {kinds}",
             "{number} files of other kinds were not opened: {kinds}",

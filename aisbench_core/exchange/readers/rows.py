@@ -15,7 +15,7 @@ from typing import BinaryIO
 from aisbench_core.base.errors import ResultError
 from aisbench_core.base.messages import Message
 from aisbench_core.exchange.readers.archives import EXOTIC, Opened, is_workbook, opened_zip
-from aisbench_core.exchange.readers.lines import CHUNK, lines
+from aisbench_core.exchange.readers.lines import CHUNK, iter_lines
 
 Row = tuple[str, ...]
 
@@ -44,7 +44,7 @@ def read_sheets(file: Opened, seconds: float = MOST_SECONDS) -> Iterator[tuple[s
 
 
 def _read_delimited(file: Opened) -> Iterator[Row]:
-    text = lines(file)
+    text = iter_lines(file)
     head = list(islice(text, 20))
     if any("\0" in line for line in head):  # binary, with the name of a table
         raise ResultError(Message("it is neither text nor an Excel workbook"))

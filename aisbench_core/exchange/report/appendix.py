@@ -9,14 +9,14 @@ from statistics import median
 
 from aisbench_core.base.formats import MISSING
 from aisbench_core.exchange.report.cells import (
+    describe_hardware,
+    describe_size,
+    describe_software,
     format_ranges,
-    hardware,
     is_counted,
     list_distinct,
     make_natural_key,
-    shared,
-    size,
-    software,
+    split_shared,
 )
 from aisbench_core.model import SYSTEM_FIELDS
 from aisbench_core.warehouse import Check, CheckLevel
@@ -174,7 +174,7 @@ def numbered_runs(runs: Sequence[ReportedRun]) -> list[NumberedRun]:
     return [NumberedRun(number, run) for number, run in enumerate(ordered, 1)]
 
 
-def appendix(runs: Sequence[NumberedRun], series: Sequence[SeriesEvaluation]) -> Appendix:
+def build_appendix(runs: Sequence[NumberedRun], series: Sequence[SeriesEvaluation]) -> Appendix:
     """The appendix on these runs, and on the series that they belong to."""
     systems = _describe_groups(runs, _get_system, SYSTEM_FIELDS)
     nodes = list_distinct(each.run.system.get(NODES) for each in runs)
@@ -212,7 +212,11 @@ def _run_groups(runs: Sequence[NumberedRun]) -> Iterator[RunGroup]:
 
 def _get_configuration(run: ReportedRun) -> dict[str, object]:
     cells = run.cells
-    return {"model": cells["model_name"], "framework": software(cells), **{name: cells[name] for name in CONFIGURATION}}
+    return {
+        "model": cells["model_name"],
+        "framework": describe_software(cells),
+        **{name: cells[name] for name in CONFIGURATION},
+    }
 
 
 def _get_parameters(run: ReportedRun) -> dict[str, object]:
@@ -229,7 +233,7 @@ def _describe_groups(
     runs: Sequence[NumberedRun], fields: Callable[[ReportedRun], dict[str, object]], known: Sequence[str] = ()
 ) -> Described:
     groups = _group_runs(runs, lambda each: (json.dumps(fields(each.run), sort_keys=True, default=str),))
-    same, own = shared([fields(group[0].run) for group in groups.values()])
+    same, own = split_shared([fields(group[0].run) for group in groups.values()])
     stated = {name for each in runs for name, value in each.run.system.items() if value}
     return Described(
         _format_hardware(runs),
@@ -238,7 +242,7 @@ def _describe_groups(
             Particular(
                 _format_numbers(group),
                 _format_hardware(group),
-                ", ".join(list_distinct(size(each.run.cells) for each in group)),
+                ", ".join(list_distinct(describe_size(each.run.cells) for each in group)),
                 part,
             )
             for group, part in zip(groups.values(), own, strict=True)
@@ -298,4 +302,4 @@ def _format_numbers(runs: Iterable[NumberedRun]) -> str:
 
 
 def _format_hardware(runs: Iterable[NumberedRun]) -> str:
-    return ", ".join(list_distinct(hardware(each.run.cells) for each in runs)) or MISSING
+    return ", ".join(list_distinct(describe_hardware(each.run.cells) for each in runs)) or MISSING

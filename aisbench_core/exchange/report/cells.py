@@ -5,31 +5,31 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from aisbench_core.base.formats import clipped, nodes_and_cards
+from aisbench_core.base.formats import clip_text, nodes_and_cards
 from aisbench_core.warehouse import Validity
 from aisbench_core.warehouse.exporting.reported import Cells, ReportedRun
 
 MAX_NAME = 80
 
 
-def software(cells: Cells) -> str:
+def describe_software(cells: Cells) -> str:
     """Framework and version."""
     return " ".join(part for part in (cells["framework"], cells["framework_version"]) if part)
 
 
-def hardware(cells: Cells) -> str:
+def describe_hardware(cells: Cells) -> str:
     """The instance type; of a pool, or where no instance type is known, the accelerator beside the pool."""
     return cells["flavor"] or " · ".join(part for part in (cells["pool_id"], cells["accelerator"]) if part)
 
 
-def size(cells: Cells) -> str:
+def describe_size(cells: Cells) -> str:
     """Nodes × cards."""
     return nodes_and_cards(cells["node_count"], cells["cards_per_node"])
 
 
 def format_system(cells: Cells) -> str:
     """Size and hardware: 8 × 8 snt9b."""
-    return f"{size(cells)} {clipped(hardware(cells), MAX_NAME)}".strip()
+    return f"{describe_size(cells)} {clip_text(describe_hardware(cells), MAX_NAME)}".strip()
 
 
 def is_counted(run: ReportedRun) -> bool:
@@ -39,8 +39,8 @@ def is_counted(run: ReportedRun) -> bool:
 
 def group_title(group: Cells) -> str:
     """What was tested on what, in one line."""
-    parts = (group["model_name"], software(group), hardware(group), size(group))
-    return " · ".join(clipped(part, MAX_NAME) for part in parts if part)
+    parts = (group["model_name"], describe_software(group), describe_hardware(group), describe_size(group))
+    return " · ".join(clip_text(part, MAX_NAME) for part in parts if part)
 
 
 def list_distinct(values: Iterable[object]) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ def list_distinct(values: Iterable[object]) -> tuple[str, ...]:
 def join_few(values: Iterable[object], most: int = 3) -> str:
     """The distinct values up to `most` of them; the rest is an ellipsis."""
     found = list_distinct(values)
-    return "; ".join(clipped(value, MAX_NAME) for value in found[:most]) + ("; …" if len(found) > most else "")
+    return "; ".join(clip_text(value, MAX_NAME) for value in found[:most]) + ("; …" if len(found) > most else "")
 
 
 def format_ranges(numbers: Iterable[int]) -> str:
@@ -71,7 +71,7 @@ def make_natural_key(values: Iterable[object]) -> tuple[Any, ...]:
     )
 
 
-def shared(maps: Sequence[Mapping[str, object]]) -> tuple[dict[str, object], list[dict[str, object]]]:
+def split_shared(maps: Sequence[Mapping[str, object]]) -> tuple[dict[str, object], list[dict[str, object]]]:
     """What is the same in all of them, and what is particular to each; empty values are left out of the shared."""
     names = dict.fromkeys(name for each in maps for name in each)
     same = {name for name in names if len({str(each.get(name)) for each in maps}) == 1}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TypeVar
 
-from aisbench_core.base.formats import clipped
+from aisbench_core.base.formats import clip_text
 
 Row = TypeVar("Row")
 
@@ -135,7 +135,7 @@ def draw_scaling(curve: Curve, x_label: str, unit: str) -> Drawing:
             _draw_line(SCALING_LEFT, bottom, right, bottom),
             _draw_line(SCALING_LEFT, top, SCALING_LEFT, bottom),
             _draw_text((SCALING_LEFT + right) / 2, SCALING_HEIGHT - 8, x_label, "middle"),
-            _draw_text(4, TOP + 4, clipped(unit, MAX_LABEL), "start"),
+            _draw_text(4, TOP + 4, clip_text(unit, MAX_LABEL), "start"),
         ),
         SCALING_WIDTH,
     )
@@ -176,7 +176,7 @@ def _draw_pages(
 
 
 def _draw_bar(row: Bar, y: float, scale: _Scale) -> Iterator[Shape]:
-    yield _draw_text(LEFT - 6, y + 12, clipped(row.label, MAX_LABEL), "end")
+    yield _draw_text(LEFT - 6, y + 12, clip_text(row.label, MAX_LABEL), "end")
     if row.value is not None:
         width = max(0.5, scale(row.value) - LEFT)
         yield _make_shape("rect", x=LEFT, y=y + 3, width=width, height=ROW - 6, fill=DARK if row.is_valid else LIGHT)
@@ -202,7 +202,7 @@ def _draw_group(row: GroupBar, y: float, scale: _Scale) -> Iterator[Shape]:
 
 
 def _draw_strip(row: Strip, y: float, scale: _Scale) -> Iterator[Shape]:
-    yield _draw_text(LEFT - 6, y + 12, clipped(row.label, MAX_LABEL), "end")
+    yield _draw_text(LEFT - 6, y + 12, clip_text(row.label, MAX_LABEL), "end")
     for value in row.values:
         yield _draw_line(scale(value), y + 4, scale(value), y + ROW - 4, DARK)
     middle = scale(median(row.values))
@@ -215,7 +215,7 @@ def _draw_axis(scale: _Scale, y: float, unit: str) -> Iterator[Shape]:
     for value in _compute_ticks(scale.low, scale.high):
         yield _draw_line(scale(value), y, scale(value), y + 4)
         yield _draw_text(scale(value), y + 16, _format_short(value), "middle")
-    yield _draw_text(LEFT - 26, y + 16, clipped(unit, MAX_LABEL), "end")
+    yield _draw_text(LEFT - 26, y + 16, clip_text(unit, MAX_LABEL), "end")
 
 
 def _compute_ticks(low: float, high: float) -> list[float]:

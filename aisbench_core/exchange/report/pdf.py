@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from aisbench_core.base.errors import ConfigError
-from aisbench_core.base.formats import clipped
+from aisbench_core.base.formats import clip_text
 from aisbench_core.base.messages import Message
 
 _CHINESE = re.compile("[\u4e00-\u9fff]")
@@ -40,7 +40,7 @@ def print_page(page: str) -> bytes:
     with _missing_letters() as missing:
         content: bytes = HTML(string=page, url_fetcher=URLFetcher(allowed_protocols=("data",))).write_pdf()
     if chinese := _CHINESE.findall("".join(missing)):
-        letters = clipped("".join(dict.fromkeys(chinese)), 40)
+        letters = clip_text("".join(dict.fromkeys(chinese)), 40)
         raise ConfigError(
             Message("no font on this machine has these letters of the report's names: {letters}", letters=letters),
             Message("install a Chinese font (Debian and Ubuntu: apt-get install fonts-wqy-microhei)"),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aisbench_core.base.errors import Problem, RunNotFound, SpecError
-from aisbench_core.base.formats import MISSING, clipped, decimal, number, percent
+from aisbench_core.base.formats import MISSING, clip_text, format_decimal, format_number, format_percent
 from aisbench_core.base.messages import Message
 from aisbench_core.exchange.report import cells, charts, pdf, view, words
 from aisbench_core.exchange.report.view import report_view
@@ -30,7 +30,7 @@ class Reports:
         self._warehouse = warehouse
         self._clock = clock
 
-    def chosen(self, query: BoardQuery) -> list[str]:
+    def list_chosen(self, query: BoardQuery) -> list[str]:
         """The ids of the query's runs. Raises SpecError when there are none, or too many for a report."""
         page = self._warehouse.runs(replace(query, sort="created_at", descending=False, limit=MAX_RUNS, offset=0))
         if not page.rows:
@@ -74,7 +74,7 @@ class Reports:
         if not 1 <= len(unique_ids) <= MAX_RUNS:
             raise _spec_error(Message("must be 1 to {most_runs}", most_runs=MAX_RUNS), str(len(unique_ids)))
         now = self._clock()
-        reported = self._warehouse.reported(unique_ids, now.astimezone(UTC), ruleset_id)
+        reported = self._warehouse.fetch_reported(unique_ids, now.astimezone(UTC), ruleset_id)
         unknown = {*unique_ids} - {run.cells["run_id"] for run in reported.runs}
         if unknown:
             raise RunNotFound(
@@ -171,10 +171,21 @@ def make_environment() -> "Environment":
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
-    filters = (clipped, decimal, number, percent, cells.software, cells.hardware, cells.size, cells.group_title)
+    filters = (
+        clip_text,
+        format_decimal,
+        format_number,
+        format_percent,
+        cells.describe_software,
+        cells.describe_hardware,
+        cells.describe_size,
+        cells.group_title,
+    )
     jinja.filters |= {function.__name__: function for function in filters}
     jinja.filters["utc"] = "{:%Y-%m-%d %H:%M:%S}".format
-    jinja.globals |= {function.__name__: function for function in (words.label, words.field_label, words.sentence)}
+    jinja.globals |= {
+        function.__name__: function for function in (words.translate_label, words.field_label, words.translate_sentence)
+    }
     jinja.globals |= {"font_url": _font_url, "plain": words.get_plain_label, "MISSING": MISSING, "WIDTH": charts.WIDTH}
     return jinja
 

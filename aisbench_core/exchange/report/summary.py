@@ -6,22 +6,22 @@ from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 
-from aisbench_core.base.formats import MISSING, clipped, decimal, percent, short
-from aisbench_core.base.messages import Hint, Message, join_parts, plural
-from aisbench_core.domain.statistics.difference import MeanDifference, difference
+from aisbench_core.base.formats import MISSING, clip_text, format_decimal, format_percent, shorten_hash
+from aisbench_core.base.messages import Hint, Message, choose_plural, join_parts
+from aisbench_core.domain.statistics.difference import MeanDifference, compare_means
 from aisbench_core.domain.statistics.sentences import Side, difference_sentence, not_compared_sentence
-from aisbench_core.domain.statistics.summary import summary
+from aisbench_core.domain.statistics.summary import summarize_values
 from aisbench_core.exchange.report.appendix import NumberedRun
 from aisbench_core.exchange.report.cells import (
     MAX_NAME,
+    describe_hardware,
+    describe_software,
     format_ranges,
     format_system,
-    hardware,
     is_counted,
     join_few,
     list_distinct,
     make_natural_key,
-    software,
 )
 from aisbench_core.model.columns import GROUP_KEYS
 from aisbench_core.warehouse import Check, CheckLevel, Validity
@@ -43,7 +43,7 @@ _MEASURED = ("model_name", *(name for name in GROUP_KEYS if name not in _TESTED)
 _Group = list[ReportedRun]
 
 
-def sentences(
+def build_sentences(
     reported: Reported, numbered: Sequence[NumberedRun], distinctions: Mapping[str, str]
 ) -> tuple[Message, ...]:
     """Comparisons, or what was measured where there are none; then how many runs count, and why others do not.
@@ -77,14 +77,16 @@ def sentences(
 
 def _limit_sentences(found: Sequence[Message]) -> list[Message]:
     rest = len(found) - MAX_SENTENCES
-    more = [plural(rest, "{number} more is in the tables.", "{number} more are in the tables.")] if rest > 0 else []
+    more = (
+        [choose_plural(rest, "{number} more is in the tables.", "{number} more are in the tables.")] if rest > 0 else []
+    )
     return [*found[:MAX_SENTENCES], *more]
 
 
 def _iterate_pairs(groups: Sequence[_Group], distinction: str) -> Iterator[tuple[MeanDifference, Message]]:
     """Each version against the one before it."""
     for before, after in pairwise(groups):
-        size = difference(_list_throughputs(before), _list_throughputs(after))
+        size = compare_means(_list_throughputs(before), _list_throughputs(after))
         if size and not _no_comparison(before, after):
             yield size, difference_sentence(size, *_build_sides(after, before, distinction))
 
@@ -93,7 +95,7 @@ def _not_compared(groups: Sequence[_Group], distinction: str) -> Iterator[Messag
     """The pairs of versions that have a difference that means nothing, with the reason."""
     for before, after in pairwise(groups):
         reason = _no_comparison(before, after)
-        if reason and difference(_list_throughputs(before), _list_throughputs(after)):
+        if reason and compare_means(_list_throughputs(before), _list_throughputs(after)):
             yield not_compared_sentence(reason, *_build_sides(after, before, distinction))
 
 
@@ -111,7 +113,7 @@ def _build_sides(after: _Group, before: _Group, distinction: str) -> tuple[Side,
     newer, older = _build_side(after, before, distinction), _build_side(before, after, distinction)
     if after[0].cells["framework"] == before[0].cells["framework"] and newer.version != older.version:
         # The sentence's subject has named model and framework.
-        older = replace(older, version=clipped(before[0].cells["framework_version"] or MISSING, MAX_NAME))
+        older = replace(older, version=clip_text(before[0].cells["framework_version"] or MISSING, MAX_NAME))
     return newer, older
 
 
@@ -119,16 +121,16 @@ def _build_side(group: _Group, other: _Group, distinction: str) -> Side:
     cells, others = group[0].cells, other[0].cells
     version = _format_version(cells, distinction)
     differing = [
-        f"{aspect} {short(str(cells[column] or MISSING))}"
+        f"{aspect} {shorten_hash(str(cells[column] or MISSING))}"
         for aspect, column in ASPECTS.items()
         if cells[column] != others[column]
     ]
-    return Side(clipped(f"{version} ({', '.join(differing)})", MAX_NAME), version, format_system(cells), len(group))
+    return Side(clip_text(f"{version} ({', '.join(differing)})", MAX_NAME), version, format_system(cells), len(group))
 
 
 def _format_version(cells: Cells, distinction: str) -> str:
-    parts = (cells["model_name"], software(cells), f"({distinction})" if distinction else "")
-    return " ".join(clipped(part, MAX_NAME) for part in parts if part)
+    parts = (cells["model_name"], describe_software(cells), f"({distinction})" if distinction else "")
+    return " ".join(clip_text(part, MAX_NAME) for part in parts if part)
 
 
 def _list_throughputs(group: _Group) -> list[float]:
@@ -136,19 +138,19 @@ def _list_throughputs(group: _Group) -> list[float]:
 
 
 def _describe_measured(group: _Group, distinction: str) -> Message:
-    cells, found = group[0].cells, summary(_list_throughputs(group))
+    cells, found = group[0].cells, summarize_values(_list_throughputs(group))
     names = {
         "version": _format_version(cells, distinction),
         "system": format_system(cells),
         "unit": cells["throughput_unit"] or "",
     }
-    mean = decimal(found.mean) if found else ""
+    mean = format_decimal(found.mean) if found else ""
     if mixed := _describe_mixed(group):
-        return plural(
+        return choose_plural(
             len(group),
             "{version} on {system}: median {median} {unit} ({mixed}; {number} run)",
             "{version} on {system}: median {median} {unit} ({mixed}; {number} runs)",
-            median=decimal(median(_list_throughputs(group))),
+            median=format_decimal(median(_list_throughputs(group))),
             mixed=mixed,
             **names,
         )
@@ -156,9 +158,9 @@ def _describe_measured(group: _Group, distinction: str) -> Message:
         return Message("{version} on {system}: {mean} {unit} (a single run)", mean=mean, **names)
     return Message(
         "{version} on {system}: median {median} {unit} (95 % interval of the mean: {low}–{high}; {runs} runs)",
-        median=decimal(median(_list_throughputs(group))),
-        low=decimal(found.ci_low),
-        high=decimal(found.ci_high),
+        median=format_decimal(median(_list_throughputs(group))),
+        low=format_decimal(found.ci_low),
+        high=format_decimal(found.ci_high),
         runs=len(group),
         **names,
     )
@@ -192,12 +194,12 @@ def _iterate_targets(runs: Sequence[NumberedRun]) -> Iterator[Message]:
     counted = [each for each in runs if is_counted(each.run)]
     missed = [each for each in counted if each.run.cells["converged"] is False]
     if missed:
-        yield plural(
+        yield choose_plural(
             len(missed),
             "{number} run that counts missed its target accuracy ({runs}; {hardware}): {found}, target {target}",
             "{number} runs that count missed their target accuracy ({runs}; {hardware}): {found}, target {target}",
-            found=join_few(percent(each.run.cells["accuracy"]) for each in missed),
-            target=join_few(percent(each.run.cells["accuracy_target"]) for each in missed),
+            found=join_few(format_percent(each.run.cells["accuracy"]) for each in missed),
+            target=join_few(format_percent(each.run.cells["accuracy_target"]) for each in missed),
             **_describe_runs(missed),
         )
     without = list_distinct(each.run.cells["workload"] for each in counted if each.run.cells["accuracy_target"] is None)
@@ -214,7 +216,7 @@ def _not_counting(runs: Sequence[NumberedRun]) -> Iterator[Message]:
                 if check.level is CheckLevel.FAIL:
                     failed[check.id].append((each, check))
     for check_id, pairs in sorted(failed.items(), key=lambda item: -len(item[1])):
-        yield plural(
+        yield choose_plural(
             len(pairs),
             "{number} run does not count ({runs}; {hardware}): {check} failed, expected {expected}, found {found}",
             "{number} runs do not count ({runs}; {hardware}): {check} failed, expected {expected}, found {found}",
@@ -225,7 +227,7 @@ def _not_counting(runs: Sequence[NumberedRun]) -> Iterator[Message]:
         )
     incomplete = [each for each in runs if each.run.cells["validity"] == Validity.INCOMPLETE]
     if incomplete:
-        yield plural(
+        yield choose_plural(
             len(incomplete),
             "{number} run does not count ({runs}; {hardware}): not completed, or without a result",
             "{number} runs do not count ({runs}; {hardware}): not completed, or without a result",
@@ -236,7 +238,7 @@ def _not_counting(runs: Sequence[NumberedRun]) -> Iterator[Message]:
 def _describe_runs(runs: Sequence[NumberedRun]) -> dict[str, str]:
     numbers = [str(number) for number in format_ranges(each.number for each in runs).split(", ")]
     listed = ", ".join(numbers[:MAX_NUMBERS]) + (", …" if len(numbers) > MAX_NUMBERS else "")
-    return {"runs": f"№ {listed}", "hardware": join_few(hardware(each.run.cells) for each in runs) or MISSING}
+    return {"runs": f"№ {listed}", "hardware": join_few(describe_hardware(each.run.cells) for each in runs) or MISSING}
 
 
 def _quote_texts(texts: Sequence[str]) -> str:

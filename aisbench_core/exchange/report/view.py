@@ -8,16 +8,23 @@ from datetime import UTC, datetime
 from itertools import groupby
 from statistics import median
 
-from aisbench_core.base.formats import clipped
+from aisbench_core.base.formats import clip_text
 from aisbench_core.base.messages import Hint, Message
-from aisbench_core.domain.statistics.summary import Summary, summary
+from aisbench_core.domain.statistics.summary import Summary, summarize_values
 from aisbench_core.exchange.report import charts
-from aisbench_core.exchange.report.appendix import CONFIGURATION, NODES, Appendix, appendix, numbered_runs
-from aisbench_core.exchange.report.cells import hardware, is_counted, list_distinct, make_natural_key, size, software
-from aisbench_core.exchange.report.summary import sentences
+from aisbench_core.exchange.report.appendix import CONFIGURATION, NODES, Appendix, build_appendix, numbered_runs
+from aisbench_core.exchange.report.cells import (
+    describe_hardware,
+    describe_size,
+    describe_software,
+    is_counted,
+    list_distinct,
+    make_natural_key,
+)
+from aisbench_core.exchange.report.summary import build_sentences
 from aisbench_core.model import SYSTEM_FIELDS
 from aisbench_core.warehouse.exporting.reported import Cells, Reported, ReportedRun
-from aisbench_core.warehouse.values.boards import ASPECTS, mixed_or_unknown, named
+from aisbench_core.warehouse.values.boards import ASPECTS, abbreviate_value, mixed_or_unknown
 from aisbench_core.warehouse.values.runs import SeriesEvaluation
 
 _NAMES = ("model_name", "framework_version", "flavor", "pool_id")
@@ -86,14 +93,14 @@ def overview_of(statistics: Iterable[tuple[str, Sequence[Configuration]]], nodes
 def _format_label(row: Configuration, models: Collection[str], rows: Sequence[Configuration]) -> str:
     """Version and size in whole, since these distinguish most rows; names end where there is no more room."""
     cells = row.cells
-    fixed = f"{clipped(cells['framework_version'] or '', 12)} · {size(cells)} "
-    model = f"{clipped(cells['model_name'] or '', 12)} " if len(models) > 1 else ""
-    name, room = hardware(cells), max(6, charts.MAX_LABEL - len(model + fixed))
+    fixed = f"{clip_text(cells['framework_version'] or '', 12)} · {describe_size(cells)} "
+    model = f"{clip_text(cells['model_name'] or '', 12)} " if len(models) > 1 else ""
+    name, room = describe_hardware(cells), max(6, charts.MAX_LABEL - len(model + fixed))
     if (
         any(other is not row and _get_alike_key(other.cells) == _get_alike_key(cells) for other in rows)
         and row.distinction
     ):
-        return model + fixed + clipped(row.distinction, room)
+        return model + fixed + clip_text(row.distinction, room)
     # Names of instance types begin alike.
     return model + fixed + (name if len(name) <= room else "…" + name[1 - room :])
 
@@ -147,7 +154,7 @@ def _configuration_of(runs: Sequence[ReportedRun], rows: Sequence[Cells]) -> Con
     required = next((row["runs_required"] for row in rows if row["runs_required"]), None)
     efficiency = shares[0] * middle if shares else None
     missed = sum(run.cells["converged"] is False for run in runs)
-    found = summary(values) or Summary(1, middle)
+    found = summarize_values(values) or Summary(1, middle)
     mixed = mixed_or_unknown(*(run.cells["not_known"] or "" for run in runs))
     shown = found.without_interval if mixed else found
     return Configuration(runs[0].cells, values, shown, middle, efficiency, required, missed, mixed)
@@ -161,7 +168,7 @@ def iterate_distinguished(rows: Sequence[Configuration], distinctions: Mapping[s
     for row in rows:
         others = alike[(*_get_alike_key(row.cells), row.cells["fingerprint"])]
         aspects = [
-            f"{name}={named(row.cells[column] or '')}"
+            f"{name}={abbreviate_value(row.cells[column] or '')}"
             for name, column in ASPECTS.items()
             if len({other.cells[column] for other in others}) > 1
         ]
@@ -267,7 +274,7 @@ def report_view(
         identification | {"submitter": list_distinct(run.system.get("submitter") for run in runs)},
         tuple(dict.fromkeys(rulesets)),
         tuple(by_unit(runs)),
-        sentences(reported, numbered, distinctions),
+        build_sentences(reported, numbered, distinctions),
         statistics,
         tuple(row for row in reported.groups if row["runs_valid"] and (row["series_id"] or row["dropped_run_ids"])),
         tuple(overview_of(statistics, nodes)),
@@ -275,7 +282,7 @@ def report_view(
         tuple(_iterate_configurations(runs)),
         tuple(_iterate_systems(runs)),
         reported.series,
-        appendix(numbered, reported.series),
+        build_appendix(numbered, reported.series),
     )
 
 
@@ -283,16 +290,16 @@ def _iterate_configurations(runs: Sequence[ReportedRun]) -> Iterator[ReportedCon
     groups: defaultdict[tuple[object, ...], list[ReportedRun]] = defaultdict(list)
     for run in runs:
         columns = ("model_name", *CONFIGURATION, "hyperparameters_json")
-        groups[(software(run.cells), *(run.cells[name] for name in columns))].append(run)
+        groups[(describe_software(run.cells), *(run.cells[name] for name in columns))].append(run)
     for group in groups.values():
         cells = group[0].cells
         parameters = json.loads(cells["hyperparameters_json"] or "{}")
         yield ReportedConfiguration(
             _run_ids(group),
             {
-                "size": ", ".join(list_distinct(size(run.cells) for run in group)),
+                "size": ", ".join(list_distinct(describe_size(run.cells) for run in group)),
                 "model": cells["model_name"],
-                "framework": software(cells),
+                "framework": describe_software(cells),
                 **{name: cells[name] for name in CONFIGURATION},
             },
             {name: json.dumps(value, ensure_ascii=False) for name, value in parameters.items()},
@@ -318,5 +325,6 @@ def _iterate_hardware(runs: Sequence[ReportedRun]) -> Iterator[str]:
     ordered = sorted(
         runs, key=lambda run: make_natural_key(run.cells[name] for name in ("node_count", "cards_per_node"))
     )
-    for name in list_distinct(hardware(run.cells) for run in ordered):
-        yield f"{name} ({', '.join(list_distinct(size(run.cells) for run in ordered if hardware(run.cells) == name))})"
+    for name in list_distinct(describe_hardware(run.cells) for run in ordered):
+        sizes = (describe_size(run.cells) for run in ordered if describe_hardware(run.cells) == name)
+        yield f"{name} ({', '.join(list_distinct(sizes))})"

@@ -107,7 +107,7 @@ WORDS: Mapping[str, str] = {
 _STATISTICS = {statistic.export_name: statistic for statistic in STATISTICS if statistic.label}
 
 
-def label(key: str) -> tuple[str, str]:
+def translate_label(key: str) -> tuple[str, str]:
     """A word of the report, or the label of a column of an export, in English and Chinese."""
     if key in WORDS:
         return WORDS[key], label_in_chinese(f"report.{key}", WORDS[key])
@@ -123,13 +123,13 @@ def field_label(name: str) -> tuple[str, str]:
     return english, label_in_chinese(f"system.{name}.title", english)
 
 
-def sentence(text: str) -> tuple[str, str]:
+def translate_sentence(text: str) -> tuple[str, str]:
     """What the core says, such as what a check found; the words of others are the same in both."""
     return text, in_chinese(text)
 
 
 def get_plain_label(key: str, language: str) -> str:
     """A word of the report without markup, for titles and charts."""
-    english, chinese = label(key)
+    english, chinese = translate_label(key)
     by_language = {ReportLanguage.EN: english, ReportLanguage.ZH: chinese}
     return by_language.get(ReportLanguage(language), english if english == chinese else f"{english} {chinese}")

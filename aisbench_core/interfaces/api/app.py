@@ -132,7 +132,7 @@ class ApiServer:
         except TokenRefused as error:
             if "authorization" in request.headers:
                 address = request.client.host if request.client else ""
-                core.sign_in_audit.refused(str(error.message), address, error.owner, WayIn.API)
+                core.sign_in_audit.record_refusal(str(error.message), address, error.owner, WayIn.API)
             raise
 
     def _call_endpoint(self, endpoint: Endpoint, request: Request, token: Token, body: bytes) -> Any:
@@ -171,12 +171,12 @@ class ApiServer:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
 
     def _count_answers(self, respond: Respond) -> Respond:
-        async def counted(request: Request) -> Response:
+        async def count_answer(request: Request) -> Response:
             response = await _with_problems(respond, request)
             self.answers[response.status_code] = self.answers.get(response.status_code, 0) + 1
             return response
 
-        return counted
+        return count_answer
 
 
 @contextmanager

@@ -75,7 +75,12 @@ class CommandStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002  # of ASGI
         """Answer until the command, the client, the server, the token or the time has ended."""
-        waits = [self._send_records(send), _wait_for_leaving(receive), _wait_for_shutdown(), self._process.expired()]
+        waits = [
+            self._send_records(send),
+            _wait_for_leaving(receive),
+            _wait_for_shutdown(),
+            self._process.wait_until_ended(),
+        ]
         tasks = [asyncio.create_task(each) for each in waits]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

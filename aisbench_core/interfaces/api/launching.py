@@ -21,7 +21,7 @@ class LaunchRequest(Frozen):
     profile: ProfileName = ""
 
 
-def launch(call: ApiCall) -> Answered:
+def launch_run(call: ApiCall) -> Answered:
     """Launch a run: 201. The same key again answers the same run: 200."""
     request: LaunchRequest = call.body
     token = launch_token(call)
@@ -33,13 +33,13 @@ def launch(call: ApiCall) -> Answered:
     return Answered(run, status, {"Location": f"{PREFIX}/runs/{run.run_id}"})
 
 
-def stop(call: ApiCall) -> Run:
+def stop_run(call: ApiCall) -> Run:
     """Request the end of a run; one that has ended stays as it is."""
     core = call.core
     return core.runs.stop(core.ledger.get(call.path["run_id"]).run_id, call.actor)
 
 
-def collect(call: ApiCall) -> Run:
+def collect_run(call: ApiCall) -> Run:
     """Collect a failed run's results once more."""
     core = call.core
     return core.runs.collect_again(core.ledger.get(call.path["run_id"]).run_id, call.actor)

@@ -81,7 +81,7 @@ def _of_runs(core: Core) -> Iterator[Family]:
     age = [] if beat is None else [(_NONE, max(0.0, (now - beat.at).total_seconds()))]
     yield Family("aisbench_follower_age_seconds", "Time since the follower's last heartbeat.", age)
     leads = [beat.who] if beat and beat.is_fresh(now) else []
-    shared = [one.beat.who for one in core.health.shared()]
+    shared = [one.beat.who for one in core.health.list_shared()]
     yield Family("aisbench_followers", "Followers with a fresh heartbeat.", [(_NONE, len({*leads, *shared}))])
     states = [({"state": state}, count) for state, count in core.ledger.states().items()]
     yield Family("aisbench_runs", "Runs in each state.", states)

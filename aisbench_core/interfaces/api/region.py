@@ -49,23 +49,23 @@ class QuotaListing:
     next: str | None
 
 
-def flavors(call: ApiCall) -> FlavorListing:
+def list_flavors(call: ApiCall) -> FlavorListing:
     """Instance types, with the profile's prices."""
     return FlavorListing(*page_of(call.core.region_resources.flavors(_get_profile_name(call)), call.query))
 
 
-def engines(call: ApiCall) -> EngineListing:
+def list_engines(call: ApiCall) -> EngineListing:
     """Preset images."""
     return EngineListing(*page_of(call.core.region_resources.engines(_get_profile_name(call)), call.query))
 
 
-def pools(call: ApiCall) -> PoolListing:
+def list_pools(call: ApiCall) -> PoolListing:
     """Dedicated pools and what waits in them."""
     found = call.core.region_resources.pool_queues(_get_profile_name(call))
     return PoolListing(None, None) if found is None else PoolListing(*page_of(found, call.query))
 
 
-def quotas(call: ApiCall) -> QuotaListing:
+def list_quotas(call: ApiCall) -> QuotaListing:
     """How many jobs the project may have, and has."""
     found = call.core.region_resources.quotas(_get_profile_name(call))
     return QuotaListing(None, None) if found is None else QuotaListing(*page_of(found, call.query))

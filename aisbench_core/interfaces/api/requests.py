@@ -6,7 +6,7 @@ from typing import Any, get_origin
 
 from starlette.datastructures import Headers, QueryParams
 
-from aisbench_core.base.documents import parse
+from aisbench_core.base.documents import parse_document
 from aisbench_core.base.errors import Problem, SpecError, TokenRefused
 from aisbench_core.base.messages import Message
 from aisbench_core.interfaces.api.problems import ApiError, TooLarge, WrongMediaType
@@ -41,7 +41,7 @@ def query_of(model: type[Frozen], parameters: QueryParams) -> Frozen:
             raise SpecError(Message("the query"), [once])
         else:
             answers[name] = values[0]
-    return parse(model, answers, Message("the query"))
+    return parse_document(model, answers, Message("the query"))
 
 
 def body_of(model: type[Frozen], content: bytes, headers: Headers) -> Frozen:
@@ -51,7 +51,7 @@ def body_of(model: type[Frozen], content: bytes, headers: Headers) -> Frozen:
         raise WrongMediaType(
             Message("the body is {found}, and must be application/json", found=declared or Message("of no type"))
         )
-    return parse(model, _parse_json(content), Message("the body"))
+    return parse_document(model, _parse_json(content), Message("the body"))
 
 
 def require_size(size: int, most: int = MOST_BODY) -> None:

@@ -103,7 +103,7 @@ class GroupRegressions:
     next: str | None
 
 
-def leaderboard(call: ApiCall) -> Leaderboard:
+def show_leaderboard(call: ApiCall) -> Leaderboard:
     """Configurations by the median throughput of their valid runs."""
     query: LeaderboardQuery = call.query
     if query.sort not in BOARD_SORTS:
@@ -120,13 +120,13 @@ def leaderboard(call: ApiCall) -> Leaderboard:
     return Leaderboard(chosen.region, page.rehearsal, page.total, page.rows, following)
 
 
-def compare(call: ApiCall) -> Comparison:
+def compare_runs(call: ApiCall) -> Comparison:
     """Runs, or their rows, against the first of them."""
     query: CompareQuery = call.query
     return call.core.warehouse.compare([_full_id(call, run_id) for run_id in query.run], query.by)
 
 
-def regress(call: ApiCall) -> GroupRegressions:
+def find_regressions(call: ApiCall) -> GroupRegressions:
     """Whether the newest runs of each group differ from earlier ones."""
     query: RegressQuery = call.query
     chosen = _board_query(call, query)
@@ -135,7 +135,7 @@ def regress(call: ApiCall) -> GroupRegressions:
     return GroupRegressions(chosen.region, found.rehearsal, found.outcome, found.tests, found.total, page, following)
 
 
-def export(call: ApiCall) -> StreamingResponse:
+def export_runs(call: ApiCall) -> StreamingResponse:
     """Every run of the query as a file, complete before its first byte is sent."""
     query: ExportQuery = call.query
     chosen = _board_query(call, query, include_invalid=not query.valid_only)

@@ -20,7 +20,7 @@ POLL_SECONDS = 0.01
 LAST_ANSWERS_SECONDS = 5
 
 
-def serve(host: str, port: int, on_ready: Callable[[str], None]) -> None:
+def serve_api(host: str, port: int, on_ready: Callable[[str], None]) -> None:
     """Answer until interrupted; `on_ready` gets the address. Raises AisbenchError if it cannot be listened on."""
     server = uvicorn.Server(
         uvicorn.Config(

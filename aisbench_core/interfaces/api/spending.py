@@ -62,7 +62,7 @@ class SpendingPage:
     next: str | None
 
 
-def spending(call: ApiCall) -> SpendingPage:
+def show_spending(call: ApiCall) -> SpendingPage:
     """What launched runs that have ended cost; rehearsals and imported results do not count."""
     found = _query_spending(call)
     page, following = page_of(found.rows, call.query)

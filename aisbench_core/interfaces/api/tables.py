@@ -75,40 +75,40 @@ class HistoryQuery(Frozen):
     include_invalid: bool = False
 
 
-def sql(call: ApiCall) -> Response:
+def query_views(call: ApiCall) -> Response:
     """The answer to a SELECT as an Arrow stream, from a process of its own that reads nothing but the warehouse."""
     request: SqlRequest = call.body
     return StreamedParts(_iterate_answer(call, Query(request.query, request.values, request.seconds)), MEDIA_TYPE)
 
 
-def views(call: ApiCall) -> Response:
+def describe_views(call: ApiCall) -> Response:
     """Every column of every view, with its unit and meaning."""
     return _stream_batches(call, _open_tables(call).views())
 
 
-def regions(call: ApiCall) -> Response:
+def list_regions(call: ApiCall) -> Response:
     """The regions with runs, and how many measurements or rehearsals each has."""
     return _stream_batches(call, _open_tables(call).regions())
 
 
-def runs(call: ApiCall) -> Response:
+def fetch_runs(call: ApiCall) -> Response:
     """Runs with the columns of `v_runs`."""
     return _stream_batches(
         call, _open_tables(call).runs(normalize_filters(_get_filters(call.query, sort="created_at")))
     )
 
 
-def rows(call: ApiCall) -> Response:
+def fetch_groups(call: ApiCall) -> Response:
     """The leaderboard with the columns of `v_groups`."""
     return _stream_batches(call, _open_tables(call).leaderboard(of_rows(_get_filters(call.query, sort="throughput"))))
 
 
-def scaling(call: ApiCall) -> Response:
+def fetch_scaling(call: ApiCall) -> Response:
     """Node counts of what is otherwise equal to a run."""
     return _stream_batches(call, _open_tables(call).scaling(call.path["run_id"]))
 
 
-def history(call: ApiCall) -> Response:
+def fetch_history(call: ApiCall) -> Response:
     """Runs of a run's benchmark configuration on its hardware, in the order of time."""
     query: HistoryQuery = call.query
     return _stream_batches(call, _open_tables(call).history(call.path["run_id"], include_invalid=query.include_invalid))
@@ -127,10 +127,10 @@ def _stream_batches(call: ApiCall, batches: Batches) -> Response:
 
 
 def _iterate_parts(call: ApiCall, batches: Batches) -> Generator[bytes]:
-    with call.core.operations.started(call.actor.name), batches as reader:
+    with call.core.operations.count_operation(call.actor.name), batches as reader:
         yield from iter_stream(reader)
 
 
 def _iterate_answer(call: ApiCall, query: Query) -> Generator[bytes]:
-    with call.core.operations.started(call.actor.name):
+    with call.core.operations.count_operation(call.actor.name):
         yield from call.queries.iter_answer(call.core.reader, query)

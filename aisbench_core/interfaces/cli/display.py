@@ -39,12 +39,14 @@ Columns = Mapping[str, Callable[[Row], str]]
 
 def print_result(value: object, as_json: bool, text: Callable[[], str]) -> None:
     """Print what the command was called for to stdout: as JSON, or as text."""
-    click.echo(to_json(value) if as_json else visible(text()))  # JSON is for programs: no character is replaced
+    click.echo(
+        to_json(value) if as_json else replace_controls(text())
+    )  # JSON is for programs: no character is replaced
 
 
 def print_message(text: str) -> None:
     """Print progress, a warning or an error to stderr."""
-    click.echo(visible(text), err=True)
+    click.echo(replace_controls(text), err=True)
 
 
 def warn_of_old_files(reason: str | None) -> None:
@@ -96,7 +98,7 @@ def indent_text(text: str) -> str:
 
 def clip_text(text: str, most: int = 40) -> str:
     """A text on one line, of `most` characters or less."""
-    return formats.clipped(_to_line(text), most)
+    return formats.clip_text(_to_line(text), most)
 
 
 def format_value(value: object) -> str:
@@ -116,7 +118,7 @@ def local_time(at: datetime | None) -> str:
     return MISSING if at is None else f"{at.astimezone():%Y-%m-%d %H:%M:%S}"
 
 
-def hardware(flavor: str, nodes: int | None, cards: int | None) -> str:
+def format_hardware(flavor: str, nodes: int | None, cards: int | None) -> str:
     return f"{clip_text(flavor) or MISSING} · {nodes_and_cards(nodes, cards)}"
 
 
@@ -186,7 +188,7 @@ def deliver_file(output: Path) -> None:
 def file_name(typed: str) -> str:
     """A file as it was typed, where its copy is read."""
     served = get_invocation().served
-    return served.shown(typed) if served else typed
+    return served.restore_names(typed) if served else typed
 
 
 def write_text(output: Path | None, text: str) -> None:
@@ -221,10 +223,10 @@ def _clip_cells(row: Sequence[str]) -> list[str]:
 
 
 def _to_line(text: str) -> str:
-    return visible(" ".join(text.split()))
+    return replace_controls(" ".join(text.split()))
 
 
-def visible(text: str) -> str:
+def replace_controls(text: str) -> str:
     """The text without control characters: names come from other people's files and must not drive the terminal."""
     return "".join(char if _is_text(char) else "\N{REPLACEMENT CHARACTER}" for char in text)
 

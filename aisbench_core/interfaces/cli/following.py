@@ -231,7 +231,7 @@ def explain(run_id: str, corrected: bool, as_json: bool) -> None:
     if corrected:
         from aisbench_core.domain.authoring.specfile import to_yaml
 
-        click.echo(to_yaml(causes.corrected(run_id)), nl=False)
+        click.echo(to_yaml(causes.correct_spec(run_id)), nl=False)
         return
     found = causes.explain(run_id)
     display.print_result(found, as_json, lambda: explanation_text(found))

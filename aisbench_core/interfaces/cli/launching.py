@@ -50,7 +50,7 @@ def run(profile: str, wait: bool, with_log: bool, dry_run: bool, as_json: bool, 
         display.show_findings(findings)
         # Without a usable workload there is no manifest to complete the spec.
         if not any(finding.rule.startswith("workload.") for finding in findings):
-            filled = core.workloads.filled(spec)  # shows what the manifest adds
+            filled = core.workloads.fill_spec(spec)  # shows what the manifest adds
             held = _warn_if_held(core, filled, profile, findings)
             answer = {"spec": filled, "findings": findings, "held": held}
             display.print_result(answer, as_json, lambda: yaml_of(filled).rstrip("\n"))
@@ -86,7 +86,7 @@ def preflight(profile: str, online: bool, fix: bool, as_json: bool, **arguments:
     With --fix, the fixed spec is printed and the findings go to stderr; the exit code is that of an offline check of
     the fixed spec.
     """
-    from aisbench_core.domain.preflight.fixes import fixed
+    from aisbench_core.domain.preflight.fixes import apply_fixes
 
     core = open_core(writing=False)
     flavors = core.regions.flavors if online else lambda _: ()
@@ -103,7 +103,7 @@ def preflight(profile: str, online: bool, fix: bool, as_json: bool, **arguments:
         return
     for finding in findings:
         display.print_message(display.format_finding(finding) + (" – fixed" if finding.fix else ""))
-    fixed_spec = fixed(spec, findings)
+    fixed_spec = apply_fixes(spec, findings)
     click.echo(yaml_of(fixed_spec), nl=False)
     _exit_on_errors(core.preflight.offline(fixed_spec, profile))
 
@@ -113,7 +113,7 @@ def preflight(profile: str, online: bool, fix: bool, as_json: bool, **arguments:
 def spec(**arguments: Any) -> None:
     """Print a spec as YAML, completed with the values of the workload's manifest."""
     core = open_core(writing=False)
-    click.echo(yaml_of(core.workloads.filled(read_spec(core, **arguments))), nl=False)
+    click.echo(yaml_of(core.workloads.fill_spec(read_spec(core, **arguments))), nl=False)
 
 
 def _online_findings(core: "Core", spec: "RunSpec", profile: str) -> "list[Finding]":
@@ -188,7 +188,7 @@ def diff(first: str, second: str, as_json: bool) -> None:
 def _known_spec(core: "Core", name: str) -> "tuple[RunSpec, frozenset[str] | None]":
     """The spec of a file or run, and which of its fields are known (None: all)."""
     if name.endswith(SPEC_FILES):
-        return core.workloads.filled(
+        return core.workloads.fill_spec(
             file_spec(core, name)
         ), None  # as a launch would, or every default were a difference
     original = core.clones.original(full_id(core, name))
@@ -247,8 +247,8 @@ def _check_text(check: "ReproductionCheck") -> str:
     order = ["different", "not known", "same"]
     columns: display.Columns[Aspect] = {
         "input": lambda aspect: aspect.name,
-        "then": lambda aspect: formats.clipped(aspect.then, MAX_VALUE_WIDTH),
-        "now": lambda aspect: formats.clipped(aspect.now, MAX_VALUE_WIDTH),
+        "then": lambda aspect: formats.clip_text(aspect.then, MAX_VALUE_WIDTH),
+        "now": lambda aspect: formats.clip_text(aspect.now, MAX_VALUE_WIDTH),
         "state": lambda aspect: str(aspect.sameness),
         "note": lambda aspect: aspect.note,
     }
@@ -269,13 +269,13 @@ def _reproduction_text(repeated: "Repeated") -> str:
     if repeated.ratio is None:
         why = f": {repeated.comparability}, {', '.join(repeated.not_comparable)}" if repeated.not_comparable else ""
         return f"{run.run_id} cannot be compared with {original.run_id}{why}"
+    first, second = (formats.format_number(each.throughput, unit) for each in (original, run))
     sentence = (
-        f"{run.run_id}: {formats.number(run.throughput, unit)}, {repeated.ratio:.4f} times the {original.run_id}'s "
-        f"{formats.number(original.throughput, unit)}; data: {repeated.dataset}"
+        f"{run.run_id}: {second}, {repeated.ratio:.4f} times the {original.run_id}'s {first}; data: {repeated.dataset}"
     )
     runs = display.format_count(repeated.runs, "valid run")
     if repeated.low is None or repeated.high is None:
         return f"{sentence}\n{runs} in the original's group: too few to predict a range"
     position = "within" if repeated.is_within else "outside"
-    low, high = formats.number(repeated.low), formats.number(repeated.high, unit)
+    low, high = formats.format_number(repeated.low), formats.format_number(repeated.high, unit)
     return f"{sentence}\n{position} the range expected from {runs} of the original's group (95 %): {low} to {high}"

@@ -219,12 +219,12 @@ def file_spec(core: "Core", source: str) -> "RunSpec":
 
 
 def _parse_fields(core: "Core", fields: SpecFields) -> "RunSpec":
-    from aisbench_core.base.documents import parse
+    from aisbench_core.base.documents import parse_document
     from aisbench_core.domain.access.server_files import require_open_files
     from aisbench_core.domain.authoring.specfile import SPEC
     from aisbench_core.model import RunSpec
 
-    spec = parse(RunSpec, fields, SPEC)
+    spec = parse_document(RunSpec, fields, SPEC)
     if served := get_invocation().served:  # checks of a spec say what they found in its files
         require_open_files(spec, served.actor, core.runs.open_folders)
     return spec

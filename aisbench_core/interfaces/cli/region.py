@@ -157,7 +157,7 @@ def list_slow_nodes(profile: str, as_json: bool) -> None:
     columns: display.Columns[NodeHistory] = {
         "node": lambda row: row.host,
         "slow": lambda row: f"{row.slow} of its last {row.runs} runs",
-        "beside the median card, newest first": lambda row: ", ".join(map(formats.percent, row.shares)),
+        "beside the median card, newest first": lambda row: ", ".join(map(formats.format_percent, row.shares)),
         "last run": lambda row: display.local_time(row.last_at),
         "run": lambda row: row.run_ids[0],
     }
@@ -241,7 +241,7 @@ def list_subscribed(profile: str, as_json: bool) -> None:
     A spec names one by subscription_id and item_version_id. The 50 newest subscriptions are listed.
     """
     core = open_core(writing=False)
-    found = core.algorithms.subscribed(core.regions.profile(profile).name)
+    found = core.algorithms.list_subscribed(core.regions.profile(profile).name)
     if found is None:
         display.print_message("the API of this profile has no algorithms")
     columns: display.Columns[SubscribedAlgorithm] = {

@@ -80,7 +80,7 @@ class ServedCommand:
         self._names[copy] = shown
         return copy
 
-    def shown(self, text: str) -> str:
+    def restore_names(self, text: str) -> str:
         """The text with the client's names of its files."""
         if str(self._folder) in text:
             for copy, name in sorted(self._names.items(), key=lambda each: -len(each[0])):

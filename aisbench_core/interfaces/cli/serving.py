@@ -126,7 +126,7 @@ class _Family:
 def _start_all(
     family: _Family, settings: "Settings", sandbox: bool, host: str, port: int, switches: list[str], exposed: bool
 ) -> None:
-    from aisbench_core.config.settings import environment
+    from aisbench_core.config.settings import read_environment
     from aisbench_core.interfaces.web.tls import tls_files
 
     tls = tls_files(settings)
@@ -147,7 +147,7 @@ def _start_all(
     console = ["streamlit", "run", "app.py", "--server.address", host, "--server.port", str(port), *encryption]
     # With sign-in, the address of a connection is the connection's, whatever a header says; see web/identity.py.
     # Messages link to where the console is really served, whatever the settings say.
-    served = {**environment(), "AISBENCH_HOST": host, "AISBENCH_PORT": str(port)}
+    served = {**read_environment(), "AISBENCH_HOST": host, "AISBENCH_PORT": str(port)}
     variables = {**served, FORWARDED: ""} if settings.needs_sign_in else served
     family.start(CONSOLE, [*console, "--", *switches], variables)  # starts while the sandbox does
     if sandbox:
@@ -169,14 +169,14 @@ def _start_all(
 
 def _start_sandbox(family: _Family, settings: "Settings", folder: Path, exposed: bool) -> None:
     """Start the sandbox without access to our variables and files, because its jobs run other people's code."""
-    from aisbench_core.config.settings import HOME, environment
+    from aisbench_core.config.settings import HOME, read_environment
     from aisbench_core.config.variables import sandbox_options, scrub_environment
 
     private = (settings.data_dir, settings.warehouse_path, HOME / ".streamlit", HOME / "aisbench.yaml")
-    options = sandbox_options(private, _key_files(settings), environment())
+    options = sandbox_options(private, _key_files(settings), read_environment())
     free = ["--modelarts-port", "0", "--obs-port", "0"]  # free ports: the profile holds the addresses
     arguments = ["aisbench_sandbox", "--data", str(folder), *free, *options, *([_EXPOSE] if exposed else [])]
-    family.start("the sandbox", arguments, variables=scrub_environment(environment()))
+    family.start("the sandbox", arguments, variables=scrub_environment(read_environment()))
 
 
 def _key_files(settings: "Settings") -> Iterator[Path]:

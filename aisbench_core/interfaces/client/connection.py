@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from aisbench_core.base.errors import AisbenchError, ConfigError, Problem, SpecError
 from aisbench_core.base.messages import Message, make_verbatim
-from aisbench_core.config.settings import environment, user_config_folder
+from aisbench_core.config.settings import read_environment, user_config_folder
 from aisbench_core.interfaces.client.logins import UNENCRYPTED, Logins
 
 PREFIX = "/api/v1"
@@ -55,10 +55,10 @@ class Connection:
         `token` (default: AISBENCH_TOKEN, or that of `aisbench login`). `unencrypted`: allow http to other machines,
         which exposes the token (default: AISBENCH_UNENCRYPTED). Raises ConfigError."""
         logins = Logins(user_config_folder())
-        server = server or logins.server(environment())
-        _require_safe(server, unencrypted=unencrypted or bool(environment().get(UNENCRYPTED)))
+        server = server or logins.server(read_environment())
+        _require_safe(server, unencrypted=unencrypted or bool(read_environment().get(UNENCRYPTED)))
         self._server = server.rstrip("/")
-        self._token = token or logins.token_for(server, environment())
+        self._token = token or logins.token_for(server, read_environment())
         self._seconds = seconds
         self._opener = urllib.request.build_opener(_NoRedirects)
 

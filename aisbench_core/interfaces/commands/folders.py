@@ -16,11 +16,11 @@ def new_folder() -> Path:
     for folder in temporary.glob("aisbench-command-*"):
         match = _NAME.fullmatch(folder.name)
         if match and not _is_alive(int(match[1])):
-            remove(folder)
+            remove_folder(folder)
     return Path(tempfile.mkdtemp(prefix=f"aisbench-command-{os.getpid()}-"))
 
 
-def remove(folder: Path) -> None:
+def remove_folder(folder: Path) -> None:
     """Remove a folder, if it is there."""
     with suppress(OSError, RecursionError):
         shutil.rmtree(folder)

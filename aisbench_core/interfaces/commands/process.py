@@ -13,8 +13,8 @@ from pathlib import Path
 
 from aisbench_core.base.errors import AisbenchError, QueryError, TokenRefused
 from aisbench_core.base.messages import Message
-from aisbench_core.config.settings import PROGRAM, environment
-from aisbench_core.interfaces.commands.folders import new_folder, remove
+from aisbench_core.config.settings import PROGRAM, read_environment
+from aisbench_core.interfaces.commands.folders import new_folder, remove_folder
 from aisbench_core.interfaces.commands.records import MOST_LINE, encode_record, error_record
 from aisbench_core.interfaces.commands.request import CommandRequest, InputRequest, ServedBy, Variables
 
@@ -87,9 +87,9 @@ class CommandProcess:
         if self._process:
             await self._process.wait()
         if self._folder:
-            await asyncio.to_thread(remove, self._folder)
+            await asyncio.to_thread(remove_folder, self._folder)
 
-    async def expired(self) -> None:
+    async def wait_until_ended(self) -> None:
         """Wait until it was ended from here, and its last records have had their time."""
         await self._is_ended.wait()
         await asyncio.sleep(LAST_RECORDS_SECONDS)
@@ -113,7 +113,7 @@ class CommandProcess:
             *(sys.executable, "-m", "aisbench_core.interfaces.cli.child", str(os.getpid())),
             "aisbench_core.interfaces.cli.served_process",
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-            limit=MOST_LINE, cwd=PROGRAM, env=child_variables(self._request.variables, environment()),
+            limit=MOST_LINE, cwd=PROGRAM, env=child_variables(self._request.variables, read_environment()),
             start_new_session=True, umask=0o077,
         )  # fmt: skip
         served = ServedBy(token_id=self._token_id, key=self._key, folder=str(folder))

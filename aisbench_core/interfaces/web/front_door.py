@@ -15,7 +15,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from aisbench_core.config.console_address import SETTING, ConsoleNames, WebOrigin, is_loopback
-from aisbench_core.interfaces.web.refusing import Refusal, refuse
+from aisbench_core.interfaces.web.refusing import Refusal, send_refusal
 
 INNER = "/_stcore/"
 # Internal endpoints of Streamlit that the console's pages use; not metrics or the agent API.
@@ -92,7 +92,7 @@ class FrontDoorMiddleware:
         if refusal is None:
             await self._app(_as_same_origin(scope), receive, send)
         else:
-            await refuse(refusal, scope, receive, send)
+            await send_refusal(refusal, scope, receive, send)
 
 
 def _as_same_origin(scope: Scope) -> Scope:

@@ -23,7 +23,7 @@ from aisbench_core.config.identity import Identity
 from aisbench_core.config.settings import Settings
 from aisbench_core.interfaces.web.ledger_checks import LedgerCheck
 from aisbench_core.interfaces.web.plain_page import answer_later
-from aisbench_core.interfaces.web.refusing import Refusal, address_of, refuse
+from aisbench_core.interfaces.web.refusing import Refusal, address_of, send_refusal
 from aisbench_core.people.accounts.names import compose_name, decode_header
 from aisbench_core.people.accounts.people import OTHER_NAME, People
 from aisbench_core.people.accounts.sign_in_audit import SignInAudit
@@ -68,7 +68,7 @@ class ProxyIdentity:
         status, message = refusal
         if status == HTTPStatus.FORBIDDEN:
             who = compose_name(decode_header(self.name(request.scope))) if message != NOT_THE_PROXY else ""
-            self.audit.refused(message, address_of(request), who)
+            self.audit.record_refusal(message, address_of(request), who)
 
     def _is_proxy(self, host: str) -> bool:
         try:
@@ -171,7 +171,7 @@ class IdentityMiddleware:
             await self._app(scope, receive, send)
         else:
             await run_in_threadpool(identity.record, refusal, HTTPConnection(scope))
-            await refuse(refusal, scope, receive, send)
+            await send_refusal(refusal, scope, receive, send)
 
     async def _refusal_of(self, name: str) -> Refusal | None:
         message = await self._refuse_name.answer(name)

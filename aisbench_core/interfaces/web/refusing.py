@@ -21,7 +21,7 @@ def address_of(request: HTTPConnection) -> str:
     return request.client.host if request.client else ""
 
 
-async def refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+async def send_refusal(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer with the message; a web socket is refused with 403 before it is accepted."""
     status, message = refusal
     what = scope.get("method", "web socket")

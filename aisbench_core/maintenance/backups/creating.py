@@ -16,7 +16,7 @@ from pathlib import Path
 
 from aisbench_core.base.errors import ConfigError, ResultError, RunsStillDiffer, full_disks_named
 from aisbench_core.base.messages import Message
-from aisbench_core.base.private_files import FILE_MODE, draft_of, is_read_only, sync
+from aisbench_core.base.private_files import FILE_MODE, draft_of, is_read_only, sync_path
 from aisbench_core.config.settings import Settings
 from aisbench_core.domain.access import permitted
 from aisbench_core.domain.access.changes import log_change
@@ -64,7 +64,7 @@ class Backups:
             with full_disks_named():
                 manifest = self._write_archive(draft)
                 draft.replace(target)
-                sync(target.parent)
+                sync_path(target.parent)
         except OSError as error:
             raise ConfigError(Message("{file} cannot be written: {why}", file=target, why=error.strerror)) from error
         finally:
@@ -155,7 +155,7 @@ class Backups:
         with ledger.connection() as con:
             recorded = recorded_runs(con)
         here = [run_id for run_id, is_gone in recorded.items() if not is_gone]
-        missing = set(here) - warehouse.recorded(here)
+        missing = set(here) - warehouse.select_recorded(here)
         warehouse.record_many(
             self._iterate_records([run_id for run_id in here if run_id in {*run_ids, *missing}], ledger)
         )
@@ -165,7 +165,7 @@ class Backups:
 
     def _iterate_records(self, run_ids: Iterable[str], ledger: Ledger) -> Iterator[RunRecord]:
         """The records in these folders that are as the ledger says."""
-        with replace_in(self.comparing, ledger=ledger).opened() as sealed:
+        with replace_in(self.comparing, ledger=ledger).open_runs() as sealed:
             for run_id in run_ids:
                 with suppress(ResultError):
                     record = read_own_record(self.comparing.folders.path(run_id))

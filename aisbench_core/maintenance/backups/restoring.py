@@ -12,7 +12,14 @@ from pydantic import ValidationError
 
 from aisbench_core.base.errors import ConfigError, full_disks_named
 from aisbench_core.base.messages import Message, make_verbatim
-from aisbench_core.base.private_files import is_orphan, is_shared, make_private_folder, open_private, process_name, sync
+from aisbench_core.base.private_files import (
+    is_orphan,
+    is_shared,
+    make_private_folder,
+    open_private,
+    process_name,
+    sync_path,
+)
 from aisbench_core.config.settings import Settings
 from aisbench_core.maintenance.backups.manifest import MANIFEST, BackupManifest
 from aisbench_core.store.audit.audit import newest_entry
@@ -23,7 +30,7 @@ from aisbench_core.store.ledger.ledger_file import check_database, open_connecti
 _DRAFT = ".restore-"
 
 
-def restore(backup: Path, settings: Settings) -> BackupManifest:
+def restore_backup(backup: Path, settings: Settings) -> BackupManifest:
     """Unpack a backup as the settings' data folder, which must be missing or empty.
 
     Raises ConfigError for a file that is no whole backup, and DamagedLedger for a damaged database in it; the data
@@ -47,7 +54,7 @@ def restore(backup: Path, settings: Settings) -> BackupManifest:
             # The ledger comes last: without it nothing is followed, and nothing is taken for whole.
             for entry in sorted(draft.iterdir(), key=lambda entry: entry.name.startswith(settings.ledger_path.name)):
                 entry.rename(target / entry.name)
-        sync(target)
+        sync_path(target)
     return manifest
 
 

@@ -5,7 +5,7 @@ from functools import partial
 
 from aisbench_core.base.concurrent_checks import run_concurrently
 from aisbench_core.base.errors import AisbenchError
-from aisbench_core.base.messages import Message, plural
+from aisbench_core.base.messages import Message, choose_plural
 from aisbench_core.cloud.addresses import proxy_for
 from aisbench_core.cloud.ports import Connect
 from aisbench_core.cloud.probes import modelarts_trust, obs_proxy, obs_trust
@@ -115,7 +115,7 @@ class Doctor:
                 message = Message("the bucket {bucket} can be listed", bucket=cloud.profile.bucket)
             else:
                 count = len(cloud.training.flavors())
-                message = plural(count, "{number} flavor is offered", "{number} flavors are offered")
+                message = choose_plural(count, "{number} flavor is offered", "{number} flavors are offered")
         except AisbenchError as error:
             yield Diagnosis(check, State.FAIL, error.description, error.hint)
             return

@@ -13,7 +13,7 @@ from urllib.request import getproxies_environment
 from aisbench_core.base.errors import AisbenchError, ReadOnlyFolder
 from aisbench_core.base.messages import Message, make_verbatim
 from aisbench_core.base.private_files import is_shared, require_writable
-from aisbench_core.cloud.addresses import is_proxied, split
+from aisbench_core.cloud.addresses import is_proxied, split_address
 from aisbench_core.config.credentials import find_credentials
 from aisbench_core.config.data_folder import closed_paths, open_paths
 from aisbench_core.config.sdk_package import INSTALL, PACKAGE, installed_version, is_installed, package_path
@@ -36,7 +36,7 @@ def check_addresses(profile: Profile) -> Iterator[Diagnosis]:
         return
     for key, address in (("obs_server", profile.obs_server), ("modelarts_endpoint", profile.training_endpoint)):
         # An address without a region in its name, such as an IP address, proves nothing.
-        named = set(_REGION.findall(split(address).hostname or ""))
+        named = set(_REGION.findall(split_address(address).hostname or ""))
         if named and _REGION.fullmatch(profile.region) and profile.region not in named:
             yield Diagnosis(
                 "profile",

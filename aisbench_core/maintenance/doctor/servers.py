@@ -10,8 +10,8 @@ from http.client import HTTPException
 
 from aisbench_core.base.formats import format_duration
 from aisbench_core.base.messages import Message
-from aisbench_core.cloud.addresses import Proxy, is_loopback, proxy_for, split
-from aisbench_core.cloud.probes import ServerProbe, probe, resolve
+from aisbench_core.cloud.addresses import Proxy, is_loopback, proxy_for, split_address
+from aisbench_core.cloud.probes import ServerProbe, probe_server, resolve_host
 from aisbench_core.config.settings import Profile
 from aisbench_core.maintenance.doctor.diagnosis import Diagnosis, State
 from aisbench_core.model import Clock
@@ -32,7 +32,7 @@ def host_names(profile: Profile) -> Mapping[str, str]:
         "dns.swr": "",
     }
     # Over plain http the SDK sends /bucket/key to the server itself.
-    if named["dns.obs"] and split(obs).scheme == "https":
+    if named["dns.obs"] and split_address(obs).scheme == "https":
         named["dns.bucket"] = f"{profile.bucket}.{named['dns.obs']}"
     # The registry has no address in the profile, but the same domain.
     service, _, cloud = named["dns.modelarts"].partition(".")
@@ -51,7 +51,7 @@ def check_name(check: str, host: str, profile: Profile) -> Iterator[Diagnosis]:
     if not host:
         return
     try:
-        addresses = resolve(host)
+        addresses = resolve_host(host)
     except (OSError, UnicodeError) as error:  # UnicodeError: a label of the name is empty or too long
         reason = getattr(error, "strerror", None) or str(error)
         message = Message("{host} does not resolve ({reason})", host=host, reason=reason)
@@ -67,7 +67,7 @@ def check_name(check: str, host: str, profile: Profile) -> Iterator[Diagnosis]:
             address = UNKNOWN
             if check == "dns.bucket":  # a bucket has the address of its OBS server; nothing here tells the others
                 with suppress(OSError):
-                    address = resolve(_get_host_name(profile.obs_server))[0]
+                    address = resolve_host(_get_host_name(profile.obs_server))[0]
             yield Diagnosis(check, state, message, ASK, (f"{address} {host}",))
         return
     message = Message("{host} is {address}", host=host, address=addresses[0])
@@ -77,7 +77,7 @@ def check_name(check: str, host: str, profile: Profile) -> Iterator[Diagnosis]:
 
 
 def _get_host_name(address: str) -> str:
-    host = split(address).hostname or ""
+    host = split_address(address).hostname or ""
     if is_loopback(address):
         return ""
     try:
@@ -107,7 +107,7 @@ class Server:
 
 def check_route(server: Server) -> Iterator[Diagnosis]:
     """Whether a service is reached through a proxy; a warning for private clouds, which proxies often cannot reach."""
-    check, host = f"proxy.{server.service}", split(server.address).hostname or ""
+    check, host = f"proxy.{server.service}", split_address(server.address).hostname or ""
     if server.proxy is None:
         yield Diagnosis(check, State.OK, Message("{host} is reached directly", host=host))
         return
@@ -129,7 +129,7 @@ def check_server(server: Server, clock: Clock) -> Iterator[Diagnosis]:
         yield Diagnosis(f"tls.{server.service}", State.FAIL, message, hint)
         return
     try:
-        result = probe(server.address, server.proxy, trust, CONNECT_SECONDS, clock)
+        result = probe_server(server.address, server.proxy, trust, CONNECT_SECONDS, clock)
     except (OSError, HTTPException) as error:
         yield _diagnose_unreachable(server, error)
         return
@@ -165,8 +165,8 @@ def _format_address(proxy: Proxy) -> str:
 
 
 def _diagnose_certificate(server: Server, result: ServerProbe, clock: Clock) -> Diagnosis:
-    check, host = f"tls.{server.service}", split(server.address).hostname
-    if split(server.address).scheme == "http":
+    check, host = f"tls.{server.service}", split_address(server.address).hostname
+    if split_address(server.address).scheme == "http":
         if is_loopback(server.address):
             return Diagnosis(check, State.OK, Message("plain http on this machine needs no certificate"))
         plain = Message("{address} is plain http: data and results are sent unencrypted", address=server.address)
@@ -185,7 +185,7 @@ def _diagnose_certificate(server: Server, result: ServerProbe, clock: Clock) -> 
 
 
 def _not_trusted(check: str, server: Server, reason: str) -> Diagnosis:
-    host = split(server.address).hostname
+    host = split_address(server.address).hostname
     message = Message("{host}'s certificate is not trusted: {reason}", host=host, reason=reason)
     if not server.verify:
         accepted = Message("{message} (verify_tls: false, so it is accepted)", message=message)

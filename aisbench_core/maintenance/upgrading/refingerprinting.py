@@ -43,9 +43,9 @@ def recompute_fingerprints(con: duckdb.DuckDBPyConnection) -> None:
     The hash of a record covers none of them, so that it stays valid."""
     con.execute(f"create or replace temp table refingerprinted ({_NEW})")
     last = ""
-    while rows := _chunk(con, last):
+    while rows := _fetch_chunk(con, last):
         last = rows[-1]["run_id"]
-        columns = zip(*map(_recomputed, rows), strict=True)
+        columns = zip(*map(_recompute_row, rows), strict=True)
         values = ", ".join("unnest(?::VARCHAR[])" for _ in _NEW.split(","))
         con.execute(f"insert into refingerprinted select {values}", [list(column) for column in columns])
     con.execute("""
@@ -56,13 +56,13 @@ def recompute_fingerprints(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("drop table refingerprinted")
 
 
-def _chunk(con: duckdb.DuckDBPyConnection, after: str) -> list[dict[str, Any]]:
+def _fetch_chunk(con: duckdb.DuckDBPyConnection, after: str) -> list[dict[str, Any]]:
     con.execute(f"select {', '.join(_NEEDED)} from runs where run_id > ? order by run_id limit {CHUNK}", [after])
     return [dict(zip(_NEEDED, row, strict=True)) for row in con.fetchall()]
 
 
-def _recomputed(stored: dict[str, Any]) -> tuple[str, str, str, str, str]:
-    spec, speed = _object(stored["spec"]) or {}, _object(stored["speed_parameters"])
+def _recompute_row(stored: dict[str, Any]) -> tuple[str, str, str, str, str]:
+    spec, speed = _load_object(stored["spec"]) or {}, _load_object(stored["speed_parameters"])
     run = as_recorded(stored)
     if (
         run["origin"] == Origin.IMPORTED and run["spec_sha256"]
@@ -97,7 +97,7 @@ def _move_views(con: duckdb.DuckDBPyConnection) -> None:
             con.execute("update saved_views set address = ? where page = ? and name = ?", [text, page, name])
 
 
-def _object(text: str | None) -> dict[str, Any] | None:
+def _load_object(text: str | None) -> dict[str, Any] | None:
     try:
         value = json.loads(text or "null")
     except ValueError:

@@ -15,7 +15,7 @@ import duckdb
 
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Message
-from aisbench_core.base.private_files import make_private_folder, require_writable, sync, write_whole
+from aisbench_core.base.private_files import make_private_folder, require_writable, sync_path, write_whole
 from aisbench_core.config.settings import Settings
 from aisbench_core.maintenance.storage import ledger_location, warehouse_location
 from aisbench_core.maintenance.upgrading.ledger_tables import upgrade_ledger
@@ -24,7 +24,7 @@ from aisbench_core.store.ledger.database.address import LedgerAddress
 from aisbench_core.store.ledger.database.leases import FileLeases
 from aisbench_core.store.ledger.database.ledger_schema import SQLITE, VERSION
 from aisbench_core.store.ledger.ledger_file import copy_database, ledger_version, open_connection
-from aisbench_core.warehouse.store.engine import NAME, PATIENCE_S, attach_in_turn, copy_file, start
+from aisbench_core.warehouse.store.engine import NAME, PATIENCE_S, attach_in_turn, copy_file, start_engine
 from aisbench_core.warehouse.store.migrations import RELEASED, stored_version
 from aisbench_core.warehouse.store.team import TeamLocation
 from aisbench_core.warehouse.store.warehouse_file import log_of, translate_error
@@ -69,7 +69,7 @@ class FolderUpgrade:
     def _nobody_follows(self) -> Iterator[None]:
         location = ledger_location(self.settings)
         if isinstance(location, LedgerAddress):
-            with _leading(location):
+            with _lock_profiles(location):
                 yield
             return
         lock = FileLeases(self.settings.follower_lock)
@@ -90,10 +90,10 @@ class FolderUpgrade:
         location, file = ledger_location(self.settings), self.settings.ledger_path
         if isinstance(location, LedgerAddress):
             from aisbench_core.store.ledger.database.postgres import DIALECT
-            from aisbench_core.store.ledger.database.postgres_connection import connect, translate_errors
+            from aisbench_core.store.ledger.database.postgres_connection import connect_postgres, translate_errors
 
             with translate_errors(location):
-                con = connect(location)
+                con = connect_postgres(location)
                 with closing(con.session):
                     is_upgraded = upgrade_ledger(con, DIALECT)
         elif 0 < ledger_version(file) < VERSION:
@@ -127,7 +127,7 @@ class FolderUpgrade:
             make_private_folder(folder)
             for file in sorted(former.glob("*.duckdb*")):
                 file.rename(folder / file.name)
-            sync(folder)
+            sync_path(folder)
         if former.is_dir() and not any(former.iterdir()):
             former.rmdir()
         done = [_upgrade_file(file, copies / folder.name) for file in sorted(folder.glob("*.duckdb"))]
@@ -135,7 +135,7 @@ class FolderUpgrade:
 
 
 @contextmanager
-def _leading(address: LedgerAddress) -> Iterator[None]:
+def _lock_profiles(address: LedgerAddress) -> Iterator[None]:
     """The locks of a leading follower of a team's ledger, so that nobody else follows."""
     from aisbench_core.store.ledger.database.postgres_connection import FollowerConnection, translate_errors
 
@@ -157,7 +157,7 @@ def _keep_ledger(file: Path, copy: Path) -> None:
         draft.unlink(missing_ok=True)
         copy_database(file, draft)
         draft.rename(copy)
-        sync(copy.parent)
+        sync_path(copy.parent)
 
 
 def _upgrade_file(file: Path, copies: Path) -> bool:
@@ -171,12 +171,12 @@ def _upgrade_file(file: Path, copies: Path) -> bool:
         if log_of(draft).exists():
             log_of(draft).rename(log_of(copy))
         draft.rename(copy)
-        sync(copies)
+        sync_path(copies)
     return bool(_in_file(file, lambda con: upgrade_tables(con, file)))
 
 
 def _in_file(file: Path, change: "Callable[[DuckDBPyConnection], int]") -> int:
-    engine = start(file)
+    engine = start_engine(file)
     try:
         with attach_in_turn(engine, file, time.monotonic() + PATIENCE_S), engine.cursor() as cur:
             cur.execute(f"use {NAME}")

@@ -3,7 +3,7 @@
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.maintenance.upgrading.refingerprinting import recompute_fingerprints
-from aisbench_core.warehouse.queries.group_statistics import regroup
+from aisbench_core.warehouse.queries.group_statistics import regroup_runs
 from aisbench_core.warehouse.store.migrations import LATEST, RELEASED, add_missing, stored_version
 from aisbench_core.warehouse.tables.schema import ALL_TABLES
 
@@ -43,7 +43,7 @@ def upgrade_tables(con: DuckDBPyConnection, location: object) -> bool:
             con.execute(_COMPLETE)
         if version < FINGERPRINTED:
             recompute_fingerprints(con)
-        regroup(con)
+        regroup_runs(con)
         con.execute("insert into schema_version values (?)", [LATEST])
         con.commit()
     except BaseException:

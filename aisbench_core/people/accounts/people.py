@@ -52,7 +52,7 @@ class Person:
         """Whether the person may change what other people may do."""
         return self.role is Role.ADMIN and not self.revoked
 
-    def acting(self, via: WayIn) -> Actor:
+    def to_actor(self, via: WayIn) -> Actor:
         """The person as one who changes something."""
         return Actor(self.name, self.role.included, via)
 

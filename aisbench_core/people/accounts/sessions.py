@@ -72,7 +72,7 @@ class Sessions:
         now = self._clock()
         return Session(person.name, now, now)
 
-    def checked(self, session: Session, *, active: bool) -> Session:
+    def check_session(self, session: Session, *, active: bool) -> Session:
         """The session as of now; `active`: whether the person did something, no timer. Raises SignedOut after its end.
 
         Whether the person still has access is `People.current`, which callers may keep until the ledger changes."""

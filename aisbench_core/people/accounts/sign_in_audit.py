@@ -54,7 +54,7 @@ class SignInAudit:
             self._pages = {key: at for key, at in self._pages.items() if now - at < PAGE_EVERY} | {(who, role): now}
         self.signed_in(who, role, "proxy", "")
 
-    def refused(self, why: str, address: str, who: str = "", via: WayIn = WayIn.CONSOLE) -> None:
+    def record_refusal(self, why: str, address: str, who: str = "", via: WayIn = WayIn.CONSOLE) -> None:
         """A sign-in or token was refused; `who`: whom it would have been, as far as that was proved."""
         more = self._count_repeats((address, who, why))
         if more is not None:
@@ -65,7 +65,7 @@ class SignInAudit:
         """Somebody ended their own session."""
         self._write_entry(Act(who, "", WayIn.CONSOLE, SIGN_OUT, "", ActOutcome.DONE))
 
-    def ended(self, who: str, why: str) -> None:
+    def record_end(self, who: str, why: str) -> None:
         """A session ended without its person."""
         self._write_entry(Act(who, "", WayIn.CONSOLE, END, "", ActOutcome.DONE, detail=why))
 

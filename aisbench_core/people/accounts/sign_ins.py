@@ -18,7 +18,7 @@ from aisbench_core.people.accounts.people import People
 from aisbench_core.people.accounts.sessions import Session, Sessions
 from aisbench_core.people.accounts.sign_in_audit import SignInAudit
 from aisbench_core.store.ledger.database.connection import LedgerConnection, Row
-from aisbench_core.store.ledger.database.rows import insert
+from aisbench_core.store.ledger.database.rows import insert_row
 from aisbench_core.store.ledger.ledger import Ledger, as_text, as_time
 
 # Use is stored after this part of the idle time, at most so seldom: each time empties what pages have cached.
@@ -71,7 +71,7 @@ class SignIns:
         try:
             person = self._sessions.admit(self._identities.name_of(account), account.groups)
         except AisbenchError as error:
-            self._audit.refused(str(error.message), visitor.address, account.name)
+            self._audit.record_refusal(str(error.message), visitor.address, account.name)
             raise
         session, session_id = self._sessions.of(person), secrets.token_urlsafe(32)
         with self._ledger.transaction() as con:
@@ -79,10 +79,10 @@ class SignIns:
             con.execute("delete from sign_ins where id_hash = ?", [hash_of(replaced)])
             times = {"began_at": as_text(session.began_at), "active_at": as_text(session.active_at)}
             row = {"id_hash": hash_of(session_id), "name": session.name, **times}
-            insert(con, "sign_ins", row | {"address": visitor.address, "browser": visitor.browser})
+            insert_row(con, "sign_ins", row | {"address": visitor.address, "browser": visitor.browser})
         self._audit.signed_in(person.name, person.role, account.issuer, visitor.address)
         for one in ended:
-            self._audit.ended(one.name, self._why_ended(one))
+            self._audit.record_end(one.name, self._why_ended(one))
         return session_id
 
     def _forget_ended(self, con: LedgerConnection, now: datetime) -> list[Session]:
@@ -99,20 +99,20 @@ class SignIns:
     def whose(self, session_id: str) -> Whose:
         """Whom a request with this id is from. A session whose person was revoked ends."""
         with suppress(SignedOut):
-            name = self.checked(session_id, active=False).name
+            name = self.check_session(session_id, active=False).name
             if not self._people.is_revoked(name):
                 return Whose(name)
             if self._end_session(session_id):
-                self._audit.ended(name, "the access was revoked")
+                self._audit.record_end(name, "the access was revoked")
             return Whose(is_revoked=True)
         return Whose()
 
-    def checked(self, session_id: str, *, active: bool) -> Session:
+    def check_session(self, session_id: str, *, active: bool) -> Session:
         """The session as of now; `active`: whether the person did something, no timer. Raises SignedOut once ended."""
         stored = self._read_session(hash_of(session_id))
         if stored is None:
             raise SignedOut(Message("you are signed out"), Message("reload the page to sign in"))
-        session = self._sessions.checked(stored, active=active)
+        session = self._sessions.check_session(stored, active=active)
         if session.active_at - stored.active_at >= min(STORED_EVERY, self._sessions.idle / STORED_PART):
             with suppress(AisbenchError):  # then the session ends earlier
                 self._store_use(session_id, session)

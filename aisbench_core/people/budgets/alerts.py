@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from aisbench_core.base.errors import AisbenchError
-from aisbench_core.base.formats import format_money, percent
+from aisbench_core.base.formats import format_money, format_percent
 from aisbench_core.base.messages import Message
 from aisbench_core.model import BudgetUse, Clock, NewsKind, Notice
 from aisbench_core.people.budgets.ledger import BudgetLedger
 from aisbench_core.store.ledger.database.connection import LedgerConnection
-from aisbench_core.store.ledger.database.rows import insert, make_marks
+from aisbench_core.store.ledger.database.rows import insert_row, make_marks
 from aisbench_core.store.ledger.ledger import Ledger, add_notice, as_text
 
 LOG = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ def _stores_alerts(con: LedgerConnection, use: BudgetUse, now: datetime) -> bool
     alerts = [_alert_id(use, share) for share in use.alert_shares]
     new = [alert for alert in alerts if con.execute(known, [alert]).fetchone() is None]
     for alert in new:
-        insert(con, "budget_alerts", {"alert_id": alert, "at": as_text(now)})
+        insert_row(con, "budget_alerts", {"alert_id": alert, "at": as_text(now)})
     return bool(new)
 
 
@@ -81,7 +81,7 @@ def _make_notice(use: BudgetUse, now: datetime) -> Notice:
     text = Message(
         "{budget} has reached {share}: {spent} spent and {reserved} reserved of {amount}",
         budget=use.title,
-        share=percent(share),
+        share=format_percent(share),
         spent=format_money(use.spent, currency),
         reserved=format_money(use.reserved, currency),
         amount=format_money(use.budget.amount, currency),

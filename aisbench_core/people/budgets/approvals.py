@@ -52,9 +52,9 @@ class Approvals:
             return self.series.get(start).series_id
         return self.ledger.get(start).run_id
 
-    def waiting(self) -> WaitingLaunches:
+    def list_waiting(self) -> WaitingLaunches:
         """Held launches, the newest first."""
-        ids = SeriesHolds(self.ledger).waiting()
+        ids = SeriesHolds(self.ledger).list_waiting()
         series = sorted(self.series.of(ids), key=lambda one: ids.index(one.series_id))
         return WaitingLaunches(self.ledger.page((RunState.HELD,), limit=LISTED), series)
 

@@ -16,7 +16,7 @@ from aisbench_core.model import (
     StoredBudget,
 )
 from aisbench_core.store.ledger.database.connection import LedgerConnection, Row
-from aisbench_core.store.ledger.database.rows import insert, make_marks
+from aisbench_core.store.ledger.database.rows import insert_row, make_marks
 from aisbench_core.store.ledger.ledger import Ledger, as_text, as_time
 
 _MONTH = "created_at >= ? and created_at < ?"
@@ -78,7 +78,7 @@ class BudgetLedger:
         """Store a budget in place of the one of the same scope, name and currency, which is returned."""
         with self._ledger.transaction() as con:
             before = _remove_budget(con, stored.budget)
-            insert(con, "budgets", _row_of(stored))
+            insert_row(con, "budgets", _row_of(stored))
         return before
 
     def remove(self, scope: BudgetScope, name: str, currency: str) -> StoredBudget:

@@ -42,14 +42,14 @@ class SeriesHolds:
             con.execute("update attempts set cancelled = 1 where series_id = ? and run_id = ''", [series_id])
             return True
 
-    def waiting(self) -> list[str]:
+    def list_waiting(self) -> list[str]:
         """The ids of held series, the newest first."""
         rows = self.ledger.rows(
             "select series_id from series where held <> '' order by created_at desc, series_id desc"
         )
         return [row["series_id"] for row in rows]
 
-    def expired(self, now: datetime) -> list[str]:
+    def list_expired(self, now: datetime) -> list[str]:
         """The ids of series that nobody approved in time."""
         query = "select series_id from series where held <> '' and held_until <= ?"
         return [row["series_id"] for row in self.ledger.rows(query, [as_text(now)])]

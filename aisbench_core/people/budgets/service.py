@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from aisbench_core.base.documents import parse
+from aisbench_core.base.documents import parse_document
 from aisbench_core.base.formats import format_money
 from aisbench_core.base.messages import Message
 from aisbench_core.domain.access import permitted
@@ -33,7 +33,7 @@ class Budgets:
         """Store a budget, given by the fields of Budget, in place of the one of the same scope, name and currency.
 
         Launches that are held already stay so. Raises SpecError, naming the fields."""
-        stored = StoredBudget(parse(Budget, plan, Message("budget")), self.clock(), actor.name)
+        stored = StoredBudget(parse_document(Budget, plan, Message("budget")), self.clock(), actor.name)
         before = self.ledger.set(stored)
         note_values(_describe_budget(before), _describe_budget(stored))
         return stored

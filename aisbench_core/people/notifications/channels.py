@@ -13,7 +13,7 @@ from aisbench_core.base.errors import ConfigError, Problem, SpecError
 from aisbench_core.base.messages import Message
 from aisbench_core.base.private_files import require_writable, write_whole
 from aisbench_core.base.value_errors import make_refusal
-from aisbench_core.config.settings import Settings, environment
+from aisbench_core.config.settings import Settings, read_environment
 from aisbench_core.domain.access import permitted
 from aisbench_core.domain.access.changes import log_change
 from aisbench_core.model import Actor, Frozen, NewsKind
@@ -200,7 +200,7 @@ def mail_problem(address: str) -> Message | None:
 
 def expand_variables(text: str) -> str:
     """The text with the values of its ${AISBENCH_NOTIFY_…}. Raises ConfigError on other names, or if one is not set."""
-    variables = environment()
+    variables = read_environment()
     other = [name for name in _VARIABLE.findall(text) if not name.startswith(VARIABLES)]
     if other:
         raise ConfigError(

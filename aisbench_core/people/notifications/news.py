@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from aisbench_core.base.errors import WarehouseError
-from aisbench_core.base.formats import format_change, nodes_and_cards, number, short
+from aisbench_core.base.formats import format_change, format_number, nodes_and_cards, shorten_hash
 from aisbench_core.base.messages import Message, join_parts, message_of
 from aisbench_core.domain.statistics.sentences import Side, difference_sentence
 from aisbench_core.model import BudgetScope, News, NewsKind, Notice, Run, RunState
@@ -121,7 +121,7 @@ class Newsroom:
         activity = self._warehouse.activity(BoardQuery(row.region, rehearsal=row.rehearsal), since)
         for record in activity.records:
             if record.run_id == row.run_id:
-                rate, change = number(record.throughput, row.throughput_unit), format_change(record.change, 1)
+                rate, change = format_number(record.throughput, row.throughput_unit), format_change(record.change, 1)
                 text = Message("{throughput}, {change} above the record before", throughput=rate, change=change)
                 text = join_parts(": ", [row.run_id, _describe_row(row), text])
                 yield _replace_text(ended, f"{NewsKind.RECORD}:{row.run_id}", NewsKind.RECORD, text)
@@ -146,7 +146,7 @@ def _make_text(notice: Notice, run: Run | None, row: RunRow | None) -> Message:
         return join_parts(": ", [notice.subject, notice.text])
     what = _describe_row(row) if row else run.spec.workload
     if notice.kind == NewsKind.COMPLETED and row and row.throughput is not None:
-        rate = number(row.throughput, row.throughput_unit)
+        rate = format_number(row.throughput, row.throughput_unit)
         missed = [Message("target accuracy missed")] if row.target_outcome.is_missed else []
         return join_parts(": ", [run.run_id, what, rate, *missed])
     if notice.text:
@@ -169,7 +169,7 @@ def _change_text(group: TrendVerdict, row: RunRow) -> Message:
     if metric is None or gap is None or metric.baseline is None or metric.candidate is None:
         return join_parts(": ", [row.run_id, _describe_row(row)])
     values = {"metric": metric.name, "change": format_change(gap.change, 1), "since": metric.since}
-    versions = [short(name) for name in (found.candidate, found.baseline)]
+    versions = [shorten_hash(name) for name in (found.candidate, found.baseline)]
     if metric.name == "throughput" and metric in found.metrics and len(set(versions)) == 2:
         system = f"{nodes_and_cards(row.node_count, row.cards_per_node)} {describe_hardware(row)}"
         counts = (metric.candidate.count, metric.baseline.count)

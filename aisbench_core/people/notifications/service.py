@@ -121,7 +121,7 @@ class Notifications:
             LOG.exception("notification to %s: a bug", first.channel)
             self.outbox.not_sent(first, INTERNAL, now)
         else:
-            self.outbox.sent(first.message_id, self._clock())
+            self.outbox.mark_sent(first.message_id, self._clock())
 
     def _send_due(self, channel: NotificationChannel | None, due: list[Delivery]) -> None:
         if channel is None:

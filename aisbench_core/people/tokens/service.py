@@ -92,7 +92,7 @@ class Tokens:
             raise TokenRefused(REFUSED, Message("`aisbench token create` creates a new one"))
         return self._as_now(stored[0])
 
-    def acting(self, name: str, grant: Grant, hint: Message) -> Actor:
+    def find_actor(self, name: str, grant: Grant, hint: Message) -> Actor:
         """Who acts for somebody who asked for it earlier, in the least role of then and now.
 
         Raises NotAllowed if the token was revoked since, or somebody's access that it depends on."""

@@ -76,7 +76,7 @@ class Cleaning:
         run = self.ledger.get(plan.run_id)
         self._check_plan(run, plan)
         done = []
-        with self.seals.changing(run.run_id, RECORD_FILES, actor):
+        with self.seals.seal_changes(run.run_id, RECORD_FILES, actor):
             for item in plan.items:
                 # StaleRun if it is collected again since it was checked; and that is refused from here on.
                 run = self.ledger.advance(run, run)
@@ -129,7 +129,7 @@ class Cleaning:
 
     def _require_unused(self, run: Run, paths: Sequence[str]) -> None:
         """Raises SpecError if another run or series needs what is in these directories, such as a checkpoint."""
-        users = self.ledger.naming(run.run_id)
+        users = self.ledger.find_references(run.run_id)
         # An input can also be a directory above, such as that of all outputs.
         users += [
             other.run_id

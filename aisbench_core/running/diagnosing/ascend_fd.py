@@ -17,7 +17,7 @@ from typing import Any
 from aisbench_core.base.errors import AisbenchError, ConfigError
 from aisbench_core.base.messages import Message
 from aisbench_core.base.private_files import write_whole
-from aisbench_core.config.settings import environment
+from aisbench_core.config.settings import read_environment
 from aisbench_core.config.variables import scrub_environment
 from aisbench_core.running import logs
 from aisbench_core.running.diagnosing.log_clues import beginning_and_end, share_of
@@ -149,7 +149,7 @@ def _start_worker(python: Path, home: str) -> "subprocess.Popen[bytes]":
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**scrub_environment(environment()), "HOME": home},
+            env={**scrub_environment(read_environment()), "HOME": home},
             cwd=home,
             start_new_session=True,
         )

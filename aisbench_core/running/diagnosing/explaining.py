@@ -91,7 +91,7 @@ def _of_failure(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[Fou
         yield from _of_ascend_fd(facts, FaultKind.OWN)
     yield from _of_fault(facts, rules, but=JobFault.HANG)
     if facts.run.verdict is RunState.COMPLETED:
-        yield FoundCause(rules[_RESULT].found(_RESULT, CauseSource.RESULT))
+        yield FoundCause(rules[_RESULT].to_cause(_RESULT, CauseSource.RESULT))
     yield from _of_events(facts, rules)
     yield from _of_logs(facts, rules, weak=False)
     yield from _of_messages(facts, rules)
@@ -139,8 +139,8 @@ def _of_silence(facts: RunFacts, rules: Mapping[str, CauseRule]) -> FoundCause:
     """A hang that the platform suspects, else a stall that was found here."""
     alert = alert_of(facts.run, facts.details, facts.watch)
     if alert is not None and alert.kind is AlertKind.HANG:
-        return FoundCause(rules[_HANG].found(_HANG, CauseSource.PLATFORM))
-    return FoundCause(rules[_STALL].found(_STALL, CauseSource.STALL_GUARD))
+        return FoundCause(rules[_HANG].to_cause(_HANG, CauseSource.PLATFORM))
+    return FoundCause(rules[_STALL].to_cause(_STALL, CauseSource.STALL_GUARD))
 
 
 def _of_fault(facts: RunFacts, rules: Mapping[str, CauseRule], but: JobFault | None = None) -> Iterator[FoundCause]:
@@ -149,7 +149,7 @@ def _of_fault(facts: RunFacts, rules: Mapping[str, CauseRule], but: JobFault | N
         return
     for rule_id, rule in rules.items():
         if attempt.fault in rule.faults and attempt.fault != but:
-            yield FoundCause(rule.found(rule_id, CauseSource.PLATFORM), task=attempt.task)
+            yield FoundCause(rule.to_cause(rule_id, CauseSource.PLATFORM), task=attempt.task)
 
 
 def _of_events(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[FoundCause]:
@@ -160,16 +160,16 @@ def _of_events(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[Foun
         if since is not None and event.at < since:
             continue
         if event.kind is EventKind.PREEMPTED:
-            yield FoundCause(rules[_PREEMPTED].found(_PREEMPTED, CauseSource.PLATFORM))
+            yield FoundCause(rules[_PREEMPTED].to_cause(_PREEMPTED, CauseSource.PLATFORM))
         for rule_id, rule in rules.items():
             if _has_clue(event.message, rule.events):
-                yield FoundCause(rule.found(rule_id, CauseSource.PLATFORM), task=_task_in(event.message))
+                yield FoundCause(rule.to_cause(rule_id, CauseSource.PLATFORM), task=_task_in(event.message))
 
 
 def _of_logs(facts: RunFacts, rules: Mapping[str, CauseRule], *, weak: bool) -> Iterator[FoundCause]:
     hits = [hit for hit in facts.hits if hit.clue.weak is weak and not rules[hit.rule].consequence]
     for hit in hits[:1]:
-        yield FoundCause(rules[hit.rule].found(hit.rule, CauseSource.LOG, _rate_confidence(hits, rules)), hit)
+        yield FoundCause(rules[hit.rule].to_cause(hit.rule, CauseSource.LOG, _rate_confidence(hits, rules)), hit)
 
 
 def _rate_confidence(hits: Sequence[Hit], rules: Mapping[str, CauseRule]) -> Confidence | None:
@@ -187,21 +187,21 @@ def _of_messages(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[Fo
     for text, task in said:
         for rule_id, rule in rules.items():
             if text and _has_clue(text, rule.messages):
-                yield FoundCause(rule.found(rule_id, CauseSource.MESSAGE), task=task)
+                yield FoundCause(rule.to_cause(rule_id, CauseSource.MESSAGE), task=task)
 
 
 def _of_exit_codes(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[FoundCause]:
     failed = _failed_task(facts)
     for rule_id, rule in rules.items():
         if failed and failed.exit_code in rule.exit_codes:
-            yield FoundCause(rule.found(rule_id, CauseSource.EXIT_CODE), task=failed.task)
+            yield FoundCause(rule.to_cause(rule_id, CauseSource.EXIT_CODE), task=failed.task)
 
 
 def _of_consequences(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[FoundCause]:
     """In the order of the rules: a lost rank says more than the timeouts that follow."""
     for hit in sorted(facts.hits, key=lambda hit: hit.order):
         if rules[hit.rule].consequence:
-            yield FoundCause(rules[hit.rule].found(hit.rule, CauseSource.LOG), hit)
+            yield FoundCause(rules[hit.rule].to_cause(hit.rule, CauseSource.LOG), hit)
 
 
 def _failed_task(facts: RunFacts) -> JobTask | None:

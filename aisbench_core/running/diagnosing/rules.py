@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 
-from aisbench_core.base.documents import parse, read_yaml
+from aisbench_core.base.documents import parse_document, read_yaml
 from aisbench_core.base.messages import Message, make_bilingual, make_verbatim
 from aisbench_core.base.value_errors import make_refusal
 from aisbench_core.model import JobFault, Scalar
@@ -100,7 +100,7 @@ class CauseRule(Frozen):
     correction: Correction | None = None
     links: tuple[ManualLink, ...] = ()
 
-    def found(self, rule_id: str, source: CauseSource, confidence: Confidence | None = None) -> Cause:
+    def to_cause(self, rule_id: str, source: CauseSource, confidence: Confidence | None = None) -> Cause:
         """The cause, as found there."""
         return Cause(
             rule_id,
@@ -121,5 +121,5 @@ def shipped_rules() -> Mapping[str, CauseRule]:
     """All rules by id, in the order of the files; in one line, the first that matches counts."""
     rules: dict[str, CauseRule] = {}
     for file in sorted(SHIPPED.glob("*.yaml")):
-        rules |= parse(_RuleFile, read_yaml(file), make_verbatim(file.name)).rules
+        rules |= parse_document(_RuleFile, read_yaml(file), make_verbatim(file.name)).rules
     return rules

@@ -11,7 +11,7 @@ from aisbench_core.base.errors import AisbenchError, ConfigError, ResultError
 from aisbench_core.base.messages import Message
 from aisbench_core.domain.authoring.workloads import Workloads
 from aisbench_core.domain.liveness.stalls import Watch
-from aisbench_core.domain.preflight.fixes import fixed
+from aisbench_core.domain.preflight.fixes import apply_fixes
 from aisbench_core.model import Finding, JobDetails, Level, Run, RunSpec, RunState, Scalar, find_differences
 from aisbench_core.running import logs
 from aisbench_core.running.diagnosing.ascend_fd import read_faults
@@ -73,7 +73,7 @@ class Causes:
                 self._remembered.popitem(last=False)
         return found
 
-    def corrected(self, run_id: str) -> RunSpec:
+    def correct_spec(self, run_id: str) -> RunSpec:
         """The spec of a run, corrected. Raises RunNotFound, and ConfigError if there is no correction."""
         run = self.ledger.get(run_id)
         found = self.explain(run.run_id)
@@ -122,7 +122,7 @@ class Causes:
         defaults: Mapping[str, Scalar] = {}
         with suppress(AisbenchError):  # the workload is not installed here any more
             workload = self.workloads.get(run.spec.workload)
-            defaults = workload.filled(run.spec.model_copy(update={"parameters": {}})).parameters
+            defaults = workload.fill_spec(run.spec.model_copy(update={"parameters": {}})).parameters
         groups = found.hit.groups if found.hit else {}
         return fixes_of(rule.correction, run, Known(defaults, groups, self._find_earlier_spec(run)))
 
@@ -139,7 +139,7 @@ def _get_sentence(found: Explanation) -> Message | None:
 
 
 def _with_fixes(spec: RunSpec, fixes: tuple[Fix, ...]) -> RunSpec:
-    return fixed(spec, [Finding("correction", Level.WARNING, "", Message("corrected"), fix=fixes)])
+    return apply_fixes(spec, [Finding("correction", Level.WARNING, "", Message("corrected"), fix=fixes)])
 
 
 def _read_job_details(folder: RunFolder) -> JobDetails:

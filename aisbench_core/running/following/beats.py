@@ -47,7 +47,7 @@ class Beats:
             replace_row(con, "followers", "who", row)
             con.execute("delete from followers where at < ?", [as_text(at - RETENTION)])
 
-    def shared(self, now: datetime) -> list[SharedBeat]:
+    def list_shared(self, now: datetime) -> list[SharedBeat]:
         """The followers that share the profiles, by name, the fresh ones only; none where one follows everything."""
         rows = self._ledger.rows("select who, at, who_data, profiles, clock_ahead_s from followers order by who")
         return [beat for beat in map(_to_beat, rows) if beat.beat.is_fresh(now)]

@@ -145,7 +145,7 @@ class ProfileFollower:
         now = self._clock()
         detail = after.detail
         if detail is not before.detail:
-            detail = self._steps.masked(after, message_of(detail))
+            detail = self._steps.mask_text(after, message_of(detail))
         after = replace(after, attempts=0, detail=detail, updated_at=now if moved else before.updated_at)
         if before.attempts and after.detail == before.detail:
             after = replace(after, detail="")
@@ -183,7 +183,7 @@ class ProfileFollower:
         now = self._clock()
         doublings = min(run.attempts, MOST_DOUBLINGS)
         delay = min(self._settings.retry_first_seconds * 2.0**doublings, self._settings.retry_most_seconds)
-        detail, attempts = self._steps.masked(run, error.sentence), run.attempts + 1
+        detail, attempts = self._steps.mask_text(run, error.sentence), run.attempts + 1
         after = replace(run, attempts=attempts, next_step_at=now + timedelta(seconds=delay), detail=detail)
         first = Event(run.run_id, now, "follower", Level.WARNING, after.explanation, self._who)
         try:

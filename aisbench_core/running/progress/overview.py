@@ -97,7 +97,7 @@ class RunOverviews:
     def _earlier_of(self, run: Run, facts: LaunchFacts) -> Earlier:
         """Asked once per run and what its names stood for: only runs that were launched before it count."""
         try:
-            resolved = self.files.resolved(run.run_id)
+            resolved = self.files.read_resolved(run.run_id)
         except AisbenchError:  # as with damaged facts
             return Earlier()
         key = run.run_id, resolved.text

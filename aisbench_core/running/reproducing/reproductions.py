@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
-from aisbench_core.base.documents import parse
+from aisbench_core.base.documents import parse_document
 from aisbench_core.base.errors import AisbenchError, ConfigError, RunNotFound
-from aisbench_core.base.messages import Hint, Message, make_verbatim, plural
+from aisbench_core.base.messages import Hint, Message, choose_plural, make_verbatim
 from aisbench_core.cloud.regions import Regions
 from aisbench_core.config.settings import Profile, Settings
 from aisbench_core.domain.access import permitted
@@ -61,7 +61,7 @@ class Clones:
         if original.known is not None:
             answers = original.spec.model_dump(include=set(original.known))
             answers = {"workload": original.spec.workload, **answers}
-            return parse(RunSpec, answers, Message("run {run_id}", run_id=original.run_id))
+            return parse_document(RunSpec, answers, Message("run {run_id}", run_id=original.run_id))
         spec = original.spec
         with suppress(AisbenchError):  # the workload is not installed here
             workload, path = self.workloads.get(spec.workload), Path(spec.code_dir)
@@ -78,7 +78,7 @@ class Clones:
                 Message("`aisbench runs` and `aisbench leaderboard` list them"),
             )
         answers: Mapping[str, Any] = {"workload": row.workload, **requested.spec}
-        spec = parse(RunSpec, answers, Message("the spec of run {run_id}", run_id=run_id))
+        spec = parse_document(RunSpec, answers, Message("the spec of run {run_id}", run_id=run_id))
         return Original(run_id, spec, row.profile, frozenset(requested.spec) if row.origin is Origin.IMPORTED else None)
 
 
@@ -181,7 +181,7 @@ class Reproductions:
     def _of_system(self, original: Original, now: RunSpec, chosen: Profile) -> Aspect:
         """The original's system description against the one that a new run would get."""
         defaults = self.systems.template_for(chosen.name, now)
-        counted = plural(len(defaults), "{number} field stated", "{number} fields stated")
+        counted = choose_plural(len(defaults), "{number} field stated", "{number} fields stated")
         try:
             then = self.systems.of(original.run_id).stated.values
         except AisbenchError:
@@ -191,7 +191,7 @@ class Reproductions:
         same = {name: str(value) for name, value in then.items()} == {name: str(v) for name, v in defaults.items()}
         return Aspect(
             "system",
-            plural(len(then), "{number} field stated", "{number} fields stated"),
+            choose_plural(len(then), "{number} field stated", "{number} fields stated"),
             counted,
             Sameness.SAME if same else Sameness.DIFFERENT,
             make_verbatim(", ".join(changed)) if changed else "",

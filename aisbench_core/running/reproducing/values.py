@@ -52,16 +52,16 @@ class ReproductionCheck:
     profile: str
     aspects: Sequence[Aspect]
 
-    def having(self, sameness: Sameness) -> list[Aspect]:
+    def list_aspects(self, sameness: Sameness) -> list[Aspect]:
         """The aspects of one kind."""
         return [aspect for aspect in self.aspects if aspect.sameness is sameness]
 
     @property
     def identical(self) -> bool | None:
         """True when everything is the same, False when something is not, None when something is not known."""
-        if self.having(Sameness.DIFFERENT):
+        if self.list_aspects(Sameness.DIFFERENT):
             return False
-        return None if self.having(Sameness.NOT_KNOWN) else True
+        return None if self.list_aspects(Sameness.NOT_KNOWN) else True
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from aisbench_core.base.formats import format_size
-from aisbench_core.base.messages import Message, plural
+from aisbench_core.base.messages import Message, choose_plural
 from aisbench_core.model import Level, Resolved, ResolvedContent
 
 _DIGITS = 12
@@ -23,7 +23,7 @@ def describe_resolved(resolved: Resolved) -> Iterator[tuple[Level, Message]]:
 
 def _describe_listed(found: ResolvedContent) -> Message:
     """How much there was in a directory whose objects are known, and the first digits of its hash."""
-    return plural(
+    return choose_plural(
         found.objects,
         "{number:,} object, {size}, SHA-256 {sha256}",
         "{number:,} objects, {size}, SHA-256 {sha256}",

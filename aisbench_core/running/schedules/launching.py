@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from aisbench_core.base.errors import AisbenchError, ConfigError, NotAllowed, SpecError, StaleRun
-from aisbench_core.base.messages import Message, join_parts, plural
+from aisbench_core.base.messages import Message, choose_plural, join_parts
 from aisbench_core.model import Clock, Event, Level, NewsKind, Notice, Schedule, WayIn
 from aisbench_core.running.schedules.cron import next_time, times_until
 from aisbench_core.running.schedules.outcomes import series_outcome
@@ -73,7 +73,7 @@ class ScheduledLaunches:
             return self._store_change(schedule, claimed)
         text = Message(
             "missed since {first} because no follower was running: {times}; missed launches are not repeated",
-            times=plural(len(missed), "{number} launch", "{number} launches"),
+            times=choose_plural(len(missed), "{number} launch", "{number} launches"),
             first=_format_utc(missed[0]),
         )
         return self._store_notice(schedule, replace(claimed, detail=text), text, missed[-1])
@@ -107,7 +107,7 @@ class ScheduledLaunches:
         if schedule.weekly_hours is None:
             return None
         used = self._used_hours(schedule, now)
-        needed = self.series.checked(schedule.plan, schedule.profile).estimate.node_hours
+        needed = self.series.check_plan(schedule.plan, schedule.profile).estimate.node_hours
         if used + needed <= schedule.weekly_hours + ROUNDING:
             return None
         return Message(

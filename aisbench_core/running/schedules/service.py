@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from aisbench_core.base.documents import parse
+from aisbench_core.base.documents import parse_document
 from aisbench_core.base.errors import ConfigError, NotAllowed, ScheduleNotFound, SpecError
 from aisbench_core.base.messages import Message
 from aisbench_core.domain.access import permitted, permitted_for
@@ -60,7 +60,7 @@ class ScheduleService:
         Raises NotAllowed if the token that made it, or the owner's access, has ended, or the role is too low for a
         launch or for the files that the plan names."""
         self.tokens.require_unexpired(schedule.grant, TAKE_OVER)
-        actor = self.tokens.acting(schedule.owner, schedule.grant, TAKE_OVER)
+        actor = self.tokens.find_actor(schedule.owner, schedule.grant, TAKE_OVER)
         require_permission(actor, SeriesService.launch.__qualname__)
         for closed in closed_files(schedule.plan.spec, actor, self.series.runs.open_folders):
             raise NotAllowed(closed.message, TAKE_OVER)
@@ -71,14 +71,14 @@ class ScheduleService:
         try:
             self.launcher(schedule)
             ignored = () if self.is_following else OF_THE_FOLLOWER
-            draft = self.series.checked(schedule.plan, schedule.profile, ignored)
+            draft = self.series.check_plan(schedule.plan, schedule.profile, ignored)
         except NotAllowed as error:
             return error.sentence
         except (ConfigError, SpecError) as error:
             return Message("{message} ({hint})", message=error.description, hint=error.hint or CORRECT_PLAN)
         return _budget_hold(schedule, draft.estimate.node_hours) or self._series_hold(schedule)
 
-    def held(self) -> list[HeldSchedule]:
+    def list_held(self) -> list[HeldSchedule]:
         """The schedules that launch nothing until somebody does something about it; paused ones are meant to."""
         holds = ((each.name, self.hold(each)) for each in self.all() if not each.paused)
         return [HeldSchedule(name, why) for name, why in holds if why]
@@ -103,11 +103,11 @@ class ScheduleService:
         """Store a schedule of a plan that could be launched now. `timing`: the fields of Timing; None is the default.
 
         Raises SpecError, naming the fields, and ScheduleExists."""
-        chosen = parse(Timing, {name: value for name, value in timing.items() if value is not None}, WHAT)
+        chosen = parse_document(Timing, {name: value for name, value in timing.items() if value is not None}, WHAT)
         now = self.clock()
         first = first_time(chosen.cron, chosen.time_zone, now)
         require_open_files(plan.spec, actor, self.series.runs.open_folders)
-        draft = self.series.checked(plan, profile)
+        draft = self.series.check_plan(plan, profile)
         schedule = Schedule(
             **chosen.model_dump(), plan=draft.plan, profile=self.series.regions.profile(profile).name,
             owner=actor.name, created_at=now, next_at=first, role=actor.grant.role, token_id=actor.grant.token_id,
@@ -127,11 +127,11 @@ class ScheduleService:
         """
         schedule = self.ledger.get(name)
         before = {field: getattr(schedule, field) for field in Timing.model_fields}
-        chosen = parse(Timing, {**before, **timing, "name": name}, WHAT)
+        chosen = parse_document(Timing, {**before, **timing, "name": name}, WHAT)
         changed = _grant_role(replace(schedule, **chosen.model_dump()), actor)
         if plan is not None:
             require_open_files(plan.spec, actor, self.series.runs.open_folders)
-            draft = self.series.checked(plan, profile)
+            draft = self.series.check_plan(plan, profile)
             changed = replace(changed, plan=draft.plan, profile=self.series.regions.profile(profile).name)
         if changed == schedule:
             return schedule
@@ -141,7 +141,7 @@ class ScheduleService:
         self.ledger.change(schedule, replace(changed, next_at=following), self._make_event(schedule, text, actor))
         return self.ledger.get(name)
 
-    def launched(self, schedule: Schedule, most: int = 20) -> list[str]:
+    def list_launched(self, schedule: Schedule, most: int = 20) -> list[str]:
         """The ids of the newest series that it launched, newest first."""
         return self.ledger.launched_since(schedule.name, schedule.created_at)[::-1][:most]
 

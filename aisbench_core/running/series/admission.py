@@ -32,7 +32,7 @@ from aisbench_core.running.runs import Runs
 from aisbench_core.running.series.early_stop import find_hopeless_runs
 from aisbench_core.running.series.matrix import Matrix
 from aisbench_core.running.series.planning import cell_cost
-from aisbench_core.running.series.sampler import Trial, suggest
+from aisbench_core.running.series.sampler import Trial, suggest_values
 from aisbench_core.running.series.search_plans import choice_of, space_of, trial_row
 from aisbench_core.running.series.snapshot import SeriesSnapshot
 from aisbench_core.store.ledger.ledger import Ledger
@@ -73,7 +73,7 @@ class Admitting:
         self._end_expired()
         running = self.ledger.active()
         self._stop_hopeless({run.series_id for run in running})
-        waiting = self.ledger.waiting()
+        waiting = self.ledger.list_waiting()
         if not waiting:
             return
         active = Counter(_get_pool(run.profile, run.spec, run.series_id) for run in running)
@@ -85,7 +85,7 @@ class Admitting:
     def _end_expired(self) -> None:
         """End series that nobody approved in time."""
         holds = SeriesHolds(self.run_ledger)
-        for series_id in holds.expired(self.clock()):
+        for series_id in holds.list_expired(self.clock()):
             text = Message("nobody approved it in time")
             holds.end(series_id, Event(series_id, self.clock(), WayIn.FOLLOWER, Level.INFO, text))
 
@@ -148,7 +148,7 @@ class Admitting:
             for row in rows
             if row.planned.parameters
         ]
-        choice = suggest(plan.search, space, attempt.cell, trials)
+        choice = suggest_values(plan.search, space, attempt.cell, trials)
         return trial_row(rows[attempt.row].planned, choice)
 
     def _stop_hopeless(self, series_ids: set[str]) -> None:

@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from aisbench_core.base.errors import Problem, SpecError
 from aisbench_core.base.messages import Hint, Message
-from aisbench_core.domain.statistics.difference import MeanDifference, Power, adjust_p_values, difference
+from aisbench_core.domain.statistics.difference import MeanDifference, Power, adjust_p_values, compare_means
 from aisbench_core.model import SeriesRow
 from aisbench_core.running.series.matrix import Matrix, MatrixRow
 from aisbench_core.warehouse.measures.regression import ALPHA, EFFECT, get_worst, power_of
@@ -117,7 +117,7 @@ def _build_pair(old: MatrixRow, new: MatrixRow, comparison: Comparison | None) -
     pair = RowPair(old, new, comparison.verdict, comparison.reasons)
     if not comparable or pair.withheld:
         return pair
-    return replace(pair, difference=difference(old.values_that_reached, new.values_that_reached))
+    return replace(pair, difference=compare_means(old.values_that_reached, new.values_that_reached))
 
 
 def _adjust_pairs(pairs: Sequence[RowPair]) -> Iterator[RowPair]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 
-from aisbench_core.base.formats import number
+from aisbench_core.base.formats import format_number
 from aisbench_core.base.messages import Message
 from aisbench_core.domain.results.progress import ProgressPoint, read_progress
 from aisbench_core.model import Mode, Objective, ParameterSearch, Run, RunState
@@ -40,7 +40,7 @@ def _explain_overrun(snapshot: SeriesSnapshot, run: Run) -> Message | None:
     if hours.budget is None or hours.used + hours.promised < hours.budget - ROUNDING:
         return None
     own = node_hours(run, snapshot.now)
-    reserved = snapshot.reserved(run)
+    reserved = snapshot.count_reserved(run)
     if own < reserved:
         return None
     return Message("it took its {reserved:.4g} node hours, and the budget has no more", reserved=reserved)
@@ -55,13 +55,13 @@ def _without_hope(
             return slower_than_most(live_throughputs(run, folder_of), _of_ended(matrix, folder_of))
         case Objective.COST:
             cost = node_hours(run, snapshot.now) * (search.price or 0.0)
-            texts = {"value": number(cost), "best": number(best), "currency": search.currency}
+            texts = {"value": format_number(cost), "best": format_number(best), "currency": search.currency}
             reason = Message("it has cost {value} {currency}, and the best trial cost {best}", **texts)
             return reason if best is not None and cost > best else None
         case Objective.TIME_TO_ACCURACY:
             points = read_progress(folder_of(run).log(0))
             seconds = points[-1].seconds if points else 0.0
-            texts = {"value": number(seconds), "best": number(best)}
+            texts = {"value": format_number(seconds), "best": format_number(best)}
             reason = Message("it has trained {value} s, and the best trial reached the target after {best}", **texts)
             return reason if best is not None and seconds > best and not _has_reached(points, search.target) else None
 
@@ -95,8 +95,8 @@ def slower_than_most(own: dict[int, float], ended: Sequence[dict[int, float]]) -
         return None
     return Message(
         "its throughput of {value} up to step {step} is below {median}, the median of {count} ended trials",
-        value=number(best),
+        value=format_number(best),
         step=step,
-        median=number(median(others)),
+        median=format_number(median(others)),
         count=len(others),
     )

@@ -6,7 +6,7 @@ from statistics import median
 from types import MappingProxyType
 
 from aisbench_core.base.messages import Hint
-from aisbench_core.domain.statistics.summary import Summary, summary
+from aisbench_core.domain.statistics.summary import Summary, summarize_values
 from aisbench_core.model import (
     LOST,
     Attempt,
@@ -284,7 +284,7 @@ def matrix_of(
         # A trial is a single run, which is no repeatable measurement, and is not meant to be one.
         run_ids = () if series.plan.search else [attempt.run_id for attempt in attempts if attempt.run_id in by_run]
         evaluation = next((by_run[run_id] for run_id in run_ids), None)
-        found = summary(values)
+        found = summarize_values(values)
         if found and any(tried.not_known for tried in counted):
             found = found.without_interval
         rows.append(MatrixRow(planned, row_cells, unit, found, middle, evaluation))

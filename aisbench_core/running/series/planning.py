@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import product
 from typing import Any
 
-from aisbench_core.base.documents import parse
+from aisbench_core.base.documents import parse_document
 from aisbench_core.base.errors import AisbenchError, Problem, SpecError
 from aisbench_core.base.messages import Message
 from aisbench_core.config.job_secrets import JobSecrets
@@ -109,7 +109,7 @@ def plan_of(spec: RunSpec, answers: Mapping[str, Any], workloads: Workloads) -> 
         answered["search"] = search_answers(space, answered)
     if answered["search"]:
         answered.setdefault("repeats", 1)
-    plan = parse(SeriesPlan, {"node_counts": [spec.node_count], **answered, "spec": spec}, WHAT)
+    plan = parse_document(SeriesPlan, {"node_counts": [spec.node_count], **answered, "spec": spec}, WHAT)
     if plan.cell_count > MOST_CELLS:
         problem = Problem("cells", Message("a series has at most {most}", most=MOST_CELLS), str(plan.cell_count))
         raise SpecError(WHAT, [problem], Message("ask for fewer node counts, versions, values or repeats"))
@@ -174,7 +174,7 @@ def draft_series(
     if plan.search:
         require_optuna()
         checked_rows = tuple(trial_row(rows[0], choice) for choice in list_limits(space_of(plan)))
-    findings = checked(checked_rows, lambda spec: offline.check_offline(spec, profile, workloads, flavors, secrets))
+    findings = check_rows(checked_rows, lambda spec: offline.check_offline(spec, profile, workloads, flavors, secrets))
     return SeriesDraft(plan, rows, checked_rows, findings, _estimate_series(plan, rows, profile))
 
 
@@ -254,7 +254,9 @@ def _left_to(spec: RunSpec, workloads: Workloads) -> dict[str, Any]:
     return {"engine_name": "", "engine_version": "", "boot_file": boot_file, "parameters": parameters}
 
 
-def checked(rows: Sequence[SeriesRow], findings_of: Callable[[RunSpec], Sequence[Finding]]) -> tuple[RowFinding, ...]:
+def check_rows(
+    rows: Sequence[SeriesRow], findings_of: Callable[[RunSpec], Sequence[Finding]]
+) -> tuple[RowFinding, ...]:
     """The findings of all rows; one that several rows share appears once."""
     about: dict[Finding, list[SeriesRow]] = {}
     for row in rows:

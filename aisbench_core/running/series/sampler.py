@@ -44,7 +44,7 @@ def require_optuna() -> None:
         )
 
 
-def suggest(
+def suggest_values(
     search: ParameterSearch, space: Mapping[str, Values], number: int, trials: Sequence[Trial]
 ) -> dict[str, Scalar]:
     """The values of trial `number`, which no earlier one has had, as far as the space allows.

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from aisbench_core.base.errors import Problem, SeriesNotFound, SpecError
-from aisbench_core.base.messages import Message, join_parts, plural
+from aisbench_core.base.messages import Message, choose_plural, join_parts
 from aisbench_core.cloud.regions import Regions
 from aisbench_core.config.job_secrets import JobSecrets
 from aisbench_core.domain.access import permitted, permitted_for
@@ -87,7 +87,7 @@ class SeriesService:
         Raises CloudError when the region cannot be reached."""
         most = max(draft.plan.node_counts)
         rows = [row for row in draft.checked if row.node_count == most]
-        return planning.checked(rows, lambda spec: self.preflight.online(spec, profile))
+        return planning.check_rows(rows, lambda spec: self.preflight.online(spec, profile))
 
     @permitted
     def launch(self, plan: SeriesPlan, profile: str, actor: Actor, token: str = "") -> Series:
@@ -97,14 +97,14 @@ class SeriesService:
 
         Raises SpecError with every error of every cell."""
         require_open_files(plan.spec, actor, self.runs.open_folders)
-        draft = self.checked(plan, profile)
+        draft = self.check_plan(plan, profile)
         plan = draft.plan
         now = self.clock()
         series_id, chosen = new_id("s", now), self.regions.profile(profile)
         series = Series(series_id, plan, draft.rows, chosen.name, now, actor.name, plan.budget)
         first = planning.first_attempts(series_id, plan, draft.rows, actor.name, now)
         attempts = _grant_attempts(planning.price_attempts(first, draft.rows, chosen), actor)
-        message = plural(
+        message = choose_plural(
             len(attempts),
             "launched: {number} cell, about {node_hours:.4g} node hours",
             "launched: {number} cells, about {node_hours:.4g} node hours",
@@ -115,7 +115,7 @@ class SeriesService:
         self.files.keep(launched)
         return launched
 
-    def checked(self, plan: SeriesPlan, profile: str, ignored: Collection[str] = ()) -> planning.SeriesDraft:
+    def check_plan(self, plan: SeriesPlan, profile: str, ignored: Collection[str] = ()) -> planning.SeriesDraft:
         """The draft of a plan that can be launched. Raises SpecError with every error of every cell.
 
         `ignored`: the names of rules that do not count."""
@@ -190,7 +190,9 @@ class SeriesService:
 
     def _list_newest(self) -> list[str]:
         """The ids of all series, newest first."""
-        listed = {series_id: at for at, series_id in (*self.warehouse.series.listed(), *self.ledger.listed())}
+        listed = {
+            series_id: at for at, series_id in (*self.warehouse.series.list_launches(), *self.ledger.list_launches())
+        }
         return sorted(listed, key=lambda series_id: (listed[series_id], series_id), reverse=True)
 
     def _get_plans(self, ids: Sequence[str]) -> tuple[list[Series], list[Series]]:
@@ -223,7 +225,7 @@ class SeriesService:
             reason = Message("none has ended without a valid result")
             problem = Problem("cells", reason, Message("{count} valid", count=matrix.valid))
             raise SpecError(Message("series {series_id}", series_id=series.series_id), [problem])
-        message = plural(len(again), "run again: {number} cell", "run again: {number} cells")
+        message = choose_plural(len(again), "run again: {number} cell", "run again: {number} cells")
         again = _grant_attempts(
             planning.price_attempts(again, series.rows, self.regions.profile(series.profile)), actor
         )
@@ -249,9 +251,9 @@ class SeriesService:
     def admission(self) -> Callable[[], None]:
         """The function that a follower calls at every tick: it launches the cells for which there is room, and stops
         trials of searches that have no hope left."""
-        return self.admitting().admit
+        return self.start_admitting().admit
 
-    def admitting(self) -> Admitting:
+    def start_admitting(self) -> Admitting:
         """What launches cells, with nothing launched yet."""
         return Admitting(
             self.run_ledger, self.ledger, self.files, self.regions, self.runs, self.results, self.acting, self.clock
@@ -302,7 +304,7 @@ class SeriesService:
         cells = self.warehouse.series.run_cells(ids) if ids else {}
         rows = self.warehouse.runs_of([run_id for runs in cells.values() for run_id, _ in runs])
         evaluations, now = self.warehouse.series.evaluations(ids), self.clock()
-        snapshots = [SeriesSnapshot.recorded(series, cells[series.series_id], rows, now) for series in several]
+        snapshots = [SeriesSnapshot.from_records(series, cells[series.series_id], rows, now) for series in several]
         return [replace(matrix_of(snapshot, rows, (), evaluations), here=False) for snapshot in snapshots]
 
     def _make_event(self, series_id: str, message: Message, actor: Actor) -> Event:

@@ -66,7 +66,7 @@ class SeriesSnapshot:
         return cls(series, attempts, {run.run_id: run for run in runs}, now)
 
     @classmethod
-    def recorded(
+    def from_records(
         cls, series: Series, run_cells: Sequence[tuple[str, int]], rows: Mapping[str, RunRow], now: datetime
     ) -> "SeriesSnapshot":
         """A series that is not in this console's ledger: launched by a colleague, or before a ledger was lost.
@@ -112,7 +112,7 @@ class SeriesSnapshot:
         needed, spent = self._estimate_row_hours()[following.row], hours.used + hours.promised
         return Hold(needed, spent, hours.budget) if spent + needed > hours.budget + ROUNDING else None
 
-    def reserved(self, run: Run) -> float:
+    def count_reserved(self, run: Run) -> float:
         """The node hours that were reserved for a run when it was launched."""
         return run.spec.node_count * self.series.plan.hours_per_run
 

@@ -19,7 +19,7 @@ RULES: Mapping[str, tuple[Level, str]] = {
 AGREEING = ("number_of_nodes", "accelerators_per_node")
 
 
-def finding(rule: str, field: str, message: Message, hint: Hint = "") -> Finding:
+def make_finding(rule: str, field: str, message: Message, hint: Hint = "") -> Finding:
     """A finding with the level of its rule."""
     return Finding(rule, RULES[rule][0], field, message, hint)
 
@@ -67,7 +67,7 @@ class SystemValues:
         """Differences between stated values and the job."""
         stated, actual = self.stated.values, self.from_job.values
         return tuple(
-            finding(
+            make_finding(
                 "system.job",
                 name,
                 Message("{stated} is stated, and the job had {known}", stated=stated[name], known=actual[name]),

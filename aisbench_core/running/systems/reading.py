@@ -12,7 +12,7 @@ from aisbench_core.base.value_errors import value_error
 from aisbench_core.domain.authoring.config_file import ConfigFile, decode_text
 from aisbench_core.domain.results.record import SYSTEM_FILE, TESTER_FILE
 from aisbench_core.model import COUNTS, SYSTEM_FIELDS, TESTER_FIELDS, Division, Finding, SystemStatus, stated_of
-from aisbench_core.running.systems.descriptions import StatedFields, finding
+from aisbench_core.running.systems.descriptions import StatedFields, make_finding
 
 Entry = tuple[str, object]
 
@@ -91,16 +91,16 @@ def _add_value(values: dict[str, str | int], key: str, field: str, value: object
     if value in ("", None, []):
         return
     if not field:
-        yield finding("system.unknown", key[:80], Message("is not a known key and was left out"))
+        yield make_finding("system.unknown", key[:80], Message("is not a known key and was left out"))
     elif field in values:
         message = Message("{key} gives it again and is ignored", key=key[:80])
-        yield finding("system.duplicate", field, message)
+        yield make_finding("system.duplicate", field, message)
     else:
         try:
             values |= stated_of({field: _convert_value(field, value)}).values
         except ValidationError as error:
             why = value_error(error.errors()[0])
-            yield finding(
+            yield make_finding(
                 "system.type",
                 field,
                 Message("{why}: found {found}", why=why, found=json.dumps(value, ensure_ascii=False)[:80]),

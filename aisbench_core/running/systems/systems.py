@@ -40,7 +40,7 @@ from aisbench_core.model import (
 )
 from aisbench_core.running.run_files import read_facts
 from aisbench_core.running.systems import reading
-from aisbench_core.running.systems.descriptions import StatedFields, SystemTemplate, SystemValues, finding
+from aisbench_core.running.systems.descriptions import StatedFields, SystemTemplate, SystemValues, make_finding
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.run_folders.folders import RunFolders
 from aisbench_core.store.run_folders.parts import RECORD_FILES, STATED_FILES
@@ -102,7 +102,7 @@ class Systems:
             return self.of(where)
         run = self._find_run(where)
         folder = self._folders.path(run.run_id).path
-        with self._seals.changing(run.run_id, (*STATED_FILES, *RECORD_FILES), actor):
+        with self._seals.seal_changes(run.run_id, (*STATED_FILES, *RECORD_FILES), actor):
             before, after = self._folders.update(
                 run.run_id, STATED_FILES, lambda: self._store_changes(folder, changes, is_template=False)
             )
@@ -121,7 +121,7 @@ class Systems:
         excluded = [name for name in OF_EACH_RUN if name in fields.values] if isinstance(where, SystemTemplate) else []
         self.state(where, {name: value for name, value in fields.values.items() if name not in excluded}, actor)
         message, hint = Message("was left out"), Message("it is known from each job")
-        return tuple(finding("system.run-only", name, message, hint) for name in excluded)
+        return tuple(make_finding("system.run-only", name, message, hint) for name in excluded)
 
     @permitted
     def keep(self, run_id: str, actor: Actor, *, any_flavor: bool = False) -> SystemTemplate:

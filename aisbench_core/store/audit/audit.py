@@ -12,7 +12,7 @@ from aisbench_core.domain.access.audit_entry import Act, ActOutcome, AuditEntry,
 from aisbench_core.model import Actor, Clock, WayIn
 from aisbench_core.store.audit.audit_heads import AuditHead, AuditHeads
 from aisbench_core.store.ledger.database.connection import LedgerConnection, Row
-from aisbench_core.store.ledger.database.rows import insert
+from aisbench_core.store.ledger.database.rows import insert_row
 from aisbench_core.store.ledger.ledger import Ledger, as_text, as_time
 
 LOG = logging.getLogger(__name__)
@@ -195,7 +195,7 @@ def _append_entry(con: LedgerConnection, act: Act, at: datetime) -> AuditHead:
     texts = {name: clip_audit_text(text) for name, text in asdict(act).items()}
     entry = AuditEntry(number, as_time(as_text(at)), _act_of(texts), previous)
     entry = replace(entry, hash=entry.expected_hash())
-    insert(con, "audit", _row_of(entry))
+    insert_row(con, "audit", _row_of(entry))
     return AuditHead(entry.number, entry.hash, entry.at)
 
 

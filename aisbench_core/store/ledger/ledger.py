@@ -13,7 +13,7 @@ from aisbench_core.model import ACTIVE, Attempt, Clock, Event, Level, Notice, Pr
 from aisbench_core.store.ledger.database.address import LedgerAddress
 from aisbench_core.store.ledger.database.clock import machine_clock
 from aisbench_core.store.ledger.database.connection import Leases, LedgerConnection, LedgerStore, Row
-from aisbench_core.store.ledger.database.rows import insert, insert_new, make_marks, replace_row
+from aisbench_core.store.ledger.database.rows import insert_new, insert_row, make_marks, replace_row
 from aisbench_core.store.ledger.ledger_file import LedgerFile
 
 Check = Callable[[LedgerConnection, Run], Run]
@@ -106,7 +106,7 @@ class Ledger:
                 return run_of(earlier)
             add_event(con, event)
             run = check(con, run)
-            insert(con, "runs", row_of(run) | {"token": token or None})
+            insert_row(con, "runs", row_of(run) | {"token": token or None})
         return run
 
     def get(self, run_id: str) -> Run:
@@ -159,7 +159,7 @@ class Ledger:
         with self.transaction() as con:
             con.execute("delete from names where run_id = ?", [run_id])
             if name:
-                insert(con, "names", {"run_id": run_id, "name": name})
+                insert_row(con, "names", {"run_id": run_id, "name": name})
 
     def page_before(
         self, before: tuple[str, str] | None, states: Collection[RunState] | None, text: str, limit: int
@@ -175,7 +175,7 @@ class Ledger:
         """The runs that these jobs belong to."""
         return [run_of(row) for row in self.rows(f"select * from runs where job_id in {make_marks(job_ids)}", job_ids)]  # noqa: S608  # only ? marks
 
-    def naming(self, run_id: str) -> list[str]:
+    def find_references(self, run_id: str) -> list[str]:
         """Other runs, and series, whose specs hold a run's id, as a rule in a path of its files, or resume from it."""
         # Preflight refuses the beginning of an id in `resume_from`.
         query = (
@@ -210,7 +210,7 @@ class Ledger:
                 )
             add_event(con, event)
             if after.state.is_terminal and after.state is not before.state:
-                add_notice(con, Notice.ended(after))
+                add_notice(con, Notice.from_ended(after))
             return run_of(con.execute("select * from runs where run_id = ?", [before.run_id]).fetchone())
 
     def note(self, event: Event, notice: Notice | None = None) -> None:
@@ -304,7 +304,7 @@ def add_event(con: LedgerConnection, event: Event | None) -> None:
     """Insert an event, if there is one, within a transaction. Only rows of earlier versions lack message data."""
     if event is not None:
         data = {"message_data": to_json(message_of(event.message)), "actor_data": to_json(message_of(event.actor))}
-        insert(con, "events", columns_of(event) | data)
+        insert_row(con, "events", columns_of(event) | data)
 
 
 def add_notice(con: LedgerConnection, notice: Notice) -> None:

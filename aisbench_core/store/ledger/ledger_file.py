@@ -112,7 +112,7 @@ def open_connection(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def ledger_version(path: Path) -> int:
-    """The schema of a ledger's file; 0 if there is none. Raises as `opened` does."""
+    """The schema of a ledger's file; 0 if there is none. Raises as `open_connection` does."""
     if not _get_size(path):
         return 0
     with open_connection(path) as con:
@@ -146,7 +146,7 @@ def require_known_schema(path: Path) -> None:
 
 
 def copy_database(path: Path, target: Path) -> None:
-    """Copy a database that is in use, as it is at one moment. Raises as `opened` does."""
+    """Copy a database that is in use, as it is at one moment. Raises as `open_connection` does."""
     with open_connection(path) as source, closing(_make_connection(target)) as copy:
         source.backup(copy)
 

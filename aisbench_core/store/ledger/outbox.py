@@ -83,7 +83,7 @@ class Outbox:
             rows = con.execute("select * from deliveries where message_id = ? order by at", [next_one[0]]).fetchall()
             return [_to_delivery(row) for row in rows]
 
-    def sent(self, message_id: str, now: datetime) -> None:
+    def mark_sent(self, message_id: str, now: datetime) -> None:
         """The message arrived. Old deliveries are forgotten, except those that keep a change from being told again."""
         with self._ledger.transaction() as con:
             con.execute(

@@ -7,7 +7,7 @@ from aisbench_core.base.errors import ScheduleExists, ScheduleNotFound, StaleRun
 from aisbench_core.base.messages import Message, from_json, message_of, to_json
 from aisbench_core.model import Event, Notice, Role, Schedule, SeriesPlan
 from aisbench_core.store.ledger.database.connection import Row
-from aisbench_core.store.ledger.database.rows import insert, insert_new
+from aisbench_core.store.ledger.database.rows import insert_new, insert_row
 from aisbench_core.store.ledger.ledger import Ledger, add_event, add_notice, as_text, as_time
 
 _FIELDS = tuple(field.name for field in fields(Schedule))
@@ -31,7 +31,7 @@ class ScheduleLedger:
                         "choose another name, or remove it first: `aisbench schedule remove {name}`", name=schedule.name
                     ),
                 )
-            insert(con, "schedules", _row_of(schedule))
+            insert_row(con, "schedules", _row_of(schedule))
             add_event(con, event)
 
     def all(self) -> list[Schedule]:

@@ -24,7 +24,7 @@ from aisbench_core.model import (
     WayIn,
 )
 from aisbench_core.store.ledger.database.connection import LedgerConnection, Row
-from aisbench_core.store.ledger.database.rows import insert, make_marks
+from aisbench_core.store.ledger.database.rows import insert_row, make_marks
 from aisbench_core.store.ledger.ledger import (
     Check,
     Ledger,
@@ -85,7 +85,7 @@ class SeriesLedger:
             earlier = con.execute("select * from series where token = ?", [token]).fetchone() if token else None
             if earlier:
                 return _to_series(earlier)
-            insert(con, "series", row)
+            insert_row(con, "series", row)
             add_event(con, event)
             series = check(con, series)
             _add_attempts(con, attempts)
@@ -112,7 +112,7 @@ class SeriesLedger:
             (_to_series(row) for row in self.ledger.rows("select * from series where token = ?", [token])), None
         )
 
-    def listed(self) -> list[tuple[datetime, str]]:
+    def list_launches(self) -> list[tuple[datetime, str]]:
         """Launch time and id of every series."""
         rows = self.ledger.rows("select created_at, series_id from series")
         return [(as_time(row["created_at"]), row["series_id"]) for row in rows]
@@ -124,11 +124,11 @@ class SeriesLedger:
 
     def all(self) -> Iterator[Series]:
         """Every series, newest first."""
-        ids = [series_id for _, series_id in self.listed()]
+        ids = [series_id for _, series_id in self.list_launches()]
         for begin in range(0, len(ids), BATCH):
             yield from self.of(ids[begin : begin + BATCH])
 
-    def waiting(self) -> list[Series]:
+    def list_waiting(self) -> list[Series]:
         """Series with cells still to be launched, oldest first, without those that wait for an approval."""
         query = (
             "select * from series where series_id in"
@@ -188,7 +188,7 @@ class SeriesLedger:
                 return run
             if row is not None:
                 _replace_row(con, attempt, row)
-            insert(con, "runs", row_of(run))
+            insert_row(con, "runs", row_of(run))
             add_event(con, event)
         return run
 

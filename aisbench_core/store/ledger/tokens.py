@@ -6,7 +6,7 @@ from datetime import datetime
 from aisbench_core.model import Role
 from aisbench_core.model.token import Token
 from aisbench_core.store.ledger.database.connection import Row
-from aisbench_core.store.ledger.database.rows import insert
+from aisbench_core.store.ledger.database.rows import insert_row
 from aisbench_core.store.ledger.ledger import Ledger, as_text, as_time
 
 _FIELDS = tuple(field.name for field in fields(Token))
@@ -22,7 +22,7 @@ class TokenLedger:
     def add(self, token: Token, secret_hash: str) -> None:
         """Store a new token."""
         with self._ledger.transaction() as con:
-            insert(con, "tokens", _row_of(token) | {"secret_hash": secret_hash})
+            insert_row(con, "tokens", _row_of(token) | {"secret_hash": secret_hash})
 
     def get(self, token_id: str) -> tuple[Token, str] | None:
         """A token and the hash of its secret; None if there is none with this id."""

@@ -154,9 +154,9 @@ class RunFolders:
             file.name: file.size for file in self._published.rows.of([run_id]).get(run_id, []) if is_part(file.name)
         }
 
-    def damaged(self, run_id: str, names: Collection[str]) -> set[str]:
+    def find_damaged(self, run_id: str, names: Collection[str]) -> set[str]:
         """Those of a run's files whose objects are missing or damaged. Raises CloudError and ConfigError."""
-        return self._published.damaged(run_id, names) if self._published is not None and names else set()
+        return self._published.find_damaged(run_id, names) if self._published is not None and names else set()
 
     def has(self, run_id: str, name: str) -> bool:
         """Whether this file of a run is published."""

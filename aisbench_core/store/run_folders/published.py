@@ -119,7 +119,7 @@ class PublishedFiles:
         store.read(path)
         store.delete(path)
 
-    def damaged(self, run_id: str, names: Collection[str]) -> set[str]:
+    def find_damaged(self, run_id: str, names: Collection[str]) -> set[str]:
         """Those of a run's files whose objects are missing or damaged. Raises CloudError and ConfigError."""
         objects = self.of(run_id)
         files = [file for file in self.rows.of([run_id]).get(run_id, []) if file.name in names]

@@ -48,7 +48,7 @@ class SealComparing:
     are_all_here: bool
 
     @contextmanager
-    def opened(self) -> Iterator["SealedRuns"]:
+    def open_runs(self) -> Iterator["SealedRuns"]:
         """A comparison of many runs. A damaged ledger knows nothing of any."""
         try:
             with self.ledger.connection() as con:
@@ -120,7 +120,7 @@ class SealedRuns:
             return SealComparison(Recording.BEFORE_SEALS if run else Recording.UNKNOWN, error)
         return SealComparison(Recording.SEALED, error)
 
-    def missing(self) -> Iterator[tuple[str, ResultError]]:
+    def find_missing(self) -> Iterator[tuple[str, ResultError]]:
         """Runs that were recorded here, and whose folder is gone without a removal by this console."""
         if self._seals is None or not self._parts.are_all_here:
             return
@@ -161,7 +161,7 @@ class SealedRuns:
             published = folders.removable(seal.run_id, is_compared)
             remote = {name: size for name, size in published.items() if not FolderPart.RECORD.holds(name)}
             here = {name for name in here if FolderPart.RECORD.holds(name)}
-        damaged = folders.damaged(seal.run_id, remote)
+        damaged = folders.find_damaged(seal.run_id, remote)
         for file in (file for file in seal.files if is_compared(file.name) and seal.decides(file.name)):
             if file.name in remote:
                 is_size_known = remote[file.name] in {one.size for one in seal.versions(file.name)}

@@ -168,7 +168,7 @@ class Seals:
                 (self.folders.path(run_id).path / RESOLVED_FILE).unlink(missing_ok=True)
 
     @contextmanager
-    def resolving(self, run_id: str, content: bytes | None) -> Iterator[None]:
+    def seal_resolved(self, run_id: str, content: bytes | None) -> Iterator[None]:
         """A context in which a follower writes what names stand for, or removes it (None); sealed after it.
 
         Whoever is killed in between leaves a file that no seal names; the step is repeated."""
@@ -185,7 +185,7 @@ class Seals:
                 store_seal(con, replace(seal, expected=files))
 
     @contextmanager
-    def changing(self, run_id: str, names: Collection[str], by: Actor) -> Iterator[None]:
+    def seal_changes(self, run_id: str, names: Collection[str], by: Actor) -> Iterator[None]:
         """A context in which the product writes these files of a run, which are sealed anew after it.
 
         Whoever is killed in between leaves files about which the seal does not decide. Raises ResultError if one was

@@ -13,7 +13,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.model.columns import BEGAN, COUNTED, KNOWN, NODE_HOURS
 from aisbench_core.warehouse.measures.costs import costs_where
-from aisbench_core.warehouse.queries.filters import CHOSEN, parameters, statistics_of
+from aisbench_core.warehouse.queries.filters import CHOSEN, build_parameters, statistics_of
 from aisbench_core.warehouse.tables.times import to_aware, to_naive_utc
 from aisbench_core.warehouse.values.histories import Trend
 from aisbench_core.warehouse.values.runs import BoardQuery
@@ -90,7 +90,7 @@ _COSTS = costs_where(f"{CHOSEN} and ended_at >= $since")
 
 def summarize_activity(cur: DuckDBPyConnection, query: BoardQuery, since: datetime) -> RegionActivity:
     """What happened since `since` among the runs that the query chooses."""
-    chosen = parameters(cur, query) | {"since": to_naive_utc(since)}
+    chosen = build_parameters(cur, query) | {"since": to_naive_utc(since)}
     fastest = cur.execute(_FASTEST.format(statistics=statistics_of(cur, query)), chosen)
     names = [column[0] for column in fastest.description or ()]
     rows = [dict(zip(names, row, strict=True)) for row in fastest.fetchall()]

@@ -13,7 +13,7 @@ from aisbench_core.model import Mode, Origin
 from aisbench_core.model.columns import CURRENCY, GROUP_KEYS, KNOWN, UNIT, list_medians
 from aisbench_core.model.columns.statistics import STATISTICS
 from aisbench_core.warehouse.measures.sorts import BOARD_SORTS
-from aisbench_core.warehouse.queries.filters import build_order_sql, parameters, statistics_of
+from aisbench_core.warehouse.queries.filters import build_order_sql, build_parameters, statistics_of
 from aisbench_core.warehouse.queries.group_statistics import homes_of, with_early_failures
 from aisbench_core.warehouse.tables.times import to_aware
 from aisbench_core.warehouse.values.boards import ASPECTS, BenchmarkBoard, BenchmarkPage, BoardPage, BoardRow
@@ -122,7 +122,7 @@ def fetch_leaderboard(cur: DuckDBPyConnection, query: BoardQuery) -> BoardPage:
     units = "throughput_unit, " if query.sort in _RATES else "currency nulls last, " if query.sort in _AMOUNTS else ""
     first = f"{units}{'missed > 0, ' if query.sort in _MERITS else ''}{build_order_sql(query, BOARD_SORTS)}"
     sorted_by = f"{first}, model, framework_version, flavor, node_count, fingerprint, latest_run_id"
-    filters = parameters(cur, query)
+    filters = build_parameters(cur, query)
     # Ranks are computed for the rows of the page only: each of them is compared with all other groups.
     cur.execute(
         f"""
@@ -152,7 +152,7 @@ _BEST_FIRST = (
 def fetch_benchmarks(cur: DuckDBPyConnection, query: BoardQuery, most: int) -> BenchmarkPage:
     """One page of benchmarks, by name, each with its best `most` configurations. The query's sort is ignored."""
     columns = ", ".join(f"{sql} as {name}" for name, sql in FIELDS.items())
-    filters = parameters(cur, query)
+    filters = build_parameters(cur, query)
     cur.execute(
         f"""
         with numbers as (from {statistics_of(cur, query)}), {_GROUPS},

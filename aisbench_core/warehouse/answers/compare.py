@@ -47,7 +47,7 @@ _DECISIVE_METRIC = {"": "throughput", "node": "per_node", "card": "per_card"}
 _SEVERITY = (Comparability.COMPARABLE, Comparability.NORMALISED, Comparability.NOT_COMPARABLE)
 
 
-def compare(cur: DuckDBPyConnection, run_ids: Sequence[str], by: ComparedBy = ComparedBy.RUNS) -> Comparison:
+def compare_runs(cur: DuckDBPyConnection, run_ids: Sequence[str], by: ComparedBy = ComparedBy.RUNS) -> Comparison:
     """The runs, or their rows, in the order of `run_ids`, each against the first. Raises SpecError and RunNotFound."""
     ids = tuple(dict.fromkeys(run_ids))
     if not MIN_RUNS <= len(ids) <= MAX_RUNS:

@@ -11,7 +11,7 @@ from aisbench_core.model import Mode
 from aisbench_core.warehouse.measures.fingerprint import resolved_fields, resolved_speed
 from aisbench_core.warehouse.queries.group_statistics import build_current_sql
 from aisbench_core.warehouse.tables.store import Store
-from aisbench_core.warehouse.values.boards import named
+from aisbench_core.warehouse.values.boards import abbreviate_value
 
 _OF_RUN = "runs.spec, runs.speed_parameters, runs.resolved"
 
@@ -76,7 +76,9 @@ def _describe_differences(family: Mapping[str, Properties]) -> Mapping[str, str]
     hidden = (None, "", Mode.CLUSTER)
     return {
         fingerprint: ", ".join(
-            f"{name}={named(str(properties[name]))}" for name in differing if properties.get(name) not in hidden
+            f"{name}={abbreviate_value(str(properties[name]))}"
+            for name in differing
+            if properties.get(name) not in hidden
         )
         for fingerprint, properties in family.items()
     }

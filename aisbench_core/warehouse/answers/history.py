@@ -23,7 +23,7 @@ from aisbench_core.warehouse.measures.regression import (
     with_outcomes,
 )
 from aisbench_core.warehouse.measures.sorts import HISTORY_SORTS
-from aisbench_core.warehouse.queries.filters import KIND, Parameters, build_order_sql, parameters, statistics_of
+from aisbench_core.warehouse.queries.filters import KIND, Parameters, build_order_sql, build_parameters, statistics_of
 from aisbench_core.warehouse.queries.group_statistics import AT, REASON, build_current_sql
 from aisbench_core.warehouse.queries.search import rows_at
 from aisbench_core.warehouse.records import baselines
@@ -137,7 +137,7 @@ _PAGE = f"""
 
 def fetch_trends(cur: DuckDBPyConnection, query: BoardQuery) -> TrendPage:
     """One page of trends, the latest first. Framework versions of the query are ignored: histories span them."""
-    filters = parameters(cur, replace(query, framework_versions=()))
+    filters = build_parameters(cur, replace(query, framework_versions=()))
     statement = _TRENDS.format(statistics=statistics_of(cur, query))
     rows = cur.execute(statement, filters | {"limit": query.limit, "offset": query.offset}).fetchall()
     marked = baselines.by_trend(cur)
@@ -178,7 +178,7 @@ def fetch_history(
     )
 
 
-def runs(cur: DuckDBPyConnection, query: BoardQuery, trend: Trend) -> HistoryPage:
+def fetch_runs(cur: DuckDBPyConnection, query: BoardQuery, trend: Trend) -> HistoryPage:
     """One page of a trend's runs: of the query only text, validity, sort (one of HISTORY_SORTS) and page count.
 
     The cursor must see one moment, because row ids are read first."""
@@ -192,7 +192,7 @@ def runs(cur: DuckDBPyConnection, query: BoardQuery, trend: Trend) -> HistoryPag
         return HistoryPage(tuple(map(_to_run, rows)), _count_runs(cur, query, trend))
     rows = _of_all(cur, page, trend, values)
     if not rows and query.offset:  # a page behind the last one still has a total
-        return HistoryPage((), runs(cur, replace(query, offset=0, limit=1), trend).total)
+        return HistoryPage((), fetch_runs(cur, replace(query, offset=0, limit=1), trend).total)
     return HistoryPage(tuple(map(_to_run, rows)), rows[0]["total"] if rows else 0)
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.domain.statistics.difference import difference
-from aisbench_core.domain.statistics.summary import summary
+from aisbench_core.domain.statistics.difference import compare_means
+from aisbench_core.domain.statistics.summary import summarize_values
 from aisbench_core.model import Resolved, Run, WorkloadFacts
 from aisbench_core.model.columns import COUNTED, GROUP_KEYS, MISSED, Compared, list_compared
 from aisbench_core.warehouse.measures.fingerprint import compute_fingerprint
@@ -94,13 +94,13 @@ def _build_peers(
     is_base_known: bool,
 ) -> Peers:
     throughputs = [dot.throughput for dot in group]
-    found = summary(throughputs)
+    found = summarize_values(throughputs)
     if found and not is_known:
         found = found.without_interval
     is_baseline = {dot.run_id for dot in group} == {dot.run_id for dot in base}
     gap = None
     if is_known and is_base_known and not is_baseline and run.verdict is not Comparability.NOT_COMPARABLE:
-        gap = difference([dot.throughput for dot in base], throughputs)
+        gap = compare_means([dot.throughput for dot in base], throughputs)
     return Peers(run.run_id, found, tuple(group[:MAX_DOTS]), is_baseline, gap, missed)
 
 

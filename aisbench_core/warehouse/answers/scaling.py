@@ -13,7 +13,7 @@ from aisbench_core.domain.statistics.amdahl import SizeRuns, fit_amdahl
 from aisbench_core.domain.statistics.summary import mean_interval
 from aisbench_core.model import Origin
 from aisbench_core.model.columns import COUNTED, GROUP_KEYS, KNOWN, MISSED
-from aisbench_core.warehouse.queries.filters import Parameters, parameters, statistics_of
+from aisbench_core.warehouse.queries.filters import Parameters, build_parameters, statistics_of
 from aisbench_core.warehouse.records.runs import by_ids
 from aisbench_core.warehouse.tables.times import to_aware
 from aisbench_core.warehouse.values.compared import MAX_DOTS, RunDot
@@ -101,7 +101,7 @@ def fetch_configurations(cur: DuckDBPyConnection, query: BoardQuery) -> Configur
     """One page of configurations that count in cluster mode: those of launched runs first, then by node counts.
 
     They are those of its longest curve: four sizes of different hardware are no curve."""
-    chosen = parameters(cur, query)
+    chosen = build_parameters(cur, query)
     statement = _CONFIGURATIONS.format(group_statistics=statistics_of(cur, query))
     rows = cur.execute(statement, chosen | {"limit": query.limit, "offset": query.offset}).fetchall()
     total = rows[0][-1] if rows else 0
@@ -118,11 +118,11 @@ def fetch_scalings(cur: DuckDBPyConnection, configuration: BenchmarkConfiguratio
 def scaling_of(cur: DuckDBPyConnection, run_id: str) -> Scaling:
     """The curve that a run lies on. Raises RunNotFound."""
     for run in by_ids(cur, [run_id]):
-        return curve(cur, run)
+        return fetch_curve(cur, run)
     raise RunNotFound(Message("no run {run_id} in the warehouse", run_id=run_id))
 
 
-def curve(cur: DuckDBPyConnection, run: RunRow) -> Scaling:
+def fetch_curve(cur: DuckDBPyConnection, run: RunRow) -> Scaling:
     """The curve of all runs that differ from this one in their node count only; no other runs are read."""
     system = {name: getattr(run, name) for name in _SYSTEM}
     curves = _select_scalings(cur, _CURVE, BenchmarkConfiguration.of(run), system)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.domain.statistics.summary import summary
+from aisbench_core.domain.statistics.summary import summarize_values
 from aisbench_core.model import ServerResult
 from aisbench_core.warehouse.values.compared import Servers, ServerSpread
 
@@ -32,5 +32,5 @@ def fetch_servers(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, 
 
 def _compute_spread(values: Sequence[float | None]) -> ServerSpread | None:
     measured = [value for value in values if value is not None]
-    total = summary(measured)
+    total = summarize_values(measured)
     return ServerSpread(total, min(measured), max(measured)) if total else None

@@ -61,36 +61,36 @@ class Sheet:
         """
 
 
-def text(name: str, meaning: str, sql: str | None = None) -> SheetColumn:
+def make_text(name: str, meaning: str, sql: str | None = None) -> SheetColumn:
     """A column of text; its SQL is its name unless said otherwise."""
     return SheetColumn(name, Kind.TEXT, meaning, name if sql is None else sql, wording=Wording.NAME)
 
 
-def word(name: str, meaning: str, sql: str) -> SheetColumn:
+def make_word(name: str, meaning: str, sql: str) -> SheetColumn:
     """A column whose words its SQL gives: nobody else's text, so that it needs neither quotes nor guards."""
     return SheetColumn(name, Kind.TEXT, meaning, sql, wording=Wording.OURS)
 
 
-def prose(name: str, meaning: str, sql: str | None = None) -> SheetColumn:
+def make_prose(name: str, meaning: str, sql: str | None = None) -> SheetColumn:
     """A column of longer texts, each of which may hold commas and quotes."""
     return SheetColumn(name, Kind.TEXT, meaning, name if sql is None else sql, wording=Wording.PROSE)
 
 
-def integer(name: str, meaning: str, sql: str | None = None, unit: str = "") -> SheetColumn:
+def make_integer(name: str, meaning: str, sql: str | None = None, unit: str = "") -> SheetColumn:
     """A column of whole numbers."""
     return SheetColumn(name, Kind.INTEGER, meaning, name if sql is None else sql, unit)
 
 
-def number(name: str, meaning: str, unit: str = "", sql: str | None = None) -> SheetColumn:
+def make_number(name: str, meaning: str, unit: str = "", sql: str | None = None) -> SheetColumn:
     """A column of numbers."""
     return SheetColumn(name, Kind.NUMBER, meaning, name if sql is None else sql, unit)
 
 
-def flag(name: str, meaning: str, sql: str | None = None) -> SheetColumn:
+def make_flag(name: str, meaning: str, sql: str | None = None) -> SheetColumn:
     """A column of yes and no."""
     return SheetColumn(name, Kind.FLAG, meaning, name if sql is None else sql)
 
 
-def time(name: str, meaning: str, sql: str) -> SheetColumn:
+def make_time(name: str, meaning: str, sql: str) -> SheetColumn:
     """A column of times in UTC."""
     return SheetColumn(name, Kind.TIME, meaning, sql, "UTC")

@@ -7,11 +7,11 @@ from typing import IO
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.warehouse.exporting import csv_file, json_file
-from aisbench_core.warehouse.exporting.parts import MAX_RUNS, Parameters, parts
+from aisbench_core.warehouse.exporting.parts import MAX_RUNS, Parameters, list_parts
 from aisbench_core.warehouse.exporting.provenance import build_provenance
 from aisbench_core.warehouse.exporting.runs import EXPORTED, RUNS
 from aisbench_core.warehouse.exporting.series import SERIES, ruleset_parameters
-from aisbench_core.warehouse.queries.filters import CHOSEN, parameters, validity_parameters
+from aisbench_core.warehouse.queries.filters import CHOSEN, build_parameters, validity_parameters
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 from aisbench_core.warehouse.values.exports import Export, ExportFormat, ExportTable, OnRows, ignore_rows
 
@@ -33,7 +33,7 @@ def write(
     `max_runs`: how many at a time. `on_rows`: called while a workbook is written, which takes longest."""
     sheet = SHEETS[export.table]
     at = export.exported_at.astimezone(UTC).replace(microsecond=0)
-    filters = parameters(cur, export.query)
+    filters = build_parameters(cur, export.query)
     rehearsal = bool(filters["rehearsal"])
     if export.table is ExportTable.SERIES:
         named = filters | build_provenance(cur, CHOSEN, filters, at, bases)
@@ -45,7 +45,7 @@ def write(
     else:
         filters |= validity_parameters(export.query)
         named = filters | build_provenance(cur, EXPORTED, filters, at, bases)
-        ranges = parts(cur, EXPORTED, filters, max_runs)
+        ranges = list_parts(cur, EXPORTED, filters, max_runs)
     chosen = [named | part for part in ranges]
     region = export.query.region
     mark = f"rehearsals in {region}: not measurements" if rehearsal else f"measurements of {region}"

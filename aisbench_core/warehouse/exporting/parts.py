@@ -19,7 +19,7 @@ WITHIN = "created_at >= $since::TIMESTAMP and created_at < $until::TIMESTAMP"
 Parameters = dict[str, object]
 
 
-def parts(
+def list_parts(
     cur: DuckDBPyConnection, condition: str, filters: Mapping[str, object], max_runs: int = MAX_RUNS
 ) -> list[Parameters]:
     """The parameters of WITHIN for each part of the runs that fulfil the condition, in the order of their launch.

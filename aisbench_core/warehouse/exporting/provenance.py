@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.warehouse.exporting.columns import SheetColumn, text
+from aisbench_core.warehouse.exporting.columns import SheetColumn, make_text
 
 _BASIS = "list_extract($basis_texts::VARCHAR[], list_position($basis_ids::VARCHAR[], {ruleset_id}))"
 
@@ -22,7 +22,7 @@ def basis_column(ruleset_ids: str) -> SheetColumn:
     inferred = f"list_filter(string_split({ruleset_ids}, ';'), lambda id: list_contains($basis_ids::VARCHAR[], id))"
     one = f"concat(ruleset_id, ': ', {_BASIS.format(ruleset_id='ruleset_id')})"
     several = f"array_to_string(list_transform({inferred}, lambda ruleset_id: {one}), ';')"
-    return text(
+    return make_text(
         "ruleset_basis",
         "basis of the rules if it is not the text of the standard: `rules inferred without the standard's text`, or "
         "how many were inferred; several rulesets with their ids, separated by `;`; empty if none was",

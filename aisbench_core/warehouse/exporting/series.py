@@ -16,13 +16,13 @@ from aisbench_core.warehouse.exporting.columns import (
     CELLS,
     Sheet,
     SheetColumn,
-    flag,
-    integer,
-    number,
-    prose,
-    text,
-    time,
-    word,
+    make_flag,
+    make_integer,
+    make_number,
+    make_prose,
+    make_text,
+    make_time,
+    make_word,
 )
 from aisbench_core.warehouse.exporting.provenance import basis_column
 from aisbench_core.warehouse.queries.filters import CHOSEN
@@ -42,7 +42,7 @@ def _build_required(column: str) -> str:
 def _build_statistics(group: str) -> tuple[SheetColumn, ...]:
     """The statistics that are exported in this group."""
     return tuple(
-        number(
+        make_number(
             statistic.export_name,
             statistic.exported.meaning or statistic.meaning,
             statistic.exported.unit or statistic.unit,
@@ -55,91 +55,91 @@ def _build_statistics(group: str) -> tuple[SheetColumn, ...]:
 
 GROUPS = {
     "identity": (
-        word("schema_version", f"always `{SCHEMA}`", f"'{SCHEMA}'"),
-        text(
+        make_word("schema_version", f"always `{SCHEMA}`", f"'{SCHEMA}'"),
+        make_text(
             "ruleset_id",
             "the [ruleset](validity.md) that decided which runs are valid; several are separated by `;`",
             "ruleset_ids",
         ),
         basis_column("ruleset_ids"),
-        word(
+        make_word(
             "report_id",
             "number of the report: the same in every file and every report about the same runs with the same validity",
             "$report_id",
         ),
-        text("series_id", "the [series](series.md); empty for runs outside of series"),
-        time("exported_at_utc", "time of the export; the same in every row", "$exported_at::TIMESTAMP"),
+        make_text("series_id", "the [series](series.md); empty for runs outside of series"),
+        make_time("exported_at_utc", "time of the export; the same in every row", "$exported_at::TIMESTAMP"),
     ),
     "mode": (
-        word("test_mode", "always `training`", "'training'"),
-        text(
+        make_word("test_mode", "always `training`", "'training'"),
+        make_text(
             "division",
             "`rehearsal` for runs of a rehearsal profile, otherwise as stated; several are separated by `;`",
             "case when rehearsal then 'rehearsal' else divisions end",
         ),
-        word(
+        make_word(
             "test_object_type",
             "`cluster` for several nodes that work together, otherwise `single`",
             """case when node_count > 1 and mode = 'cluster' then 'cluster'
                 when node_count is not null or mode = 'single_server' then 'single' end""",
         ),
-        text("mode", "`cluster` or `single_server`"),
-        text("workload", "name of the workload"),
-        text("model_name", "model that is trained", "model"),
-        text("framework", "framework"),
-        text("framework_version", "framework version"),
+        make_text("mode", "`cluster` or `single_server`"),
+        make_text("workload", "name of the workload"),
+        make_text("model_name", "model that is trained", "model"),
+        make_text("framework", "framework"),
+        make_text("framework_version", "framework version"),
     ),
     "configuration": (
-        text("accelerator", "`Ascend`, `GPU` or `CPU`; imported: from the source"),
-        text("flavor", "instance type"),
-        text("pool_id", "the dedicated pool"),
-        integer("node_count", "node count"),
-        integer("cards_per_node", "cards per node"),
-        integer("card_count", "node_count × cards_per_node", "node_count * cards_per_node"),
-        text("dataset_name", "dataset name", "dataset"),
-        text("fingerprint", "equal for rows of one [benchmark configuration](warehouse.md#definitions)"),
+        make_text("accelerator", "`Ascend`, `GPU` or `CPU`; imported: from the source"),
+        make_text("flavor", "instance type"),
+        make_text("pool_id", "the dedicated pool"),
+        make_integer("node_count", "node count"),
+        make_integer("cards_per_node", "cards per node"),
+        make_integer("card_count", "node_count × cards_per_node", "node_count * cards_per_node"),
+        make_text("dataset_name", "dataset name", "dataset"),
+        make_text("fingerprint", "equal for rows of one [benchmark configuration](warehouse.md#definitions)"),
     ),
     "runs": (
-        integer(
+        make_integer(
             "runs_required",
             "number of valid runs that the ruleset requires (V08); empty if none",
             f"""case when ruleset_ids = $ruleset_id
                 then coalesce({_build_required("workload")}, {_build_required("model")}, $runs::BIGINT) end""",
         ),
-        integer("runs_total", "all runs of the row, valid or not", "runs + invalid + incomplete"),
-        integer(
+        make_integer("runs_total", "all runs of the row, valid or not", "runs + invalid + incomplete"),
+        make_integer(
             "runs_valid", "valid runs, or claimed ones for imported results: all statistics are over these", "runs"
         ),
-        integer("runs_invalid", "runs with a result that does not count", "invalid"),
-        integer("runs_incomplete", "runs that did not complete or have no result", "incomplete"),
-        text(
+        make_integer("runs_invalid", "runs with a result that does not count", "invalid"),
+        make_integer("runs_incomplete", "runs that did not complete or have no result", "incomplete"),
+        make_text(
             "dropped_run_ids",
             f"slowest and fastest valid run, which the olympic mean leaves out; with {OLYMPIC_RUNS} runs or more",
         ),
-        time("first_run_at_utc", "launch of the first run of the row", "first_at"),
-        time("last_run_at_utc", "launch of the last one", "last_at"),
+        make_time("first_run_at_utc", "launch of the first run of the row", "first_at"),
+        make_time("last_run_at_utc", "launch of the last one", "last_at"),
     ),
     "throughput": (
-        text("throughput_unit", "unit of the throughputs"),
-        text("throughput_definition", "how each card counts its samples"),
+        make_text("throughput_unit", "unit of the throughputs"),
+        make_text("throughput_definition", "how each card counts its samples"),
         *_build_statistics("throughput"),
-        text("best_run_id", "its id"),
+        make_text("best_run_id", "its id"),
         *_build_statistics("sizes"),
     ),
     "quality": _build_statistics("quality"),
     "scaling": (
-        integer(
+        make_integer(
             "base_nodes",
             "smallest node count with a valid run of the same benchmark configuration, version and system (flavor, "
             "pool, cards per node, accelerator, image, code, data)",
             "case when runs > 0 then base_nodes end",
         ),
-        number(
+        make_number(
             "speedup",
             "median / median throughput at base_nodes; empty where a run missed its target",
             sql="case when missed = 0 then throughput / base_throughput end",
         ),
-        number(
+        make_number(
             "efficiency_pct",
             "100 · speedup · base_nodes / node_count",
             "%",
@@ -147,41 +147,41 @@ GROUPS = {
         ),
     ),
     "kind": (
-        text("origin", "`launched` here, or `imported`"),
-        text("region", "region of the run"),
-        flag("rehearsal", "whether these are rehearsals, not measurements"),
-        flag("synthetic_data", "whether they trained on generated data"),
-        prose("reason", "why there is no statistic: failed checks or the state of the newest run", "why"),
+        make_text("origin", "`launched` here, or `imported`"),
+        make_text("region", "region of the run"),
+        make_flag("rehearsal", "whether these are rehearsals, not measurements"),
+        make_flag("synthetic_data", "whether they trained on generated data"),
+        make_prose("reason", "why there is no statistic: failed checks or the state of the newest run", "why"),
     ),
     "verdict": (
-        flag(
+        make_flag(
             "series_counts",
             "whether the runs count as one measurement by the [rules about series](validity.md#rules-about-a-series): "
             "a valid run and no failed check. The rules check all runs of the series on this node count, version and "
             "image, whatever is exported; empty for runs outside of series",
         ),
-        text("series_failed_checks", "ids of the rules about series that failed, separated by `;`"),
-        text("series_warned_checks", "ids of those with a warning"),
+        make_text("series_failed_checks", "ids of the rules about series that failed, separated by `;`"),
+        make_text("series_warned_checks", "ids of those with a warning"),
     ),
     "system": (
-        text("image", "engine version, or address of the custom image"),
-        text(
+        make_text("image", "engine version, or address of the custom image"),
+        make_text(
             "code_sha256",
             "hash of the code; other code, another image and other data are separate rows",
         ),
-        text("dataset_sha256", "hash of the data, if the job reported it"),
+        make_text("dataset_sha256", "hash of the data, if the job reported it"),
     ),
     "medians": (
         *(
-            number(median.name, f"median over the valid runs: {median.meaning}", median.unit)
+            make_number(median.name, f"median over the valid runs: {median.meaning}", median.unit)
             for median in list_medians()
         ),
-        text("currency", "currency of the costs, which are empty if the valid runs have several"),
+        make_text("currency", "currency of the costs, which are empty if the valid runs have several"),
     ),
     "target": (
-        number("accuracy_target", "target of the workload, share, 0 to 1; empty if none is stated", "1"),
-        integer("runs_reached_target", "how many of runs_valid reached it", "reached"),
-        integer("runs_missed_target", "how many of runs_valid have an accuracy below it", "missed"),
+        make_number("accuracy_target", "target of the workload, share, 0 to 1; empty if none is stated", "1"),
+        make_integer("runs_reached_target", "how many of runs_valid reached it", "reached"),
+        make_integer("runs_missed_target", "how many of runs_valid have an accuracy below it", "missed"),
     ),
 }
 

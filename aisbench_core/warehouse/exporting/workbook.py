@@ -68,7 +68,7 @@ def write(
         for part in parts:
             cur.execute(sheet.select("*"), part)
             while rows := cur.fetchmany(BATCH):
-                _fill(puts, rows, count + 1)
+                _fill_sheet(puts, rows, count + 1)
                 count += len(rows)
                 on_rows(count)
         page.autofilter(0, 0, count, len(sheet.columns) - 1)
@@ -115,7 +115,7 @@ def _truncate_text(text: str) -> str:
     return units[: 2 * MAX_CHARACTERS - 2].decode("utf-16-le", "ignore") + "…"
 
 
-def _fill(puts: Sequence[Put], rows: Sequence[tuple[Any, ...]], first: int) -> None:
+def _fill_sheet(puts: Sequence[Put], rows: Sequence[tuple[Any, ...]], first: int) -> None:
     if first + len(rows) - 1 > MAX_ROWS:
         problem = Message("a sheet of Excel holds {most_rows:,} rows: choose csv", most_rows=MAX_ROWS)
         raise SpecError(Message("export"), [Problem("format", problem, "xlsx")])

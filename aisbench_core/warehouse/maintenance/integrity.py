@@ -111,7 +111,7 @@ def check(
 
     `mend`: first compute the group statistics anew."""
     if mend:
-        store.write(group_statistics.recount)
+        store.write(group_statistics.recount_groups)
     with store.cursor() as cur:
         damages = list(_find_unreadable(cur))
         if damages:

@@ -21,10 +21,10 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.base.errors import ResultError, RunsStillDiffer, WarehouseError
 from aisbench_core.base.messages import Message
 from aisbench_core.base.private_files import draft_of, find_abandoned, make_private_folder
-from aisbench_core.warehouse.queries.group_statistics import KEY_COLUMNS, mark_due, settle
+from aisbench_core.warehouse.queries.group_statistics import KEY_COLUMNS, mark_due, settle_groups
 from aisbench_core.warehouse.records import annotations, baselines, saved_views, series_plans
-from aisbench_core.warehouse.records.claims import claim
-from aisbench_core.warehouse.records.record import clear
+from aisbench_core.warehouse.records.claims import claim_runs
+from aisbench_core.warehouse.records.record import clear_runs
 from aisbench_core.warehouse.store.file_store import FileStore
 from aisbench_core.warehouse.store.foreign.copying import copy_rows
 from aisbench_core.warehouse.tables.schema import TABLES
@@ -140,7 +140,7 @@ class WarehouseMerge:
         source = FileStore(file)
 
         def change(cur: DuckDBPyConnection) -> None:
-            claim(cur, name, at)
+            claim_runs(cur, name, at)
             validation.evaluate_anew(cur, self._evaluator)
 
         source.write(change)
@@ -175,7 +175,7 @@ def merged_run_ids(folder: Path) -> Iterator[str]:
 def forget_runs(folder: Path, run_ids: Sequence[str]) -> None:
     """Delete these runs from the files, so that a rebuild does not restore them."""
     for file in _list_files(folder):
-        FileStore(file).write(lambda cur: clear(cur, list(run_ids)))
+        FileStore(file).write(lambda cur: clear_runs(cur, list(run_ids)))
 
 
 def _list_files(folder: Path) -> list[Path]:
@@ -335,7 +335,7 @@ def copy_runs(source: Store, target: Store, sizes: Mapping[str, int], on_progres
             target.write(partial(_store_chunk, chunk=chunk, rows=rows))
             done += len(chunk)
             on_progress(done, len(sizes))
-    target.write(settle)
+    target.write(settle_groups)
 
 
 def _split_chunks(sizes: Mapping[str, int], max_runs: int) -> list[list[str]]:
@@ -370,7 +370,7 @@ def _read_chunk(source: Store, chunk: list[str]) -> Rows:
 
 def _store_chunk(cur: DuckDBPyConnection, chunk: list[str], rows: Rows) -> None:
     tables, groups = rows
-    clear(cur, chunk)
+    clear_runs(cur, chunk)
     for table, columns in TABLES.items():
         cur.register("incoming", tables[table])
         cur.execute(f"insert into {table} ({', '.join(columns)}) select * from incoming")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from aisbench_core.domain.statistics.summary import Summary, summary
+from aisbench_core.domain.statistics.summary import Summary, summarize_values
 from aisbench_core.warehouse.measures.regression import THROUGHPUT, TRACKED, Tracked, of_one_build, versions_of
 from aisbench_core.warehouse.values.histories import Boundary, Change, HistoryRun, MetricHistory, RunLevel, VersionField
 
@@ -86,6 +86,6 @@ def _filter_near(runs: Sequence[HistoryRun], index: int, bounds: Sequence[Bounda
 
 
 def _summarize_runs(metric: Tracked, runs: Sequence[HistoryRun]) -> Summary:
-    result = summary([run.values[metric.name] for run in runs])
+    result = summarize_values([run.values[metric.name] for run in runs])
     assert result is not None  # noqa: S101  # for the types: a level has at least one run
     return result

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from aisbench_core.domain.statistics.difference import Power, Reporting, adjust_p_values, compute_power, difference
-from aisbench_core.domain.statistics.summary import Summary, summary
+from aisbench_core.domain.statistics.difference import Power, Reporting, adjust_p_values, compare_means, compute_power
+from aisbench_core.domain.statistics.summary import Summary, summarize_values
 from aisbench_core.warehouse.values.histories import (
     BaselineReason,
     HistoryRun,
@@ -227,8 +227,8 @@ def _compare_metric(
     metric: Tracked, unit: str, baseline: Sequence[HistoryRun], candidate: Sequence[HistoryRun]
 ) -> MetricVerdict:
     before, after = _list_values(metric, baseline), _list_values(metric, candidate)
-    gap = difference(before, after)
-    undecided = _make_undecided(metric, unit, summary(before), summary(after))
+    gap = compare_means(before, after)
+    undecided = _make_undecided(metric, unit, summarize_values(before), summarize_values(after))
     since = candidate[0].run_id if candidate else ""
     missed = sum(run.has_missed for run in candidate)
     return replace(undecided, difference=gap, p_value=gap.p_value if gap else None, since=since, missed=missed)
@@ -260,12 +260,12 @@ def _last_level(metric: Tracked, unit: str, runs: Sequence[HistoryRun]) -> Metri
     changes = steps.find_steps(values)
     if not changes:
         likeliest = steps.find_likeliest_step(values)
-        undecided = _make_undecided(metric, unit, summary(values), None)
+        undecided = _make_undecided(metric, unit, summarize_values(values), None)
         return replace(undecided, p_value=likeliest.p_value if likeliest else None)
     start, last = (changes[-2].index if len(changes) > 1 else 0), changes[-1]
     before, after = values[start : last.index], values[last.index :]
-    undecided = _make_undecided(metric, unit, summary(before), summary(after))
-    gap = difference(before, after)
+    undecided = _make_undecided(metric, unit, summarize_values(before), summarize_values(after))
+    gap = compare_means(before, after)
     since = measured[last.index]
     missed = sum(run.has_missed for run in runs[runs.index(since) :])
     return replace(undecided, difference=gap, p_value=last.p_value, since=since.run_id, missed=missed)

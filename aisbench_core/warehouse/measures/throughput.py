@@ -62,7 +62,7 @@ def _is_complete(result: CollectedResult) -> bool:
     return 0 < result.ranks_expected == len(result.rank_results) == count_cards(result)
 
 
-def throughput(record: RunRecord) -> Throughput:
+def derive_throughput(record: RunRecord) -> Throughput:
     """Computed from the cards; of an imported result without cards, what it reports."""
     result, spec = record.result, record.run.spec
     if record.imported is None:

@@ -46,7 +46,7 @@ _SHOWN = ('"tables"', "tables")
 _CTE = re.compile(r"(?!(?:pg|duckdb|sqlite|pragma|information)_)\w+")
 
 
-def check(cur: duckdb.DuckDBPyConnection, sql: str) -> None:
+def check_sql(cur: duckdb.DuckDBPyConnection, sql: str) -> None:
     """Raises QueryError unless this is one SELECT over our tables and views."""
     statements = cur.extract_statements(sql)
     if len(statements) != 1:

@@ -20,7 +20,7 @@ import duckdb
 from aisbench_core.base.errors import QueryError, WarehouseError
 from aisbench_core.base.formats import csv_cell
 from aisbench_core.base.messages import Hint, Message
-from aisbench_core.warehouse.open.checks import ONLY_WAREHOUSE, TABLES_HINT, check, position_of
+from aisbench_core.warehouse.open.checks import ONLY_WAREHOUSE, TABLES_HINT, check_sql, position_of
 from aisbench_core.warehouse.open.reading import MEMORY, CopyReader, Reader
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def execute_query(reader: Reader | CopyReader, query: Query) -> Iterator[duckdb.
     end = time.monotonic() + query.seconds
     try:
         with reader.cursor() as cur, _translate_errors(query.sql), _limit_time(cur, query.seconds, end):
-            check(cur, query.sql)
+            check_sql(cur, query.sql)
             cur.execute(query.sql, dict(query.values) if isinstance(query.values, Mapping) else list(query.values))
             yield cur
     except RuntimeError as error:

@@ -31,7 +31,7 @@ from aisbench_core.warehouse.store.engine import (
 )
 from aisbench_core.warehouse.store.foreign.copying import copy_rows
 from aisbench_core.warehouse.store.lake import attach_lake, set_secrets, start_lake_engine
-from aisbench_core.warehouse.store.migrations import is_outdated, migrate
+from aisbench_core.warehouse.store.migrations import is_outdated, migrate_tables
 from aisbench_core.warehouse.store.shared_engine import SharedEngine, close_engine
 from aisbench_core.warehouse.store.team import TeamLocation
 from aisbench_core.warehouse.store.warehouse_file import revision_of, translate_error
@@ -132,7 +132,7 @@ class FileReader:
         self._revision = (copy_rows if self._foreign else copy_file)(self.location, copy, self._patience_s)
         try:
             with duckdb.connect(copy, config=OFFLINE) as con:
-                migrate(con, self.location)
+                migrate_tables(con, self.location)
                 views.create(con)
             return _open_copy(copy)
         except (OSError, duckdb.Error) as error:

@@ -22,7 +22,7 @@ from aisbench_core.warehouse.measures.regression import TRACKED
 from aisbench_core.warehouse.open.filters import ALL, Filters, query_of
 from aisbench_core.warehouse.open.queries import Cursor, Query, execute_query, read_arrow, read_within
 from aisbench_core.warehouse.open.reading import Reader
-from aisbench_core.warehouse.queries.filters import CHOSEN, OF_VALIDITY, parameters, validity_parameters
+from aisbench_core.warehouse.queries.filters import CHOSEN, OF_VALIDITY, build_parameters, validity_parameters
 from aisbench_core.warehouse.queries.search import sorted_by
 from aisbench_core.warehouse.records import runs
 from aisbench_core.warehouse.values.histories import Trend
@@ -115,7 +115,7 @@ class LocalTables:
         """As the protocol says. Raises SpecError on a sort that does not exist."""
         with self._reader.cursor() as cur, read_within(cur, self._seconds):
             query = query_of(cur, filters)
-            chosen = parameters(cur, query) | validity_parameters(query)
+            chosen = build_parameters(cur, query) | validity_parameters(query)
             cur.execute(
                 f"""select v_runs.* from v_runs join (
                     select run_id, row_number() over (order by {sorted_by(query)}) as position
@@ -142,7 +142,7 @@ class LocalTables:
         """As the protocol says. Raises RunNotFound."""
         with self._reader.cursor() as cur:
             run = _fetch_run(cur, run_id)
-            curve = scaling.curve(cur, run)
+            curve = scaling.fetch_curve(cur, run)
         points = [{name: getattr(point, name) for name in _POINTS.names} for point in curve.points]
         schema = _add_about(_POINTS, run.region, rehearsal=run.rehearsal, more={"base_nodes": curve.base_nodes})
         yield _make_reader(points, schema)

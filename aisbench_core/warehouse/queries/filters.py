@@ -61,7 +61,7 @@ def text_parameters(query: BoardQuery) -> Parameters:
     return {"tags": list(query.tags), "text": query.text}
 
 
-def parameters(cur: DuckDBPyConnection, query: BoardQuery) -> Parameters:
+def build_parameters(cur: DuckDBPyConnection, query: BoardQuery) -> Parameters:
     """The values for CHOSEN."""
     return {
         **kind_parameters(cur, query.region, query.rehearsal),

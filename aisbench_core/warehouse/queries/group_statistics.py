@@ -180,19 +180,19 @@ def find_differences(cur: DuckDBPyConnection) -> list[tuple[str, str]]:
     return [(str(title), str(differing)) for title, differing in cur.execute(_DIFFERENCES).fetchall()]
 
 
-def recount(cur: DuckDBPyConnection) -> None:
+def recount_groups(cur: DuckDBPyConnection) -> None:
     """Compute the statistics of every group from its runs."""
     cur.execute("delete from group_statistics")
     names = ", ".join(COLUMNS)
     cur.execute(f"insert into group_statistics ({names}) select {names} from ({build_statistics_sql('true')})")
-    spending.recount(cur)
+    spending.recount_spending(cur)
     cur.execute("delete from group_statistics_due")
 
 
-def regroup(cur: DuckDBPyConnection) -> None:
+def regroup_runs(cur: DuckDBPyConnection) -> None:
     """Compute the group of every run, and the statistics of every group."""
     cur.execute(f"update runs set group_id = {GROUP_ID} where group_id is distinct from {GROUP_ID}")
-    recount(cur)
+    recount_groups(cur)
 
 
 # An integer, because grouping a million runs by fifteen texts is what would take the time; a BIGINT has 63 bits for it.
@@ -242,7 +242,7 @@ def add_groups(cur: DuckDBPyConnection, runs: Sequence[Mapping[str, object]]) ->
 def settle_if_too_many(cur: DuckDBPyConnection) -> None:
     """Settle when so many groups are due that reading becomes slow."""
     if is_too_many({group for (group,) in cur.execute("select group_id from group_statistics_due").fetchall()}):
-        settle(cur)
+        settle_groups(cur)
 
 
 def is_too_many(due: Collection[int]) -> bool:
@@ -255,11 +255,11 @@ def is_turn(run_id: str) -> bool:
     return zlib.crc32(run_id.encode()) % TURNS == 0
 
 
-def settle(cur: DuckDBPyConnection) -> None:
+def settle_groups(cur: DuckDBPyConnection) -> None:
     """Compute the statistics of the groups that are due, and store them."""
     cur.execute("delete from group_statistics where group_id in (select group_id from group_statistics_due)")
     cur.execute(f"insert into group_statistics ({', '.join(COLUMNS)}) {_DUE}")
-    spending.settle(cur)
+    spending.settle_spending(cur)
     cur.execute("delete from group_statistics_due")
 
 

@@ -19,7 +19,7 @@ from aisbench_core.warehouse.queries.filters import (
     Parameters,
     active_filters,
     build_order_sql,
-    parameters,
+    build_parameters,
     statistics_of,
 )
 from aisbench_core.warehouse.queries.group_statistics import build_current_sql
@@ -48,17 +48,17 @@ class PageOfIds:
     rehearsal: bool
 
 
-def search(cur: DuckDBPyConnection, query: BoardQuery) -> PageOfIds:
+def search_runs(cur: DuckDBPyConnection, query: BoardQuery) -> PageOfIds:
     """The runs of the query's page. The cursor must see one moment, so that the row ids hold when they are read."""
-    chosen = parameters(cur, query)
+    chosen = build_parameters(cur, query)
     groups, total = _fetch_groups(cur, query, chosen)
     runs = [RowIds(*row) for row in _fetch_sorted(cur, query, chosen, groups)]
     return PageOfIds(runs, total, rehearsal=bool(chosen["rehearsal"]))
 
 
-def count(cur: DuckDBPyConnection, query: BoardQuery) -> int:
+def count_runs(cur: DuckDBPyConnection, query: BoardQuery) -> int:
     """How many runs the query chooses, whichever page it asks for."""
-    return _fetch_groups(cur, query, parameters(cur, query))[1]
+    return _fetch_groups(cur, query, build_parameters(cur, query))[1]
 
 
 def sorted_by(query: BoardQuery) -> str:

@@ -29,13 +29,13 @@ def _build_sum_query(condition: str) -> str:
         group by all"""
 
 
-def recount(cur: DuckDBPyConnection) -> None:
+def recount_spending(cur: DuckDBPyConnection) -> None:
     """Compute the table from all runs."""
     cur.execute("delete from spending")
     cur.execute(f"insert into spending {_build_sum_query('true')}")
 
 
-def settle(cur: DuckDBPyConnection) -> None:
+def settle_spending(cur: DuckDBPyConnection) -> None:
     """Compute what is due, and store it; call it while the groups are still noted as due."""
     cur.execute(f"delete from spending where {_DUE}")
     cur.execute(f"insert into spending {_build_sum_query(_DUE)}")

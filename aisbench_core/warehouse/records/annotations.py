@@ -12,7 +12,7 @@ from aisbench_core.base.messages import Message
 from aisbench_core.model import AnnotationChange, AnnotationKind, Annotations, RunRecord, canonical_json, whole_note
 from aisbench_core.model.annotation import NO_ANNOTATIONS
 from aisbench_core.warehouse.records.rows import annotation_rows
-from aisbench_core.warehouse.tables.schema import build_in_condition, insert
+from aisbench_core.warehouse.tables.schema import build_in_condition, insert_rows
 from aisbench_core.warehouse.tables.store import Store
 from aisbench_core.warehouse.tables.times import to_aware
 
@@ -95,7 +95,7 @@ def check_not_stale(before: Annotations, new: Iterable[AnnotationChange], since:
 def _replace_annotations(cur: DuckDBPyConnection, run_id: str, annotations: Annotations) -> None:
     before = select(cur, [run_id]).get(run_id, NO_ANNOTATIONS)
     cur.execute("delete from annotations where run_id = ?", [run_id])
-    insert(cur, "annotations", annotation_rows(run_id, annotations))
+    insert_rows(cur, "annotations", annotation_rows(run_id, annotations))
     stored = cur.execute("select note from runs where run_id = ?", [run_id]).fetchall()
     for (text,) in stored:
         note = whole_note(annotations.note, imported_note(text or "", before.note))

@@ -18,7 +18,7 @@ from aisbench_core.warehouse.tables.times import to_naive_utc
 LAUNCHED_REMOTELY = " (launched there)"
 
 
-def claim(cur: DuckDBPyConnection, file: str, at: datetime) -> None:
+def claim_runs(cur: DuckDBPyConnection, file: str, at: datetime) -> None:
     """Turn the launched runs of this warehouse file into imported ones. The caller checks their validity again."""
     cur.execute(
         "update runs set origin = 'imported', source = ? || ?, imported_at = ? where origin = 'launched'",

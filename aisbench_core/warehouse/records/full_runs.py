@@ -9,7 +9,7 @@ from typing import Any
 from duckdb import DuckDBPyConnection as Cursor
 
 from aisbench_core.model.columns import COUNTED, TIMES_OF_KEYS
-from aisbench_core.warehouse.queries.filters import CHOSEN, parameters
+from aisbench_core.warehouse.queries.filters import CHOSEN, build_parameters
 from aisbench_core.warehouse.values.runs import BoardQuery
 
 # Runs that are in memory at a time.
@@ -37,7 +37,7 @@ class FullRun:
 
 def iter_full_runs(cur: Cursor, query: BoardQuery) -> Iterator[FullRun]:
     """Every run of the query, not only its page, the oldest first; `cur` is a reader's."""
-    chosen = parameters(cur, query) | {"include_invalid": query.include_invalid}
+    chosen = build_parameters(cur, query) | {"include_invalid": query.include_invalid}
     cur.execute(
         f"""select run_id from runs join results using (run_id)
         where {CHOSEN} and ($include_invalid or {COUNTED}) order by created_at, run_id""",

@@ -10,9 +10,9 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.base.errors import RunNotFound
 from aisbench_core.base.messages import Message
 from aisbench_core.model import RunRecord
-from aisbench_core.warehouse.queries.group_statistics import settle
+from aisbench_core.warehouse.queries.group_statistics import settle_groups
 from aisbench_core.warehouse.records import baselines
-from aisbench_core.warehouse.records.record import delete, record_new
+from aisbench_core.warehouse.records.record import delete_runs, record_new
 from aisbench_core.warehouse.records.rows import rows_of
 from aisbench_core.warehouse.tables.schema import RESULTS
 from aisbench_core.warehouse.tables.store import Store
@@ -94,9 +94,9 @@ class Imports:
         def work(cur: DuckDBPyConnection) -> int:
             run_ids = _list_ids(cur, at)
             if run_ids:
-                delete(cur, run_ids, keep=("annotations",) if keep_remarks else ())
+                delete_runs(cur, run_ids, keep=("annotations",) if keep_remarks else ())
                 baselines.remove_runs(cur, run_ids)
-                settle(cur)
+                settle_groups(cur)
             return len(run_ids)
 
         return self._store.write(work)

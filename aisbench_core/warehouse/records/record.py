@@ -7,11 +7,11 @@ from itertools import islice
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import RunRecord, columns
-from aisbench_core.warehouse.queries.group_statistics import mark_due, mark_due_by_id, settle
+from aisbench_core.warehouse.queries.group_statistics import mark_due, mark_due_by_id, settle_groups
 from aisbench_core.warehouse.records.annotations import with_stored
 from aisbench_core.warehouse.records.rows import Rows, rows_of
 from aisbench_core.warehouse.records.runs import filter_recorded
-from aisbench_core.warehouse.tables.schema import RUNS, TABLES, build_in_condition, insert
+from aisbench_core.warehouse.tables.schema import RUNS, TABLES, build_in_condition, insert_rows
 from aisbench_core.warehouse.tables.store import Store
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 
@@ -22,7 +22,7 @@ CHUNK = 2000
 def record_many(store: Store, records: Iterable[RunRecord], evaluator: Evaluator) -> int:
     """Store many runs, CHUNK of them per transaction, and return how many."""
     count = sum(len(run_ids) for run_ids in _write_chunks(store, records, evaluator))
-    store.write(settle)
+    store.write(settle_groups)
     return count
 
 
@@ -36,15 +36,15 @@ def record_new(store: Store, records: Sequence[RunRecord], evaluator: Evaluator)
         existing = filter_recorded(cur, [record.run.run_id for record in records])
         new = [record for record in records if record.run.run_id not in existing]
         if new:
-            replace(cur, new, _build_rows(new, evaluator) if existing else rows, evaluator)
+            replace_runs(cur, new, _build_rows(new, evaluator) if existing else rows, evaluator)
         return new
 
     new = store.write(work) if records else []
-    store.write(settle)
+    store.write(settle_groups)
     return frozenset(record.run.run_id for record in new)
 
 
-def holds(cur: DuckDBPyConnection, record: RunRecord, evaluator: Evaluator) -> bool | None:
+def has_same_hash(cur: DuckDBPyConnection, record: RunRecord, evaluator: Evaluator) -> bool | None:
     """Whether what is stored of a run has the hash of this record; None if nothing is stored."""
     found = cur.execute("select record_sha256 from runs where run_id = ?", [record.run.run_id]).fetchone()
     return bool(found[0] == sha256_of_rows(rows_of(record, evaluator))) if found else None
@@ -64,7 +64,7 @@ _LAUNCHED = (
 _MEASURED = tuple(key.stored_name for key in columns.KEYS)
 
 
-def agrees(cur: DuckDBPyConnection, record: RunRecord, evaluator: Evaluator) -> bool:
+def has_same_measurements(cur: DuckDBPyConnection, record: RunRecord, evaluator: Evaluator) -> bool:
     """Whether what is stored of a run was launched and measured as in this record, as far as both know it."""
     rows, run_id = rows_of(record, evaluator), record.run.run_id
     for table, names in (("runs", _LAUNCHED), ("results", _MEASURED)):
@@ -98,7 +98,7 @@ def rebuild(store: Store, records: Iterable[RunRecord], evaluator: Evaluator, ke
             cur.execute(f"delete from {table} where {others}", [remaining])
 
     store.write(remove_others)
-    store.write(settle)
+    store.write(settle_groups)
     return len(written)
 
 
@@ -119,19 +119,19 @@ def _write_chunks(store: Store, records: Iterable[RunRecord], evaluator: Evaluat
 
 
 def _write_chunk(store: Store, records: Sequence[RunRecord], rows: Rows, evaluator: Evaluator) -> list[str]:
-    store.write(lambda cur: replace(cur, records, rows, evaluator))
+    store.write(lambda cur: replace_runs(cur, records, rows, evaluator))
     return [record.run.run_id for record in records]
 
 
-def replace(cur: DuckDBPyConnection, records: Sequence[RunRecord], rows: Rows, evaluator: Evaluator) -> None:
+def replace_runs(cur: DuckDBPyConnection, records: Sequence[RunRecord], rows: Rows, evaluator: Evaluator) -> None:
     """Store these runs in place of what was stored of them before. `rows`: of the records without annotations that are
     only in the warehouse."""
     merged = with_stored(cur, records)
     if any(new is not old for new, old in zip(merged, records, strict=True)):
         rows = _build_rows(merged, evaluator)
-    clear(cur, [record.run.run_id for record in records])
+    clear_runs(cur, [record.run.run_id for record in records])
     for table in TABLES:
-        insert(cur, table, rows[table])
+        insert_rows(cur, table, rows[table])
     mark_due(cur, [dict(zip(RUNS, row, strict=True)) for row in rows["runs"]])
 
 
@@ -140,15 +140,15 @@ def _build_rows(records: Sequence[RunRecord], evaluator: Evaluator) -> Rows:
     return {table: [row for rows in by_record for row in rows[table]] for table in TABLES}
 
 
-def clear(cur: DuckDBPyConnection, run_ids: list[str]) -> None:
+def clear_runs(cur: DuckDBPyConnection, run_ids: list[str]) -> None:
     """Remove what is stored of these runs."""
     condition, parameters = build_in_condition("run_id", run_ids)
     query = f"select 1 from runs where {condition} union all select 1 from annotations where {condition} limit 1"
     if cur.execute(query, parameters * 2).fetchall():  # usually nothing: deleting from seven tables would take longer
-        delete(cur, run_ids)
+        delete_runs(cur, run_ids)
 
 
-def delete(cur: DuckDBPyConnection, run_ids: list[str], keep: Collection[str] = ()) -> None:
+def delete_runs(cur: DuckDBPyConnection, run_ids: list[str], keep: Collection[str] = ()) -> None:
     """Delete all rows of these runs, except in the tables to `keep`."""
     condition, parameters = build_in_condition("run_id", run_ids)
     mark_due_by_id(cur, run_ids)

@@ -10,12 +10,12 @@ from aisbench_core.warehouse.queries.group_statistics import (
     add_groups,
     is_too_many,
     is_turn,
-    settle,
+    settle_groups,
     settle_if_too_many,
 )
-from aisbench_core.warehouse.records.record import replace
+from aisbench_core.warehouse.records.record import replace_runs
 from aisbench_core.warehouse.records.rows import Rows, rows_of
-from aisbench_core.warehouse.tables.schema import RUNS, TABLES, insert, parse_once
+from aisbench_core.warehouse.tables.schema import RUNS, TABLES, insert_rows, parse_once
 from aisbench_core.warehouse.tables.store import Store
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 
@@ -61,7 +61,7 @@ class Recorder:
         if state.annotated:
             query, parameters = f"{_RECORDED} union all {_ANNOTATED}", [run_id, run_id]
         if cur.execute(parse_once(cur, query), parameters).fetchall():
-            replace(cur, [run_record], rows, self._evaluator)
+            replace_runs(cur, [run_record], rows, self._evaluator)
             settle_if_too_many(cur)
             return
         is_due = group_id in state.due
@@ -70,7 +70,7 @@ class Recorder:
         if not settles:
             cur.execute(parse_once(cur, "pragma disable_optimizer"))  # rows of constants take a quarter longer with it
         for table in TABLES:
-            insert(cur, table, rows[table])
+            insert_rows(cur, table, rows[table])
         if not is_due:
             cur.execute(parse_once(cur, "insert into group_statistics_due values (?)"), [group_id])
         if group_id not in state.begun:
@@ -78,7 +78,7 @@ class Recorder:
             state.begun.add(group_id)
         state.annotated = state.annotated or bool(rows["annotations"])
         if settles:
-            settle(cur)
+            settle_groups(cur)
             state.due.clear()
         self._state = state
 

@@ -41,7 +41,7 @@ from aisbench_core.warehouse.measures.fingerprint import (
     image_of,
     not_known,
 )
-from aisbench_core.warehouse.measures.throughput import STRAGGLER_SHARE, Throughput, count_cards, throughput
+from aisbench_core.warehouse.measures.throughput import STRAGGLER_SHARE, Throughput, count_cards, derive_throughput
 from aisbench_core.warehouse.queries.group_statistics import group_id
 from aisbench_core.warehouse.tables.schema import RESULTS, RUNS
 from aisbench_core.warehouse.tables.times import to_naive_utc
@@ -223,7 +223,7 @@ def _build_result(record: RunRecord) -> Cells:
     accuracy = None if result and result.synthetic_data else info["accuracy"]
     return {
         **info,
-        **throughput_cells(throughput(record), record.run.spec.mode),
+        **throughput_cells(derive_throughput(record), record.run.spec.mode),
         "run_id": record.run.run_id,
         "raw": result.raw if result else "",
         "accuracy_measured": accuracy,

@@ -11,7 +11,7 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.base.messages import from_json
 from aisbench_core.model import Mode, Origin, RankResult, RunState
 from aisbench_core.model.columns import Kind, by_field
-from aisbench_core.warehouse.queries.search import rows_at, search
+from aisbench_core.warehouse.queries.search import rows_at, search_runs
 from aisbench_core.warehouse.tables.times import to_aware
 from aisbench_core.warehouse.validity.evaluation import stored_checks
 from aisbench_core.warehouse.values.runs import BoardQuery, RunPage, RunRow, Validity
@@ -36,7 +36,7 @@ class StoredSpec:
 
 def fetch_page(cur: DuckDBPyConnection, query: BoardQuery) -> RunPage:
     """One page of runs, sorted, with how many there are in all. The cursor must be one of `moment`."""
-    ids = search(cur, query)
+    ids = search_runs(cur, query)
     statement = f"select {_SELECT} from {rows_at('runs', '$runs')} join {rows_at('results', '$results')} using (run_id)"
     cur.execute(statement, {"runs": [run.run for run in ids.runs], "results": [run.result for run in ids.runs]})
     rows = {row.run_id: row for row in map(_to_row, cur.fetchall())}

@@ -34,7 +34,7 @@ class StoredSeries:
         """Store the plans that are not stored yet, and new values of searches. Can be repeated."""
         series_plans.keep(self._store, series)
 
-    def listed(self) -> list[tuple[datetime, str]]:
+    def list_launches(self) -> list[tuple[datetime, str]]:
         """When each series was launched, and its id."""
         with self._store.cursor() as cur:
             return series_plans.list_plans(cur)

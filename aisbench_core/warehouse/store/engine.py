@@ -41,7 +41,7 @@ warnings.filterwarnings("ignore", message="Arrow output on a DB-API result", cat
 _COPY = "import shutil, sys; shutil.copyfile(sys.argv[1], sys.argv[2])"
 
 
-def start(path: Path) -> duckdb.DuckDBPyConnection:
+def start_engine(path: Path) -> duckdb.DuckDBPyConnection:
     """An engine for the file, which is not attached yet."""
     engine = duckdb.connect(":memory:", config={**CONFIG, "temp_directory": _spill_folder(path)})
     engine.execute("pragma disable_checkpoint_on_shutdown")  # the log is durable, and merging it costs 20 ms
@@ -63,7 +63,7 @@ def spill_folder() -> str:
     return str(Path(tempfile.gettempdir()) / "aisbench-warehouse")
 
 
-def attach(engine: duckdb.DuckDBPyConnection, path: Path, options: str = "") -> None:
+def attach_file(engine: duckdb.DuckDBPyConnection, path: Path, options: str = "") -> None:
     """Attach the existing file as NAME; a compaction may replace it while we open it, so look again afterwards."""
     while True:
         before = path.stat().st_ino
@@ -79,7 +79,7 @@ def attach(engine: duckdb.DuckDBPyConnection, path: Path, options: str = "") -> 
 @contextlib.contextmanager
 def attach_in_turn(engine: duckdb.DuckDBPyConnection, path: Path, deadline: float, options: str = "") -> Iterator[None]:
     """The file attached, when it is our turn. Raises WarehouseBusy if others keep it until the deadline."""
-    try_in_turn(path, deadline, lambda: attach(engine, path, options))
+    try_in_turn(path, deadline, lambda: attach_file(engine, path, options))
     try:
         yield
     finally:
@@ -92,7 +92,7 @@ def copy_file(path: Path, copy: Path, patience_s: float) -> str:
     The file is held read-only meanwhile, so nobody writes. Raises DiskError if there is no room for the copy."""
     if not path.exists():
         return revision_of(path)
-    engine = start(path)
+    engine = start_engine(path)
     try:
         with attach_in_turn(engine, path, time.monotonic() + patience_s, ", read_only"):
             check_log(path)

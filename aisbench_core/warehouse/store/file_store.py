@@ -19,11 +19,19 @@ import duckdb
 
 from aisbench_core.base.errors import WarehouseBusy, WarehouseError
 from aisbench_core.base.messages import Message
-from aisbench_core.base.private_files import draft_of, find_abandoned, is_read_only, require_writable, sync
+from aisbench_core.base.private_files import draft_of, find_abandoned, is_read_only, require_writable, sync_path
 from aisbench_core.warehouse.store import warehouse_file
-from aisbench_core.warehouse.store.engine import CONFIG, NAME, PATIENCE_S, attach, attach_in_turn, copy_file, start
+from aisbench_core.warehouse.store.engine import (
+    CONFIG,
+    NAME,
+    PATIENCE_S,
+    attach_file,
+    attach_in_turn,
+    copy_file,
+    start_engine,
+)
 from aisbench_core.warehouse.store.file_queue import RETRY_S, try_in_turn
-from aisbench_core.warehouse.store.migrations import is_outdated, migrate
+from aisbench_core.warehouse.store.migrations import is_outdated, migrate_tables
 from aisbench_core.warehouse.store.warehouse_file import BROKEN, log_of, make_busy_error, other_writers, translate_error
 from aisbench_core.warehouse.tables.schema import parse_once
 from aisbench_core.warehouse.tables.store import Compacted, Size
@@ -121,7 +129,7 @@ class FileStore:
             copy = Path(folder) / f"{NAME}.duckdb"
             copy_file(self.path, copy, self.patience_s)
             with duckdb.connect(copy) as con:
-                migrate(con, self.path)
+                migrate_tables(con, self.path)
                 warehouse_file.copy_tables(con, draft)
 
     def compact(self) -> Compacted:
@@ -165,7 +173,7 @@ class FileStore:
 
     def _open_engine(self, deadline: float) -> duckdb.DuckDBPyConnection:
         """The engine with the file attached, which waits for other processes until the deadline."""
-        engine = self._engine = self._engine or start(self.path)
+        engine = self._engine = self._engine or start_engine(self.path)
         if self._is_open:
             return engine
         time.sleep(max(0.0, self._closed_until - time.monotonic()))
@@ -225,14 +233,14 @@ def _attach_file(engine: duckdb.DuckDBPyConnection, path: Path) -> None:
         if not path.exists():
             with duckdb.connect(":memory:", config=CONFIG) as con:
                 warehouse_file.create(path, con)
-        attach(engine, path)
+        attach_file(engine, path)
         try:
             warehouse_file.check_log(path)
         except WarehouseError:
             engine.execute(f"detach {NAME}")
             raise
         with _make_cursor(engine) as cur:
-            migrate(cur, path)
+            migrate_tables(cur, path)
     except (OSError, duckdb.Error) as error:
         raise translate_error(path, error) from error
 
@@ -243,9 +251,9 @@ def _attach_read_only(engine: duckdb.DuckDBPyConnection, path: Path) -> None:
         if not path.exists():
             engine.execute(f"attach ':memory:' as {NAME}")
             with _make_cursor(engine) as cur:
-                migrate(cur, path)
+                migrate_tables(cur, path)
             return
-        attach(engine, path, ", read_only")
+        attach_file(engine, path, ", read_only")
         warehouse_file.check_log(path)
         with _make_cursor(engine) as cur:
             outdated = is_outdated(cur, path)
@@ -292,7 +300,7 @@ def compact_file(path: Path, patience_s: float) -> Compacted:
     Raises WarehouseBusy if others do not release it, and WarehouseError if it cannot be used."""
     deadline = time.monotonic() + patience_s
     draft = draft_of(path)
-    engine = start(path)
+    engine = start_engine(path)
     try:
         with attach_in_turn(engine, path, deadline):
             before = _file_size(path)
@@ -301,7 +309,7 @@ def compact_file(path: Path, patience_s: float) -> Compacted:
             warehouse_file.write_anew(engine, NAME, draft)
             draft.chmod(stat.S_IMODE(path.stat().st_mode))  # outside the data folder it may be shared on purpose
             draft.replace(path)
-            sync(path.parent)
+            sync_path(path.parent)
     except (OSError, duckdb.Error) as error:
         raise translate_error(path, error) from error
     finally:

@@ -21,8 +21,8 @@ from aisbench_core.base.errors import ConfigError, WarehouseError
 from aisbench_core.base.messages import Message
 from aisbench_core.warehouse.store import lake_refusals
 from aisbench_core.warehouse.store.engine import CONFIG, NAME, Config, spill_folder
-from aisbench_core.warehouse.store.lake_refusals import UNUSABLE, abandon
-from aisbench_core.warehouse.store.migrations import is_outdated, migrate
+from aisbench_core.warehouse.store.lake_refusals import UNUSABLE, abandon_connections
+from aisbench_core.warehouse.store.migrations import is_outdated, migrate_tables
 from aisbench_core.warehouse.store.shared_engine import SharedEngine, close_engine
 from aisbench_core.warehouse.store.team import Access, TeamLocation
 from aisbench_core.warehouse.store.warehouse_file import copy_tables, other_writers
@@ -276,7 +276,7 @@ def _open_cursor(engine: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyC
         cur.execute("set enable_progress_bar = false")  # it would appear on standard output, which is for answers
         yield cur
     except UNUSABLE:
-        abandon(engine, cur)
+        abandon_connections(engine, cur)
         raise
     except BaseException:
         cur.close()
@@ -292,14 +292,16 @@ def upgrade_lake(location: TeamLocation, patience_s: float, change: Change) -> N
     close_engine(_start_engine(location, time.monotonic() + patience_s, change), DATABASES)
 
 
-def _start_engine(location: TeamLocation, deadline: float, change: Change = migrate) -> duckdb.DuckDBPyConnection:
+def _start_engine(
+    location: TeamLocation, deadline: float, change: Change = migrate_tables
+) -> duckdb.DuckDBPyConnection:
     access = location.access()
     engine = start_lake_engine(CONFIG | {"temp_directory": spill_folder()})
     try:
         set_secrets(engine, access)
         _attach_lake(engine, location, access, deadline, change)
     except UNUSABLE as error:
-        abandon(engine)
+        abandon_connections(engine)
         raise lake_refusals.translate_error(location, error, access.secrets) from error
     except BaseException as error:
         close_engine(engine, DATABASES)
@@ -324,7 +326,7 @@ def _attach_lake(
         attach_lake(engine, location, access)
         with _open_cursor(engine) as cur:
             cur.execute(f"use {NAME}")
-            outdated = change is not migrate or is_outdated(cur, location)
+            outdated = change is not migrate_tables or is_outdated(cur, location)
         # Old schemas are left where a process was killed between the migration and the flush below.
         [(old,)] = engine.execute(f"from postgres_query('{_CATALOG}', {sql_text(_OLD_SCHEMAS)})").fetchall()
         if not outdated and not old:

@@ -65,7 +65,7 @@ _ADVICE = (
 )
 
 
-def abandon(*connections: duckdb.DuckDBPyConnection) -> None:
+def abandon_connections(*connections: duckdb.DuckDBPyConnection) -> None:
     """Never close these connections to an unusable engine, not even at exit, and leak their memory.
 
     Rolling back the lake fails in a place where C++ allows no exception, which would end the process."""

@@ -14,7 +14,7 @@ import duckdb
 from aisbench_core.base.errors import WarehouseError
 from aisbench_core.base.messages import Message
 from aisbench_core.model.columns import COLUMNS, list_medians
-from aisbench_core.warehouse.queries.group_statistics import regroup
+from aisbench_core.warehouse.queries.group_statistics import regroup_runs
 from aisbench_core.warehouse.tables.schema import ALL_TABLES
 
 # The schema of the first release; those before it are of development versions, which `aisbench upgrade` reads.
@@ -53,7 +53,7 @@ class Schema:
 NEWEST = Schema(LATEST, ALL_TABLES, STEPS)
 
 
-def migrate(con: duckdb.DuckDBPyConnection, location: object, schema: Schema = NEWEST) -> None:
+def migrate_tables(con: duckdb.DuckDBPyConnection, location: object, schema: Schema = NEWEST) -> None:
     """Make the tables of the warehouse at `location`, or upgrade them.
 
     Raises WarehouseError when a newer version of this product wrote them, or another program."""
@@ -67,7 +67,7 @@ def migrate(con: duckdb.DuckDBPyConnection, location: object, schema: Schema = N
         if version:
             for step in (step for number, step in sorted(schema.steps.items()) if number > version):
                 con.execute(step) if isinstance(step, str) else step(con)
-            regroup(con)
+            regroup_runs(con)
         con.execute("insert into schema_version values (?)", [schema.version])
         con.commit()
     except BaseException:
@@ -76,7 +76,7 @@ def migrate(con: duckdb.DuckDBPyConnection, location: object, schema: Schema = N
 
 
 def is_outdated(con: duckdb.DuckDBPyConnection, location: object) -> bool:
-    """Whether there is something to make or upgrade. Raises WarehouseError as `migrate` does."""
+    """Whether there is something to make or upgrade. Raises WarehouseError as `migrate_tables` does."""
     return _supported_version(con, location, NEWEST) < LATEST
 
 

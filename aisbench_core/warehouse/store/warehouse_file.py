@@ -19,8 +19,8 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.base.errors import WarehouseBusy, WarehouseError
 from aisbench_core.base.messages import Message
-from aisbench_core.base.private_files import draft_of, file_mode, make_private_folder, sync
-from aisbench_core.warehouse.store.migrations import LATEST, migrate
+from aisbench_core.base.private_files import draft_of, file_mode, make_private_folder, sync_path
+from aisbench_core.warehouse.store.migrations import LATEST, migrate_tables
 from aisbench_core.warehouse.tables.schema import sql_text
 from aisbench_core.warehouse.tables.table_columns import stored_columns
 
@@ -64,7 +64,7 @@ def create(path: Path, con: DuckDBPyConnection) -> None:
     make_private_folder(path.parent)
     draft = draft_of(path)
     try:
-        migrate(con, path)
+        migrate_tables(con, path)
         write_anew(con, "memory", draft)
         draft.chmod(file_mode(draft.parent))
         with _lock_folder(path.parent) if log_of(path).exists() else contextlib.nullcontext():
@@ -72,7 +72,7 @@ def create(path: Path, con: DuckDBPyConnection) -> None:
                 _set_aside(log_of(path))
             with contextlib.suppress(FileExistsError):  # another process was faster
                 os.link(draft, path)
-        sync(path.parent)
+        sync_path(path.parent)
     finally:
         draft.unlink(missing_ok=True)
 

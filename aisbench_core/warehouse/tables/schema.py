@@ -112,7 +112,7 @@ def build_in_condition(column: str, values: Sequence[object]) -> tuple[str, list
     return f"{column} in (select unnest(?::{kind}[]))", [list(values)]
 
 
-def insert(cur: DuckDBPyConnection, table: str, rows: Sequence[Sequence[object]]) -> None:
+def insert_rows(cur: DuckDBPyConnection, table: str, rows: Sequence[Sequence[object]]) -> None:
     """Add rows, with values in the order of the table's columns, in one statement."""
     if len(rows) == 1:
         cur.execute(parse_once(cur, _build_insertion(table, "?", "?")), list(rows[0]))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.warehouse.queries.filters import CHOSEN, parameters
-from aisbench_core.warehouse.queries.group_statistics import mark_due_by_id, recount, settle
+from aisbench_core.warehouse.queries.filters import CHOSEN, build_parameters
+from aisbench_core.warehouse.queries.group_statistics import mark_due_by_id, recount_groups, settle_groups
 from aisbench_core.warehouse.tables.store import Store
 from aisbench_core.warehouse.tables.table_columns import replace_table
 from aisbench_core.warehouse.validity.evaluation import Evaluation, Evaluator, stored_checks, without_data
@@ -70,7 +70,7 @@ class Validation:
 
 def validate(cur: DuckDBPyConnection, query: BoardQuery, evaluator: Evaluator) -> Validation:
     """Evaluate every run that the query's filters choose, whatever its stored validity is."""
-    filters = parameters(cur, query)
+    filters = build_parameters(cur, query)
     cur.execute(f"select run_id from runs where {CHOSEN} order by created_at, run_id", filters)
     run_ids = [run_id for (run_id,) in cur.fetchall()]
     stored = _read_stored(cur, run_ids)
@@ -92,7 +92,7 @@ def store_evaluations(store: Store, run_ids: Sequence[str], evaluator: Evaluator
     """Evaluate these runs and store what changed; returns how many runs changed. Can be repeated."""
     chunks = (run_ids[start : start + CHUNK] for start in range(0, len(run_ids), CHUNK))
     changed = sum(store.write(lambda cur, chunk=chunk: _replace_evaluations(cur, chunk, evaluator)) for chunk in chunks)  # type: ignore[misc]  # mypy cannot infer it
-    store.write(settle)
+    store.write(settle_groups)
     return changed
 
 
@@ -117,14 +117,14 @@ def evaluate_anew(cur: DuckDBPyConnection, evaluator: Evaluator, chunk_size: int
 
     # Updated rows would be compressed once more for each chunk, in row groups that also hold other chunks' rows.
     replace_table(cur, "results", write)
-    recount(cur)
+    recount_groups(cur)
 
 
 def overlay(cur: DuckDBPyConnection, query: BoardQuery, evaluator: Evaluator) -> None:
     """Show the runs of the query to this cursor, until it is closed, as the evaluator's ruleset evaluates them."""
     if not _is_stored_by_others(cur, query, evaluator):
         return
-    cur.execute(f"select run_id from runs where {CHOSEN}", parameters(cur, query))
+    cur.execute(f"select run_id from runs where {CHOSEN}", build_parameters(cur, query))
     evaluations = list(_iter_evaluations(cur, [run_id for (run_id,) in cur.fetchall()], evaluator))
     [(database,)] = cur.execute("select current_database()").fetchall()
     # Temporary names hide those of the database, so that every query works as it is.
@@ -147,7 +147,7 @@ def _is_stored_by_others(cur: DuckDBPyConnection, query: BoardQuery, evaluator: 
     cur.execute(
         f"""select 1 from runs join results using (run_id)
         where {CHOSEN} and (ruleset_id <> $ruleset_id or ruleset_sha256 <> $sha256) limit 1""",
-        {**parameters(cur, query), "ruleset_id": evaluator.ruleset.id, "sha256": evaluator.ruleset.sha256},
+        {**build_parameters(cur, query), "ruleset_id": evaluator.ruleset.id, "sha256": evaluator.ruleset.sha256},
     )
     return bool(cur.fetchall())
 

@@ -126,7 +126,9 @@ class BoardRow:
     @property
     def system(self) -> str:
         """What distinguishes it from rows that look the same, as "code=1a2b3c4d, data=unknown"; else empty."""
-        return ", ".join(f"{name}={named(getattr(self, ASPECTS[name]))}" for name in self.differs_in.split(";") if name)
+        return ", ".join(
+            f"{name}={abbreviate_value(getattr(self, ASPECTS[name]))}" for name in self.differs_in.split(";") if name
+        )
 
     @property
     def mixed(self) -> Hint:
@@ -217,7 +219,7 @@ def _not_known(name: str) -> Message:
     return _NOT_KNOWN.get(name) or make_verbatim(name)  # imported rows bring what other versions name
 
 
-def named(value: str) -> str:
+def abbreviate_value(value: str) -> str:
     """A value as short text: the first eight digits of each SHA-256, and "unknown" instead of nothing."""
     return _SHA256.sub(lambda match: match[0][:8], value) or UNKNOWN
 

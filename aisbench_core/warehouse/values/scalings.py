@@ -12,7 +12,7 @@ from typing import Any
 from aisbench_core.base.messages import Hint
 from aisbench_core.domain.statistics.amdahl import AmdahlFit, FitProblem
 from aisbench_core.model.version_order import VersionKey, version_key
-from aisbench_core.warehouse.values.boards import ASPECTS, mixed_or_unknown, named
+from aisbench_core.warehouse.values.boards import ASPECTS, abbreviate_value, mixed_or_unknown
 from aisbench_core.warehouse.values.compared import RunDot
 from aisbench_core.warehouse.values.configurations import BenchmarkConfiguration, short_id, without_launched
 
@@ -110,7 +110,7 @@ def describe_systems(curves: Iterable[ScalingQuery]) -> Mapping[str, str]:
 
 def _describe_system(curve: ScalingQuery, similar: Sequence[ScalingQuery]) -> str:
     differing = [name for name, field in ASPECTS.items() if len({getattr(other, field) for other in similar}) > 1]
-    return ", ".join(f"{name}={named(getattr(curve, ASPECTS[name]))}" for name in differing)
+    return ", ".join(f"{name}={abbreviate_value(getattr(curve, ASPECTS[name]))}" for name in differing)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from aisbench_sandbox.engine.node.layout import Node
 from aisbench_sandbox.job import Job
 from aisbench_sandbox.refusals import Refused
 
-__all__ = ["Launch", "build_launches", "check"]
+__all__ = ["Launch", "build_launches", "check_starter"]
 
 Method = Callable[[Node, Mapping[str, str]], list[Launch]]
 
@@ -33,7 +33,7 @@ _BY_RUN_METHOD: Mapping[str, Method] = {
 }
 
 
-def check(job: Job, path: str | None = None) -> None:
+def check_starter(job: Job, path: str | None = None) -> None:
     """Raises Refused if this machine lacks the program that starts the job's processes; `path` is searched for it."""
     if not job.algorithm.get("command") and job.algorithm["engine"].get("engine_name") in MPI_ENGINES:
         reason = mpi.why_unavailable(path)

@@ -44,7 +44,7 @@ def module_command(node: Node, program: str, module: str, hint: str) -> list[str
     return [str(node.python), str(_STARTER), program, module, hint]
 
 
-def folder(node: Node) -> Path:
+def find_folder(node: Node) -> Path:
     """The working directory of a program: as the job requests it, else the code directory's parent."""
     return node.working_dir or node.code.parent
 

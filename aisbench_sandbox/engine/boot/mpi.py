@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from aisbench_sandbox.engine.boot.launch import Launch, boot_command, folder, output_file
+from aisbench_sandbox.engine.boot.launch import Launch, boot_command, find_folder, output_file
 from aisbench_sandbox.engine.boot.remote_shell import HOSTS, SECRET
 from aisbench_sandbox.engine.boot.rendezvous import Rendezvous, arrange_rendezvous
 from aisbench_sandbox.engine.node import safe_files
@@ -68,7 +68,7 @@ def _build_other(node: Node, agreed: Rendezvous) -> Launch:
 def _write_script(node: Node) -> None:
     """Write the script that each rank runs on this node."""
     # mpirun keeps the stdin of rank 0 open, so reading from it would block forever
-    lines = f"cd {shlex.quote(str(folder(node)))} && exec {shlex.join(boot_command(node))} </dev/null\n"
+    lines = f"cd {shlex.quote(str(find_folder(node)))} && exec {shlex.join(boot_command(node))} </dev/null\n"
     safe_files.write(node.root, node.home / _SCRIPT, node.view.inside(lines) if node.view else lines)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from aisbench_sandbox.engine.boot.launch import (
     Launch,
-    folder,
+    find_folder,
     output_file,
     refusal_without,
 )
@@ -27,7 +27,7 @@ def build_launches(node: Node, environment: Mapping[str, str]) -> list[Launch]:
         str(node.boot_file),
         *node.arguments(),
     ]
-    return [Launch("msrun", command, folder(node), output_file(node))]
+    return [Launch("msrun", command, find_folder(node), output_file(node))]
 
 
 def _build_options(node: Node, environment: Mapping[str, str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from aisbench_sandbox.engine.boot.launch import Launch, boot_command, folder, output_file
+from aisbench_sandbox.engine.boot.launch import Launch, boot_command, find_folder, output_file
 from aisbench_sandbox.engine.node.layout import Node
 from aisbench_sandbox.engine.rank_tables import get_loopback
 
@@ -10,7 +10,7 @@ from aisbench_sandbox.engine.rank_tables import get_loopback
 def build_launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
     """One program, with the arguments of the manual."""
     command = [*boot_command(node), *_rendezvous_options(node)]
-    return [Launch("the boot file", command, folder(node), output_file(node))]
+    return [Launch("the boot file", command, find_folder(node), output_file(node))]
 
 
 def _rendezvous_options(node: Node) -> list[str]:

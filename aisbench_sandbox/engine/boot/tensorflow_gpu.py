@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from aisbench_sandbox.engine.boot.launch import Launch, boot_command, folder, output_file
+from aisbench_sandbox.engine.boot.launch import Launch, boot_command, find_folder, output_file
 from aisbench_sandbox.engine.boot.rendezvous import arrange_rendezvous
 from aisbench_sandbox.engine.node.layout import Node
 
@@ -13,7 +13,7 @@ def build_launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
     """A parameter server never exits by itself, as in TensorFlow: it is ended when all workers have ended."""
     if node.job.node_count == 1:
         command = boot_command(node)
-        return [Launch("the boot file", command, folder(node), output_file(node))]
+        return [Launch("the boot file", command, find_folder(node), output_file(node))]
     hosts = {
         task: ",".join(f"{_name_host(node, task, index)}:{port}" for index, port in enumerate(ports))
         for task, ports in arrange_rendezvous(node, _TASKS).ports.items()
@@ -33,7 +33,7 @@ def _of_task(node: Node, task: str, hosts: Mapping[str, str]) -> Launch:
     return Launch(
         task,
         [*boot_command(node), *options],
-        folder(node),
+        find_folder(node),
         output_file(node, task),
         {
             "MA_TASK_NAME": task,

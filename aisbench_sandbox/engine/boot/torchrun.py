@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from aisbench_sandbox.engine.boot.launch import (
     Launch,
-    folder,
+    find_folder,
     module_command,
     output_file,
     refusal_without,
@@ -26,7 +26,7 @@ def build_launches(node: Node, environment: Mapping[str, str]) -> list[Launch]:
         str(node.boot_file),
         *node.arguments(),
     ]
-    return [Launch("torchrun", command, folder(node), output_file(node))]
+    return [Launch("torchrun", command, find_folder(node), output_file(node))]
 
 
 def _build_options(node: Node, environment: Mapping[str, str]) -> list[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from aisbench_sandbox.engine.node.interpreter import list_package_folders
-from aisbench_sandbox.engine.node.job_user import JobUser, give, job_user
+from aisbench_sandbox.engine.node.job_user import JobUser, give_folder, job_user
 from aisbench_sandbox.engine.node.probing import PYTHON, find_failure
 
 HOME, CONFIG, CACHE, TEMPORARY = "/home/ma-user", "/user", "/cache", "/tmp"  # noqa: S108 - names inside
@@ -161,7 +161,7 @@ def hand_over(root: Path, volumes: Sequence[str], user: JobUser) -> None:
     """Give a user ownership of all of a node's own directories but the platform's."""
     for path in (*_FOLDERS, *volumes):
         if path != CONFIG and host_path(root, path).is_dir():
-            give(host_path(root, path), user)
+            give_folder(host_path(root, path), user)
 
 
 def normalise_volume(path: str) -> str:
@@ -197,7 +197,7 @@ def why_no_containers(wish: Containers, work: Path) -> str:
         shutil.rmtree(root, ignore_errors=True)
 
 
-def visibility(*more: Path, hidden: Sequence[Path] = ()) -> Visibility:
+def build_visibility(*more: Path, hidden: Sequence[Path] = ()) -> Visibility:
     """The paths that every process needs: the interpreter, its packages, the sandbox's own programs, and `more`.
 
     The home directory of the sandbox's user is always hidden."""
@@ -234,7 +234,7 @@ def _list_homes() -> list[Path]:
 def _try_container(root: Path) -> str:
     view = ContainerView(root, "probe", [("127.0.0.1", "probe.probe probe")])
     (root / "ma-user" / "probe").mkdir(parents=True)
-    view.write(visibility())
+    view.write(build_visibility())
     view.hand_over()
     try:
         reason = find_failure(view.command(root / "ma-user", [*PYTHON, "-c", _CHECK]))

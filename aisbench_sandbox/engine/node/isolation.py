@@ -70,7 +70,7 @@ class RealKeys:
         return f"{isolation.caution}. No job is run beside real keys; {SWITCH} runs them all the same"
 
 
-def isolation(wish: Containers, data: Path, visibility: Visibility) -> Isolation:
+def choose_isolation(wish: Containers, data: Path, visibility: Visibility) -> Isolation:
     """The best isolation available here, found out by trying. Jobs get their directories below `work`."""
     work = data / "work"
     work.mkdir(parents=True, exist_ok=True)

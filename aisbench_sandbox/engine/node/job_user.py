@@ -29,7 +29,7 @@ def job_user() -> JobUser | None:
     return JobUser(number, number)
 
 
-def give(folder: Path, user: JobUser) -> None:
+def give_folder(folder: Path, user: JobUser) -> None:
     """Make the user the owner of a directory and everything below it; links are not followed."""
     os.chown(folder, user.uid, user.gid, follow_symlinks=False)
     for parent, folders, files in os.walk(folder):

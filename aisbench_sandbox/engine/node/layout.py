@@ -17,7 +17,7 @@ from aisbench_sandbox.engine.node.container import (
     normalise_volume,
 )
 from aisbench_sandbox.engine.node.job_user import JobUser
-from aisbench_sandbox.engine.node.shares import Share, make_folder, shares
+from aisbench_sandbox.engine.node.shares import Share, list_shares, make_folder
 from aisbench_sandbox.engine.rank_tables import get_loopback
 from aisbench_sandbox.job import DataChannel, Job
 from aisbench_sandbox.obs.paths import bucket_and_key
@@ -140,7 +140,7 @@ class Node:
         """The NFS shares that the job mounts."""
         if self.site.shares is None:
             return ()
-        return tuple(shares(self.site.shares, self.job.body["spec"].get("volumes") or ()))
+        return tuple(list_shares(self.site.shares, self.job.body["spec"].get("volumes") or ()))
 
     def host(self, node: int) -> str:
         """The address of another node as seen by this node's processes: its name in containers, else its IP address."""

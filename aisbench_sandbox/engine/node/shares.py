@@ -24,7 +24,7 @@ class Share:
     read_only: bool
 
 
-def shares(root: Path, volumes: Sequence[Mapping[str, Any]]) -> Iterator[Share]:
+def list_shares(root: Path, volumes: Sequence[Mapping[str, Any]]) -> Iterator[Share]:
     """The volumes of a create request that can be mounted: none over system directories."""
     for entry in volumes:
         for kind, path in _REMOTES.items():

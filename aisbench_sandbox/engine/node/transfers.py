@@ -24,7 +24,7 @@ class TransferError(Exception):
     """Something that a job needs is not in OBS."""
 
 
-def download(objects: Objects, path: str, folder: Path, *, may_be_empty: bool = False) -> int:
+def download_folder(objects: Objects, path: str, folder: Path, *, may_be_empty: bool = False) -> int:
     """Download an OBS directory (or one object) into `folder`; returns the number of objects. Raises TransferError."""
     bucket, prefix = bucket_and_key(path)
     if not objects.has_bucket(bucket):
@@ -73,7 +73,7 @@ class OutputSync:
 
     def fetch(self) -> int:
         """Download the existing content of the OBS directory; it is not uploaded again. Raises TransferError."""
-        count = download(self._objects, f"/{self._bucket}/{self._prefix}", self._folder, may_be_empty=True)
+        count = download_folder(self._objects, f"/{self._bucket}/{self._prefix}", self._folder, may_be_empty=True)
         self._copied = {file: _read_mark(file) for file in self._folder.rglob("*") if file.is_file()}
         return count
 

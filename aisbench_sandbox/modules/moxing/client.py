@@ -73,7 +73,7 @@ class Obs:
         self._idle: list[http.client.HTTPConnection] = []  # list.pop and list.append are thread-safe
         atexit.register(self.close)
 
-    def changed(self, **changes: object) -> "Obs":
+    def with_changes(self, **changes: object) -> "Obs":
         """A client of the same store with changed settings."""
         return Obs(replace(self.auth, **changes))  # type: ignore[arg-type]
 

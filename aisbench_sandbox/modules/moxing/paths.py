@@ -36,7 +36,7 @@ def set_auth(
         "retry": retry,
     }
     # The current client is replaced, not changed: other threads may be using it.
-    changed = store().changed(**{name: value for name, value in settings.items() if value is not None})
+    changed = store().with_changes(**{name: value for name, value in settings.items() if value is not None})
     store().close()
     _obs[:] = [changed]
 

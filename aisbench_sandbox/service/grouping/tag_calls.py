@@ -7,10 +7,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from aisbench_sandbox.job import Job
-from aisbench_sandbox.service.gateway import answer
+from aisbench_sandbox.service.gateway import make_response
 from aisbench_sandbox.service.jobs.job_calls import job_id_of
 from aisbench_sandbox.service.services import Routes, Services
-from aisbench_sandbox.service.state.parameters import entries, json_object, make_refusal, read_flag, read_number, text
+from aisbench_sandbox.service.state.parameters import (
+    json_object,
+    make_refusal,
+    read_entries,
+    read_flag,
+    read_number,
+    read_text,
+)
 from aisbench_sandbox.service.state.tags import all_tags, read_conditions, read_tags, set_tags, tags_json, tags_of
 
 MAX_SHOWN = 1000
@@ -19,7 +26,7 @@ MAX_SHOWN = 1000
 def add(services: Services, request: Request) -> Response:
     tags = read_tags(json_object(request))
     services.jobs.change(job_id_of(request), lambda job: set_tags(job, {**tags_of(job), **tags}))
-    return answer(200, {"tags": tags_json(tags)})
+    return make_response(200, {"tags": tags_json(tags)})
 
 
 def remove(services: Services, request: Request) -> Response:
@@ -31,32 +38,32 @@ def remove(services: Services, request: Request) -> Response:
 
     services.jobs.change(job_id_of(request), without)
     # The success codes of tag requests are not documented; see docs/sandbox.md.
-    return answer(204, None)
+    return make_response(204, None)
 
 
 def show(services: Services, request: Request) -> Response:
-    return answer(200, {"tags": tags_json(tags_of(services.jobs.job(job_id_of(request))))})
+    return make_response(200, {"tags": tags_json(tags_of(services.jobs.job(job_id_of(request))))})
 
 
 def show_all(services: Services, request: Request) -> Response:
     tags = all_tags(services.jobs.all())
     offset = read_number(request, "offset", 0, 0)
-    return answer(200, {"tags": tags[offset : offset + read_number(request, "limit", MAX_SHOWN, 1, MAX_SHOWN)]})
+    return make_response(200, {"tags": tags[offset : offset + read_number(request, "limit", MAX_SHOWN, 1, MAX_SHOWN)]})
 
 
 def jobs_by_tags(services: Services, request: Request) -> Response:
     jobs = _find_jobs(services, json_object(request))
     offset = read_number(request, "offset", 0, 0)
     page = jobs[offset : offset + read_number(request, "limit", MAX_SHOWN, 1, MAX_SHOWN)]
-    return answer(200, {"resources": [_to_resource(job) for job in page], "total_count": len(jobs)})
+    return make_response(200, {"resources": [_to_resource(job) for job in page], "total_count": len(jobs)})
 
 
 def count_by_tags(services: Services, request: Request) -> Response:
-    return answer(200, {"total_count": len(_find_jobs(services, json_object(request)))})
+    return make_response(200, {"total_count": len(_find_jobs(services, json_object(request)))})
 
 
 def _find_jobs(services: Services, body: Mapping[str, Any]) -> list[Job]:
-    workspace = text(body, "workspace_id") or "0"
+    workspace = read_text(body, "workspace_id") or "0"
     # SDK, ResourceInstancesFilterReq: then the other tags are ignored.
     bare = read_flag(body, "without_any_tag")
     conditions = () if bare else read_conditions(body)
@@ -72,13 +79,13 @@ def _find_jobs(services: Services, body: Mapping[str, Any]) -> list[Job]:
 
 
 def _read_name(body: Mapping[str, Any]) -> str:
-    matches = entries(body, "matches")
+    matches = read_entries(body, "matches")
     if not matches:
         return ""
     # SDK, ResourceInstancesFilterReq: one match at most, of resource_name.
     if len(matches) > 1 or matches[0].get("key") != "resource_name":
         raise make_refusal("matches", "one match, with the key resource_name")
-    return text(matches[0], "value", 1, 255)
+    return read_text(matches[0], "value", 1, 255)
 
 
 def _to_resource(job: Job) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from aisbench_sandbox.job import Job
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service.gateway import answer
+from aisbench_sandbox.service.gateway import make_response
 from aisbench_sandbox.service.services import Routes, Services
 from aisbench_sandbox.service.state import responses
 from aisbench_sandbox.service.state.parameters import json_object
@@ -26,7 +26,7 @@ def create(services: Services, request: Request) -> Response:
 def search(services: Services, request: Request) -> Response:
     query = read_search(json_object(request), services.now(), counts_pages=services.counts_pages())
     matching, total = services.jobs.search(query)
-    return answer(200, responses.search_json(query, matching, total, services.now()))
+    return make_response(200, responses.search_json(query, matching, total, services.now()))
 
 
 def show(services: Services, request: Request) -> Response:
@@ -36,17 +36,17 @@ def show(services: Services, request: Request) -> Response:
 def update(services: Services, request: Request) -> Response:
     services.jobs.update(job_id_of(request), json_object(request))
     # The API reference shows an empty answer here, not the changed job.
-    return answer(200, None)
+    return make_response(200, None)
 
 
 def delete(services: Services, request: Request) -> Response:
     services.jobs.delete(job_id_of(request))
-    return answer(202, None)
+    return make_response(202, None)
 
 
 def delete_all(services: Services, request: Request) -> Response:
     services.jobs.delete_all(json_object(request))
-    return answer(202, None)
+    return make_response(202, None)
 
 
 def act(services: Services, request: Request) -> Response:
@@ -57,7 +57,7 @@ def act(services: Services, request: Request) -> Response:
 
 
 def _answer_job(services: Services, status: int, job: Job) -> Response:
-    return answer(status, responses.job_json(job, services.now()))
+    return make_response(status, responses.job_json(job, services.now()))
 
 
 ROUTES: Routes = (

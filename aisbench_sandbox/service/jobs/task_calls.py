@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from aisbench_sandbox.events import LANGUAGES
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service.gateway import answer
+from aisbench_sandbox.service.gateway import make_response
 from aisbench_sandbox.service.jobs import log_lines
 from aisbench_sandbox.service.jobs.job_calls import JOB, job_id_of
 from aisbench_sandbox.service.jobs.queue_reasons import queue_reason
@@ -13,7 +13,7 @@ from aisbench_sandbox.service.jobs.stages import stages_json
 from aisbench_sandbox.service.services import Routes, Services
 from aisbench_sandbox.service.state import responses
 from aisbench_sandbox.service.state.event_search import EventSearch
-from aisbench_sandbox.service.state.parameters import json_object, read_number, word
+from aisbench_sandbox.service.state.parameters import json_object, read_number, read_word
 from aisbench_sandbox.service.state.training_jobs import LINK_SECONDS
 
 # SDK, ShowTrainingJobLogsFromAomRequest.
@@ -25,13 +25,13 @@ _SAVED = "application/octet-stream"
 
 def list_tasks(services: Services, request: Request) -> Response:
     schedule_count = read_number(request, "schedule_count", 0, 0)
-    return answer(200, responses.tasks_json(services.jobs.job(job_id_of(request)), schedule_count))
+    return make_response(200, responses.tasks_json(services.jobs.job(job_id_of(request)), schedule_count))
 
 
 def log_preview(services: Services, request: Request) -> Response:
     content, size = services.jobs.log_preview(job_id_of(request), _read_task(request))
     # In bytes: of the part that is shown, and of the whole log.
-    return answer(200, {"content": content, "current_size": len(content.encode()), "full_size": size})
+    return make_response(200, {"content": content, "current_size": len(content.encode()), "full_size": size})
 
 
 def log_link(services: Services, request: Request) -> Response:
@@ -39,7 +39,9 @@ def log_link(services: Services, request: Request) -> Response:
     kind = request.query_params.get("content-type") or request.query_params.get("Content-Type")
     save_as = (kind or request.headers.get("content-type", "")).startswith(_SAVED)
     expires = int(services.clock()) + LINK_SECONDS
-    return answer(200, {"obs_url": services.jobs.log_link(job_id_of(request), _read_task(request), expires, save_as)})
+    return make_response(
+        200, {"obs_url": services.jobs.log_link(job_id_of(request), _read_task(request), expires, save_as)}
+    )
 
 
 def lines_json(lines: log_lines.Lines) -> dict[str, object]:
@@ -55,7 +57,7 @@ def lines_json(lines: log_lines.Lines) -> dict[str, object]:
 def parse_line_range(request: Request, least: int) -> tuple[int | None, int, str]:
     """Base line, number of lines, and order. Raises Refused (2764)."""
     base = read_number(request, "base_line", 0, 0) if request.query_params.get("base_line") else None
-    order = word(request.query_params.get("order") or "desc", "order", ("desc", "asc"))
+    order = read_word(request.query_params.get("order") or "desc", "order", ("desc", "asc"))
     return base, read_number(request, "lines", 50, least, MAX_LINES), order
 
 
@@ -63,37 +65,37 @@ def log_by_lines(services: Services, request: Request) -> Response:
     base, count, order = parse_line_range(request, 1)
     log = services.jobs.log_file(job_id_of(request), _read_task(request))
     find = log_lines.oldest_first if order == "asc" else log_lines.newest_first
-    return answer(200, lines_json(find(log, base, count)))
+    return make_response(200, lines_json(find(log, base, count)))
 
 
 def show_metrics(services: Services, request: Request) -> Response:
     task = _read_task(request)
-    return answer(200, responses.metrics_json(services.jobs.measured(job_id_of(request), task), task))
+    return make_response(200, responses.metrics_json(services.jobs.find_measured(job_id_of(request), task), task))
 
 
 def list_events(services: Services, request: Request) -> Response:
     job = services.jobs.job(job_id_of(request))
-    return answer(200, responses.events_json(job.events, _event_search(services, request)))
+    return make_response(200, responses.events_json(job.events, _event_search(services, request)))
 
 
 def list_stages(services: Services, request: Request) -> Response:
     job, capacity = services.jobs.job(job_id_of(request)), services.jobs.capacity
     reason = queue_reason(job, services.jobs.jobs.all(), capacity.hosts().get(job.pool, ()))
-    return answer(200, stages_json(job, reason))
+    return make_response(200, stages_json(job, reason))
 
 
 def show_diagnosis(services: Services, request: Request) -> Response:
     job = services.jobs.show(job_id_of(request))
-    return answer(200, responses.diagnosis_json(job))
+    return make_response(200, responses.diagnosis_json(job))
 
 
 def diagnosis_tasks(services: Services, request: Request) -> Response:
-    return answer(200, services.diagnoses.show(services.jobs.show(job_id_of(request))))
+    return make_response(200, services.diagnoses.show(services.jobs.show(job_id_of(request))))
 
 
 def create_diagnosis_task(services: Services, request: Request) -> Response:
-    word(str(json_object(request).get("type") or "standard"), "type", ("standard",))
-    return answer(202, services.diagnoses.create(services.jobs.show(job_id_of(request))))
+    read_word(str(json_object(request).get("type") or "standard"), "type", ("standard",))
+    return make_response(202, services.diagnoses.create(services.jobs.show(job_id_of(request))))
 
 
 def _event_search(services: Services, request: Request) -> EventSearch:
@@ -109,10 +111,10 @@ def _event_search(services: Services, request: Request) -> EventSearch:
         offset=read_number(request, "offset", 0, 0),
         # SDK, ListTrainingJobEventsRequest; likewise the 256 characters of a pattern.
         limit=read_number(request, "limit", 50, 1, 100),
-        order=word(query.get("order") or "desc", "order", ("desc", "asc")),
-        language=word(request.headers.get("x-language", "zh-cn").lower(), "X-Language", LANGUAGES),
-        level=word(query.get("level", ""), "level", ("", *LEVELS)),
-        source=word(query.get("source", ""), "source", ("", *SOURCES)),
+        order=read_word(query.get("order") or "desc", "order", ("desc", "asc")),
+        language=read_word(request.headers.get("x-language", "zh-cn").lower(), "X-Language", LANGUAGES),
+        level=read_word(query.get("level", ""), "level", ("", *LEVELS)),
+        source=read_word(query.get("source", ""), "source", ("", *SOURCES)),
         pattern=pattern,
         start_time=read_number(request, "start_time", 0, 0, 10**15) if times else None,
         end_time=read_number(request, "end_time", 0, 0, 10**15) if times else None,

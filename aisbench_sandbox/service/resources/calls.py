@@ -4,19 +4,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service.gateway import answer
+from aisbench_sandbox.service.gateway import make_response
 from aisbench_sandbox.service.services import Routes, Services
 from aisbench_sandbox.service.state import resource_responses as responses
-from aisbench_sandbox.service.state.parameters import json_object, make_refusal, text, word
+from aisbench_sandbox.service.state.parameters import json_object, make_refusal, read_text, read_word
 
 
 def list_flavors(_: Services, request: Request) -> Response:
     kind = request.query_params.get("flavor_type", "")
-    return answer(200, responses.flavors_json(word(kind, "flavor_type", ("", "CPU", "GPU", "Ascend"))))
+    return make_response(200, responses.flavors_json(read_word(kind, "flavor_type", ("", "CPU", "GPU", "Ascend"))))
 
 
 def list_engines(_: Services, __: Request) -> Response:
-    return answer(200, responses.engines_json())
+    return make_response(200, responses.engines_json())
 
 
 def check_job_name(services: Services, request: Request) -> Response:
@@ -24,21 +24,21 @@ def check_job_name(services: Services, request: Request) -> Response:
     if not wanted:
         raise Refused(400, "ModelArts.2764", "Invalid query parameter: job_name is missing.", "Give job_name.")
     # In all workspaces: names are unique here, so that a job which is created twice is noticed.
-    return answer(200, {"is_duplicate": services.jobs.jobs.has_name(wanted)})
+    return make_response(200, {"is_duplicate": services.jobs.jobs.has_name(wanted)})
 
 
 def list_quotas(services: Services, request: Request) -> Response:
     # SDK, ShowTrainingQuotasRequest: only job-num can be asked for, although more can be set.
-    word(request.query_params.get("resource", ""), "resource", ("", "job-num"))
-    return answer(200, {"quotas": services.quotas.shown()})
+    read_word(request.query_params.get("resource", ""), "resource", ("", "job-num"))
+    return make_response(200, {"quotas": services.quotas.to_json()})
 
 
 def set_quotas(services: Services, request: Request) -> Response:
     body = json_object(request)
-    user_id = text(body, "user_id", most=64)
+    user_id = read_text(body, "user_id", most=64)
     if not user_id:
         raise make_refusal("user_id", "the user whose quota it is")
-    return answer(200, {"user_id": user_id, "quotas": services.quotas.set(body)})
+    return make_response(200, {"user_id": user_id, "quotas": services.quotas.set(body)})
 
 
 ROUTES: Routes = (

@@ -11,11 +11,11 @@ from aisbench_sandbox.catalogue import FLAVORS, find_flavor
 from aisbench_sandbox.engine.scheduling import to_waiting
 from aisbench_sandbox.job import Job, JobPhase
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service.gateway import answer
+from aisbench_sandbox.service.gateway import make_response
 from aisbench_sandbox.service.resources import pool_responses as responses
 from aisbench_sandbox.service.resources.monitoring import PERIODS, STATISTICS, monitor_json, read_span
 from aisbench_sandbox.service.services import Routes, Services
-from aisbench_sandbox.service.state.parameters import read_number, word
+from aisbench_sandbox.service.state.parameters import read_number, read_word
 from aisbench_sandbox.service.state.resource_responses import machine_json, resource_flavor_json
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ _STATUSES = ("Queue", "Pending", "Abnormal", "Terminating", "Creating", "Running
 
 def list_pools(services: Services, request: Request) -> Response:
     query = request.query_params
-    status = word(query.get("status", ""), "status", ("", "created", "failed", "creating"))
+    status = read_word(query.get("status", ""), "status", ("", "created", "failed", "creating"))
     jobs = responses.jobs_by_pool(services.jobs.jobs.all())
     listed = [responses.pool_json(pool, jobs.get(pool.name, ())) for pool in services.pools()]
     wanted = _parse_labels(query.get("labelSelector", ""))
@@ -36,26 +36,26 @@ def list_pools(services: Services, request: Request) -> Response:
     items = [item for item in listed if wanted.items() <= item["metadata"]["labels"].items()]
     # All pools of a plan exist from the start, so none is being created or has failed.
     shown = items if status in ("", "created") else []
-    return answer(200, {"apiVersion": "v2", "kind": "PoolList", "items": shown})
+    return make_response(200, {"apiVersion": "v2", "kind": "PoolList", "items": shown})
 
 
-def pool(services: Services, request: Request) -> Response:
+def show_pool(services: Services, request: Request) -> Response:
     dedicated = _find_pool(services, request)
-    return answer(200, responses.pool_json(dedicated, responses.jobs_in(dedicated, services.jobs.jobs.all())))
+    return make_response(200, responses.pool_json(dedicated, responses.jobs_in(dedicated, services.jobs.jobs.all())))
 
 
 def list_nodes(services: Services, request: Request) -> Response:
     dedicated = _find_pool(services, request)
     numbers, metadata = _take_page(range(dedicated.nodes), request)
-    return answer(200, responses.nodes_json(dedicated, numbers, metadata))
+    return make_response(200, responses.nodes_json(dedicated, numbers, metadata))
 
 
 def list_workloads(services: Services, request: Request) -> Response:
     query = request.query_params
-    kind = word(query.get("type", ""), "type", ("", "train", "infer", "notebook", "x-infer"))
-    status = word(query.get("status", ""), "status", ("", *_STATUSES))
-    word(query.get("sort", ""), "sort", ("", "create_time"))
-    ascending = word(query.get("ascend") or "false", "ascend", ("true", "false")) == "true"
+    kind = read_word(query.get("type", ""), "type", ("", "train", "infer", "notebook", "x-infer"))
+    status = read_word(query.get("status", ""), "status", ("", *_STATUSES))
+    read_word(query.get("sort", ""), "sort", ("", "create_time"))
+    ascending = read_word(query.get("ascend") or "false", "ascend", ("true", "false")) == "true"
     offset, limit = read_number(request, "offset", 0, 0), read_number(request, "limit", MAX_SHOWN, 0, MAX_SHOWN)
     jobs = responses.jobs_in(_find_pool(services, request), services.jobs.jobs.all()) if kind in ("", "train") else []
     queue = _number_queue(jobs)
@@ -67,29 +67,31 @@ def list_workloads(services: Services, request: Request) -> Response:
     # parameters or with commas.
     if hosts:
         items = [item for item in listed if hosts.intersection(item["hostIps"].split(","))]
-        return answer(200, {"apiVersion": "v1", "kind": "WorkloadList", "items": items})
-    return answer(200, {"apiVersion": "v1", "kind": "WorkloadList", "items": listed[offset : offset + limit]})
+        return make_response(200, {"apiVersion": "v1", "kind": "WorkloadList", "items": items})
+    return make_response(200, {"apiVersion": "v1", "kind": "WorkloadList", "items": listed[offset : offset + limit]})
 
 
 def monitor(services: Services, request: Request) -> Response:
     query = request.query_params
     dedicated = _find_pool(services, request)
-    period = word(query.get("period") or "60", "period", PERIODS)
-    statistic = word(query.get("statistics") or "maximum", "statistics", tuple(STATISTICS))
+    period = read_word(query.get("period") or "60", "period", PERIODS)
+    statistic = read_word(query.get("statistics") or "maximum", "statistics", tuple(STATISTICS))
     span = read_span(query.get("time_range", ""), period, services.now())
     jobs = responses.jobs_in(dedicated, services.jobs.jobs.all())
-    return answer(200, monitor_json(dedicated.name, jobs, span, statistic))
+    return make_response(200, monitor_json(dedicated.name, jobs, span, statistic))
 
 
 def show_usage(services: Services, _: Request) -> Response:
     jobs = responses.jobs_by_pool(services.jobs.jobs.all())
     items = [responses.usage_json(pool, jobs.get(pool.name, ()), services.now()) for pool in services.pools()]
-    return answer(200, {"apiVersion": "os.modelarts.metrics/v2", "kind": "PoolMetricsList", "items": items})
+    return make_response(200, {"apiVersion": "os.modelarts.metrics/v2", "kind": "PoolMetricsList", "items": items})
 
 
 def show_statistics(services: Services, _: Request) -> Response:
     status = {"created": len(services.pools()), "creating": 0, "failed": 0, "pending": 0}
-    return answer(200, {"statistics": {"status": status}, "operationTime": responses.format_time(services.now())})
+    return make_response(
+        200, {"statistics": {"status": status}, "operationTime": responses.format_time(services.now())}
+    )
 
 
 def show_capacity(services: Services, request: Request) -> Response:
@@ -100,13 +102,13 @@ def show_capacity(services: Services, request: Request) -> Response:
     if flavor is None:
         raise Refused(400, "ModelArts.2763", f"Invalid flavor: {flavor_id or '(none)'}.", "See the flavors.")
     info = machine_json(flavor)
-    return answer(200, {"cpu_core_num": info["cpu"]["core_num"], "mem_size": info["memory"]["size"]})
+    return make_response(200, {"cpu_core_num": info["cpu"]["core_num"], "mem_size": info["memory"]["size"]})
 
 
 def resource_flavors(_: Services, request: Request) -> Response:
     page, metadata = _take_page(tuple(FLAVORS.values()), request)
     items = [resource_flavor_json(flavor) for flavor in page]
-    return answer(200, {"apiVersion": "v1", "kind": "ResourceFlavorList", "metadata": metadata, "items": items})
+    return make_response(200, {"apiVersion": "v1", "kind": "ResourceFlavorList", "metadata": metadata, "items": items})
 
 
 def _find_pool(services: Services, request: Request) -> DedicatedPool:
@@ -145,7 +147,7 @@ _ONE = "pools/{pool}"
 
 ROUTES: Routes = (
     ("GET", "pools", list_pools),
-    ("GET", _ONE, pool),
+    ("GET", _ONE, show_pool),
     ("GET", f"{_ONE}/nodes", list_nodes),
     ("GET", f"{_ONE}/workloads", list_workloads),
     ("GET", f"{_ONE}/monitor", monitor),

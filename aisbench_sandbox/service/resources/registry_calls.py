@@ -8,10 +8,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from aisbench_sandbox.catalogue import IMAGES, StoredImage
-from aisbench_sandbox.service.gateway import answer
+from aisbench_sandbox.service.gateway import make_response
 from aisbench_sandbox.service.services import Routes, Services
 from aisbench_sandbox.service.state.images import Images
-from aisbench_sandbox.service.state.parameters import read_number, word
+from aisbench_sandbox.service.state.parameters import read_number, read_word
 
 MAX_SHOWN = 1000
 _ADDRESS = "swr.sandbox.example"
@@ -28,7 +28,7 @@ def list_namespaces(_: Services, request: Request) -> Response:
         for index, name in enumerate(names, 1)
         if name == wanted or not wanted
     ]
-    return answer(200, {"namespaces": rows})
+    return make_response(200, {"namespaces": rows})
 
 
 def list_repositories(_: Services, request: Request) -> Response:
@@ -46,20 +46,20 @@ def list_tags(services: Services, request: Request) -> Response:
     )
 
 
-def tag(services: Services, request: Request) -> Response:
+def show_tag(services: Services, request: Request) -> Response:
     organisation, repository, name = (request.path_params[key] for key in ("namespace", "repository", "tag"))
     image = services.images.find(organisation, repository, name)
-    return answer(200, {"tag": name, **_to_version_json(services.images, image, name)})
+    return make_response(200, {"tag": name, **_to_version_json(services.images, image, name)})
 
 
 def _answer_page(request: Request, rows: Sequence[dict[str, Any]]) -> Response:
     """The rows that `offset` and `limit` ask for, oldest or newest first, and their range in a header."""
-    word(request.query_params.get("order_column") or "updated_at", "order_column", ("updated_at",))
-    ascending = word(request.query_params.get("order_type") or "desc", "order_type", ("asc", "desc")) == "asc"
+    read_word(request.query_params.get("order_column") or "updated_at", "order_column", ("updated_at",))
+    ascending = read_word(request.query_params.get("order_type") or "desc", "order_type", ("asc", "desc")) == "asc"
     ordered = sorted(rows, key=lambda row: str(row.get("updated") or row["updated_at"]), reverse=not ascending)
     offset, limit = read_number(request, "offset", 0, 0), read_number(request, "limit", 100, 1, MAX_SHOWN)
     page = ordered[offset : offset + limit]
-    response = answer(200, page)
+    response = make_response(200, page)
     response.headers["Content-Range"] = f"{offset}-{offset + len(page)}/{len(rows)}"
     return response
 
@@ -97,5 +97,5 @@ ROUTES: Routes = (
     ("GET", "namespaces", list_namespaces),
     ("GET", "repos", list_repositories),
     ("GET", "namespaces/{namespace}/repos/{repository}/tags", list_tags),
-    ("GET", "namespaces/{namespace}/repos/{repository}/tags/{tag}", tag),
+    ("GET", "namespaces/{namespace}/repos/{repository}/tags/{tag}", show_tag),
 )

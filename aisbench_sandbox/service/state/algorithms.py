@@ -4,7 +4,7 @@ import posixpath
 from collections.abc import Mapping
 from typing import Any
 
-from aisbench_sandbox.catalogue import ENGINES, InstanceType, find_engine, fits
+from aisbench_sandbox.catalogue import ENGINES, InstanceType, find_engine, has_images_for
 from aisbench_sandbox.refusals import Refused
 
 DEFAULT_CODE_DIR = "/home/ma-user/modelarts/user-job-dir"
@@ -44,7 +44,7 @@ def completed_engine(algorithm: Mapping[str, Any], engine: Mapping[str, Any]) ->
 def check_fit(engine: Mapping[str, Any], flavor: InstanceType) -> None:
     """Raises Refused if the preset engine has no images for these accelerators."""
     name = engine.get("engine_name")
-    if name and not fits(name, flavor):
+    if name and not has_images_for(name, flavor):
         message = f"The engine {name} does not support the flavor {flavor.flavor_id} ({flavor.kind})."
         raise Refused(400, "ModelArts.2840", message, "See training-job-flavors.")
 

@@ -32,7 +32,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def accept(
+def accept_request(
     body: Mapping[str, Any],
     objects: Objects,
     find_pool: Callable[[str], DedicatedPool | None] = lambda _: None,

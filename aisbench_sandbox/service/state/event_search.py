@@ -22,7 +22,7 @@ class EventSearch:
     end_time: int | None = None
     counts_pages: bool = False
 
-    def matching(self, events: Sequence[PlatformEvent]) -> list[PlatformEvent]:
+    def find_matching(self, events: Sequence[PlatformEvent]) -> list[PlatformEvent]:
         """All matching events, in order."""
         selected = [event for event in events if self._is_match(event)]
         # Events of the same millisecond are in the order of their recording.

@@ -28,7 +28,7 @@ class Experiments:
     def create(self, body: Mapping[str, Any]) -> Json:
         """A new experiment as the API shows it. Raises Refused (2788, 2841)."""
         name, description = _read_name(body), _read_description(body)
-        workspace = parameters.text(body, "workspace_id", most=32) or "0"
+        workspace = parameters.read_text(body, "workspace_id", most=32) or "0"
         now = self._now()
         made = {"id": str(uuid.uuid4()), "name": name, "description": description, "workspace_id": workspace}
 
@@ -84,7 +84,7 @@ class Experiments:
 
     def _make_reference(self, requested: Mapping[str, Any], workspace: str) -> Json:
         """The experiment as a job refers to it, with the job's serial number in it."""
-        experiment_id = parameters.text(requested, "id", most=64) or self._by_name(requested, workspace)
+        experiment_id = parameters.read_text(requested, "id", most=64) or self._by_name(requested, workspace)
 
         def count(stored: Json) -> None:
             # Never given twice, even when a job is deleted.
@@ -112,14 +112,14 @@ def reference_of(job: Job) -> Mapping[str, Any]:
 
 
 def _read_name(body: Mapping[str, Any]) -> str:
-    name = parameters.text(body, "name", 1, 64)
+    name = parameters.read_text(body, "name", 1, 64)
     if _SPECIAL.search(name):
         raise parameters.make_refusal("name", "no special characters")
     return name
 
 
 def _read_description(body: Mapping[str, Any]) -> str:
-    return parameters.text(body, "description")
+    return parameters.read_text(body, "description")
 
 
 _READ = {"name": _read_name, "description": _read_description}

@@ -52,8 +52,8 @@ class LegacyJobs:
         config = parameters.read_block(body, "config")
         made = {
             "name": name,
-            "description": parameters.text(body, "job_desc"),
-            "workspace": parameters.text(body, "workspace_id") or "0",
+            "description": parameters.read_text(body, "job_desc"),
+            "workspace": parameters.read_text(body, "workspace_id") or "0",
             "created_at": self._jobs.jobs.now(),
             "versions_made": 0,
         }
@@ -114,7 +114,7 @@ class LegacyJobs:
     def describe(self, job_id: int, body: Mapping[str, Any]) -> None:
         """Change a job's description. Raises Refused."""
         self.job(job_id)
-        description = parameters.text(body, "job_desc")
+        description = parameters.read_text(body, "job_desc")
         self._store.change(_STORE, lambda stored: stored["jobs"][str(job_id)].update(description=description))
 
     def stop(self, job_id: int, version_id: int) -> None:

@@ -25,7 +25,7 @@ def invalid_argument(message: str) -> Refused:
 
 def create_request(name: str, description: str, workspace: str, config: Mapping[str, Any]) -> dict[str, Any]:
     """The create request of the newer API for this configuration. Raises Refused."""
-    texts = {key: parameters.text(config, key, most=4096) for key in _TEXTS}
+    texts = {key: parameters.read_text(config, key, most=4096) for key in _TEXTS}
     texts["pool_id"] = pool_of(config)
     _check_data(config)
     values = {**_read_urls(texts), **_read_parameters(config)}
@@ -47,7 +47,7 @@ def create_request(name: str, description: str, workspace: str, config: Mapping[
 
 def pool_of(config: Mapping[str, Any]) -> str:
     """The dedicated pool, which the documents spell in two ways. Raises Refused."""
-    named = {name for key in ("pool_id", "poolId") if (name := parameters.text(config, key, most=4096))}
+    named = {name for key in ("pool_id", "poolId") if (name := parameters.read_text(config, key, most=4096))}
     if len(named) > 1:
         raise invalid_argument("pool_id and poolId name two pools")
     return named.pop() if named else ""
@@ -56,9 +56,11 @@ def pool_of(config: Mapping[str, Any]) -> str:
 def nfs_shares(config: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The NFS shares, given as volumes or as nas_… fields. Raises Refused."""
     # Volumes in the REST API, nas_… fields in the SDK that scripts use.
-    shares = [nfs for volume in parameters.entries(config, "volumes") if (nfs := parameters.read_block(volume, "nfs"))]
+    shares = [
+        nfs for volume in parameters.read_entries(config, "volumes") if (nfs := parameters.read_block(volume, "nfs"))
+    ]
     kind, share, path = (
-        parameters.text(config, f"nas_{name}", most=1024) for name in ("type", "share_addr", "mount_path")
+        parameters.read_text(config, f"nas_{name}", most=1024) for name in ("type", "share_addr", "mount_path")
     )
     if not (kind or share or path):
         return shares
@@ -76,7 +78,7 @@ def _check_data(config: Mapping[str, Any]) -> None:
     sources = [key for key in ("data_url", "dataset_id", "data_source") if config.get(key)]
     if len(sources) > 1:
         raise invalid_argument(f"{' and '.join(sources)} cannot be used together")
-    for source in parameters.entries(config, "data_source"):
+    for source in parameters.read_entries(config, "data_source"):
         if source.get("type") not in ("obs", "dataset"):
             raise invalid_argument("the type of data_source is obs or dataset")
 
@@ -96,7 +98,7 @@ def _read_urls(texts: Mapping[str, str]) -> dict[str, str]:
 
 def _read_parameters(config: Mapping[str, Any]) -> dict[str, str]:
     labels: dict[str, str] = {}
-    for entry in parameters.entries(config, "parameter"):
+    for entry in parameters.read_entries(config, "parameter"):
         label, value = entry.get("label"), entry.get("value", "")
         if not isinstance(label, str) or not label or label in labels:
             raise invalid_argument("every parameter has a label of its own")
@@ -119,14 +121,14 @@ def _read_resource(config: Mapping[str, Any], pool_id: str) -> dict[str, Any]:
 
 
 def _read_volumes(config: Mapping[str, Any]) -> list[dict[str, Any]]:
-    for volume in parameters.entries(config, "volumes"):
+    for volume in parameters.read_entries(config, "volumes"):
         if not parameters.read_block(volume, "nfs") and not parameters.read_block(volume, "host_path"):
             raise invalid_argument("a volume is nfs or host_path")
     volumes = []
     for nfs in nfs_shares(config):
-        parameters.text(nfs, "id", most=1024)  # the file system's id is ignored: the address identifies it
+        parameters.read_text(nfs, "id", most=1024)  # the file system's id is ignored: the address identifies it
         for name in ("src_path", "dest_path"):
-            if parameters.has_long_name(parameters.text(nfs, name, most=1024)):
+            if parameters.has_long_name(parameters.read_text(nfs, name, most=1024)):
                 raise invalid_argument(f"{name} has a name of more than {MAX_NAME_BYTES} bytes")
         paths = {"nfs_server_path": nfs.get("src_path"), "local_path": nfs.get("dest_path")}
         volumes.append({"nfs": {**paths, "read_only": parameters.read_flag(nfs, "read_only")}})

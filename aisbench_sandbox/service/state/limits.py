@@ -37,8 +37,8 @@ _TRUE = (
 
 def check_metadata(metadata: Mapping[str, Any]) -> None:
     """Workspace, description and annotations. Raises Refused (2788, 2891)."""
-    parameters.text(metadata, "description")
-    workspace = parameters.text(metadata, "workspace_id")
+    parameters.read_text(metadata, "description")
+    workspace = parameters.read_text(metadata, "workspace_id")
     if workspace and not _WORKSPACE.fullmatch(workspace):
         message = f"Invalid workspace: {workspace}."
         raise Refused(400, "ModelArts.2891", message, "Use 0, or an ID of 32 characters.")
@@ -59,7 +59,7 @@ def check_annotations(annotations: Mapping[str, Any]) -> None:
 
 def check_spec(spec: Mapping[str, Any]) -> None:
     """Volumes, notification, auto-stop and scheduling. Raises Refused (2788, 2816)."""
-    _check_volumes(parameters.entries(spec, "volumes"))
+    _check_volumes(parameters.read_entries(spec, "volumes"))
     if notification := parameters.read_block(spec, "notification"):
         check_notification(notification)
     for name in ("auto_stop", "reserved_time"):
@@ -82,10 +82,10 @@ def _read_mount_point(volume: Mapping[str, Any]) -> str:
     if len(kinds) != 1:
         raise parameters.make_refusal("spec.volumes", f"one of {', '.join(_VOLUMES)} each")
     source = parameters.read_block(volume, kinds[0])
-    path = parameters.text(source, "local_path", most=1024).rstrip("/") or "/"
+    path = parameters.read_text(source, "local_path", most=1024).rstrip("/") or "/"
     if not path.startswith("/") or path in _RESERVED or ".." in path.split("/"):
         raise parameters.make_refusal("spec.volumes.local_path", f"an absolute path other than {', '.join(_RESERVED)}")
-    remote = parameters.text(source, _VOLUMES[kinds[0]], most=1024)
+    remote = parameters.read_text(source, _VOLUMES[kinds[0]], most=1024)
     if not remote or (kinds[0] == "nfs" and not re.fullmatch(r"[^:/]+:/.*", remote)):
         raise parameters.make_refusal(f"spec.volumes.{_VOLUMES[kinds[0]]}", "a path; for nfs, address:/path")
     for name, value in (("local_path", path), (_VOLUMES[kinds[0]], remote)):
@@ -97,7 +97,7 @@ def _read_mount_point(volume: Mapping[str, Any]) -> str:
 
 def check_notification(notification: Mapping[str, Any]) -> None:
     """Topic and events. Raises Refused (2788)."""
-    parameters.text(notification, "topic_urn", 1, 1024)
+    parameters.read_text(notification, "topic_urn", 1, 1024)
     for event in parameters.read_texts(notification.get("events"), "spec.notification.events", len(NOTIFIED)):
         if event not in NOTIFIED:
             raise parameters.make_refusal("spec.notification.events", ", ".join(NOTIFIED))

@@ -36,14 +36,14 @@ def read_number(request: Request, name: str, default: int, least: int, most: int
     return int(text)
 
 
-def word(text: str, name: str, allowed: tuple[str, ...]) -> str:
+def read_word(text: str, name: str, allowed: tuple[str, ...]) -> str:
     """One of the allowed values. Raises Refused (2764)."""
     if text not in allowed:
         raise Refused(400, "ModelArts.2764", f"Invalid parameter: {name}={text}.", f"Use {' or '.join(allowed)}.")
     return text
 
 
-def entries(body: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+def read_entries(body: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     """A list of objects, empty if it is missing. Raises Refused (2788)."""
     values = body.get(name)
     if values is None:
@@ -63,7 +63,7 @@ def read_block(body: Mapping[str, Any], name: str) -> dict[str, Any]:
     return value
 
 
-def text(body: Mapping[str, Any], name: str, least: int = 0, most: int = 256) -> str:
+def read_text(body: Mapping[str, Any], name: str, least: int = 0, most: int = 256) -> str:
     """A text of `least` to `most` characters, empty if it is missing. Raises Refused (2788)."""
     value = body.get(name)
     # The SDK leaves out None, but other clients send null for what is not set.

@@ -45,13 +45,13 @@ class Quotas:
             message = f"The number of training jobs has reached the quota of {self.max_jobs}."
             raise Refused(400, "ModelArts.2815", message, "Delete jobs that are no longer needed, or raise the quota.")
 
-    def shown(self) -> list[dict[str, Any]]:
+    def to_json(self) -> list[dict[str, Any]]:
         """The quotas as the API lists them."""
         return [{"resource": "job-num", "quota": self.max_jobs, "used": self._count()}]
 
     def set(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Change quotas; returns them as given. Raises Refused (2788)."""
-        wanted = [self._read_quota(entry) for entry in parameters.entries(body, "quotas")]
+        wanted = [self._read_quota(entry) for entry in parameters.read_entries(body, "quotas")]
         if not wanted:
             raise parameters.make_refusal("quotas", "at least one quota")
         self._store.change("quotas", lambda stored: stored.update({entry["resource"]: entry for entry in wanted}))
@@ -61,7 +61,7 @@ class Quotas:
         return [{**entry, "used": self._count() if entry["resource"] == "job-num" else 0} for entry in wanted]
 
     def _read_quota(self, entry: Mapping[str, Any]) -> dict[str, Any]:
-        resource = parameters.text(entry, "resource")
+        resource = parameters.read_text(entry, "resource")
         if resource not in _RANGES:
             raise parameters.make_refusal("quotas.resource", " or ".join(_RANGES))
         least, most = _RANGES[resource]
@@ -70,5 +70,7 @@ class Quotas:
             raise parameters.make_refusal(f"the quota of {resource}", f"a whole number from {least} to {most}")
         item = {"resource": resource, "quota": quota}
         return (
-            {**item, "extra_info": parameters.text(entry, "extra_info", most=1024)} if "extra_info" in entry else item
+            {**item, "extra_info": parameters.read_text(entry, "extra_info", most=1024)}
+            if "extra_info" in entry
+            else item
         )

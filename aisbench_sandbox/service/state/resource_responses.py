@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from aisbench_sandbox.catalogue import ENGINES, FLAVORS, InstanceType, fits
+from aisbench_sandbox.catalogue import ENGINES, FLAVORS, InstanceType, has_images_for
 
 Json = dict[str, Any]
 
@@ -17,7 +17,9 @@ def flavor_json(flavor: InstanceType) -> Json:
         "max_num": flavor.max_nodes,
         "pool_id": "",
         # A string that holds a JSON list, as in the API.
-        "support_engines": json.dumps(sorted({engine.name for engine in ENGINES if fits(engine.name, flavor)})),
+        "support_engines": json.dumps(
+            sorted({engine.name for engine in ENGINES if has_images_for(engine.name, flavor)})
+        ),
         "billing": {"code": flavor.flavor_id, "unit_num": 1},
         "flavor_info": machine_json(flavor),
         # Ours: in the cloud, CPU types have no cards, but the console has to know how many processes to expect.

@@ -105,7 +105,7 @@ def _to_item_json(job: Job, now: int, *, with_hosts: bool) -> Json:
 
 def events_json(events: Sequence[PlatformEvent], search: EventSearch) -> Json:
     """One page of events in one language; `total` counts all matching events."""
-    matching = search.matching(events)
+    matching = search.find_matching(events)
     items = [
         {
             "time": _format_time(event.at),

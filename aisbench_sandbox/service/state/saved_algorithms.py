@@ -80,7 +80,7 @@ class SavedAlgorithms:
         """Every subscription, newest first."""
         return sorted(self._store.read(_SUBSCRIBED).values(), key=lambda entry: entry["created_at"], reverse=True)
 
-    def subscribed(self, subscription_id: str) -> Json:
+    def find_subscription(self, subscription_id: str) -> Json:
         """One subscription; empty if there is none."""
         return dict(self._store.read(_SUBSCRIBED).get(subscription_id, {}))
 
@@ -88,7 +88,7 @@ class SavedAlgorithms:
         """The algorithm that a job names, by its id or as a subscribed one; empty if there is none."""
         if algorithm.get("id"):
             return self.find(str(algorithm["id"]))
-        entry = self.subscribed(str(algorithm.get("subscription_id")))
+        entry = self.find_subscription(str(algorithm.get("subscription_id")))
         fits = bool(entry) and entry["item_version_id"] == algorithm.get("item_version_id")
         return dict(entry["algorithm"]) if fits else {}
 
@@ -102,14 +102,14 @@ class SavedAlgorithms:
         }
 
     def _check_config(self, config: Mapping[str, Any]) -> Json:
-        check_parameters(parameters.entries(config, "parameters"))
+        check_parameters(parameters.read_entries(config, "parameters"))
         for kind in ("inputs", "outputs"):
-            for entry in parameters.entries(config, kind):
+            for entry in parameters.read_entries(config, kind):
                 if not is_name(entry.get("name")):
                     raise Refused(400, "ModelArts.2753", f"Each entry of job_config.{kind} needs a name.")
         parameters.read_flag(config, "parameters_customization")
         requested = parameters.read_block(config, "engine")
-        texts = {name: parameters.text(requested, name, most=512) for name in _ENGINE if requested.get(name)}
+        texts = {name: parameters.read_text(requested, name, most=512) for name in _ENGINE if requested.get(name)}
         engine = completed_engine(config, texts)
         check_code(config, self._objects)
         return {"parameters": [], "inputs": [], "outputs": [], **config, "engine": engine}
@@ -118,7 +118,7 @@ class SavedAlgorithms:
 def _read_metadata(body: Mapping[str, Any]) -> Json:
     if not is_name(body.get("name")):
         raise parameters.make_refusal("metadata.name", "1 to 64 letters, digits, hyphens (-) and underscores (_)")
-    workspace = parameters.text(body, "workspace_id", most=32) or "0"
+    workspace = parameters.read_text(body, "workspace_id", most=32) or "0"
     if not _WORKSPACE.fullmatch(workspace):
         raise parameters.make_refusal("metadata.workspace_id", "0, or the id of a workspace")
-    return {"name": body["name"], "description": parameters.text(body, "description"), "workspace_id": workspace}
+    return {"name": body["name"], "description": parameters.read_text(body, "description"), "workspace_id": workspace}

@@ -60,7 +60,7 @@ class Search:
     train_type: str = ""
     counts_pages: bool = False
 
-    def matching(self, jobs: Sequence[Job]) -> list[Job]:
+    def find_matching(self, jobs: Sequence[Job]) -> list[Job]:
         """All matching jobs, in order."""
         selected = [job for job in jobs if self._is_match(job)]
         return sorted(selected, key=_SORTS[self.sort_by], reverse=self.order == "desc")
@@ -88,10 +88,13 @@ def read_search(body: Mapping[str, Any], now: int, *, counts_pages: bool) -> Sea
         raise parameters.make_refusal("offset", "0 or more")
     if not parameters.is_count(limit, 1, MAX_PER_PAGE):
         raise parameters.make_refusal("limit", f"1 to {MAX_PER_PAGE}")
-    order, sort_by = parameters.text(body, "order") or "desc", parameters.text(body, "sort_by") or "create_time"
+    order, sort_by = (
+        parameters.read_text(body, "order") or "desc",
+        parameters.read_text(body, "sort_by") or "create_time",
+    )
     if order not in ("asc", "desc") or sort_by not in _SORTS:
         raise Refused(400, "ModelArts.2790", f"Invalid sorting: {sort_by} {order}.", f"Sort by {', '.join(_SORTS)}.")
-    train_type = parameters.text(body, "train_type")
+    train_type = parameters.read_text(body, "train_type")
     if train_type not in ("", "job", "ftjob"):
         raise parameters.make_refusal("train_type", "job or ftjob")
     search = Search(
@@ -102,8 +105,8 @@ def read_search(body: Mapping[str, Any], now: int, *, counts_pages: bool) -> Sea
         tuple(_read_condition(entry) for entry in _read_filters(body)),
         read_conditions(body),
         frozenset(_read_hosts(body)),
-        parameters.text(body, "workspace_id"),
-        parameters.text(body, "group_by"),
+        parameters.read_text(body, "workspace_id"),
+        parameters.read_text(body, "group_by"),
         train_type,
         counts_pages,
     )

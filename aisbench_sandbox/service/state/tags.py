@@ -43,7 +43,7 @@ def set_tags(job: Job, tags: Mapping[str, str]) -> Job:
 
 def read_tags(body: Mapping[str, Any]) -> dict[str, str]:
     """The tags in a request, value by key. Raises Refused (2788)."""
-    tags = [(_read_key(entry), _read_value(entry.get("value"))) for entry in parameters.entries(body, "tags")]
+    tags = [(_read_key(entry), _read_value(entry.get("value"))) for entry in parameters.read_entries(body, "tags")]
     if not tags:
         raise parameters.make_refusal("tags", "at least one tag")
     if len({key for key, _ in tags}) < len(tags):
@@ -53,7 +53,7 @@ def read_tags(body: Mapping[str, Any]) -> dict[str, str]:
 
 def read_conditions(body: Mapping[str, Any]) -> tuple[TagCondition, ...]:
     """The tags to search for: at most 10 keys with 10 values. Raises Refused (2788)."""
-    conditions = [_read_condition(entry) for entry in parameters.entries(body, "tags")]
+    conditions = [_read_condition(entry) for entry in parameters.read_entries(body, "tags")]
     if len(conditions) > MAX_CONDITIONS or len({condition.key for condition in conditions}) < len(conditions):
         raise parameters.make_refusal("tags", f"at most {MAX_CONDITIONS} keys, each once")
     return tuple(conditions)

@@ -14,7 +14,7 @@ from aisbench_sandbox.obs.paths import bucket_and_key
 from aisbench_sandbox.obs.signed_urls import signed_link
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service.state import parameters
-from aisbench_sandbox.service.state.creation import accept
+from aisbench_sandbox.service.state.creation import accept_request
 from aisbench_sandbox.service.state.experiments import Experiments
 from aisbench_sandbox.service.state.quotas import Quotas
 from aisbench_sandbox.service.state.saved_algorithms import SavedAlgorithms
@@ -72,7 +72,7 @@ class TrainingJobs:
 
     def admit(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The validated request in its stored form. Raises Refused if it cannot be a job."""
-        accepted = accept(body, self._objects, self.capacity.pool, self._algorithms.of_job)
+        accepted = accept_request(body, self._objects, self.capacity.pool, self._algorithms.of_job)
         # Before anything is stored: a job that can never run must not enter the list.
         self._engine.check(Job("", accepted, 0))
         self._quotas.check()
@@ -102,7 +102,7 @@ class TrainingJobs:
         """All matching jobs, in order, and the number of all jobs."""
         self._engine.refresh()
         jobs = self.all()
-        return search.matching(jobs), len(jobs)
+        return search.find_matching(jobs), len(jobs)
 
     def show(self, job_id: str) -> Job:
         """One job. Raises Refused."""
@@ -146,16 +146,16 @@ class TrainingJobs:
         """Delete this job, and end it if it runs."""
         if not job.has_ended:
             # The job may have ended since it was read.
-            self.jobs.change(job.job_id, lambda now: now if now.has_ended else now.terminating())
+            self.jobs.change(job.job_id, lambda now: now if now.has_ended else now.to_terminating())
             self._engine.stop(job.job_id)
         self.jobs.remove(job.job_id)
 
     def delete_all(self, body: Mapping[str, Any]) -> None:
         """Delete many jobs of one workspace, all or none. Raises Refused."""
-        entries = parameters.entries(body, "jobs")
+        entries = parameters.read_entries(body, "jobs")
         if not 1 <= len(entries) <= MAX_DELETED:
             raise parameters.make_refusal("jobs", f"1 to {MAX_DELETED} jobs")
-        ids = [parameters.text(parameters.read_block(entry, "metadata"), "id", 1) for entry in entries]
+        ids = [parameters.read_text(parameters.read_block(entry, "metadata"), "id", 1) for entry in entries]
         # All are looked up before the first is deleted, so an unknown id deletes none.
         jobs = [self.job(job_id) for job_id in dict.fromkeys(ids)]
         if len({job.body["metadata"]["workspace_id"] for job in jobs}) > 1:
@@ -191,7 +191,7 @@ class TrainingJobs:
         name = key.rpartition("/")[2] if save_as else ""
         return signed_link(self._obs_url, bucket, key, access_key, secret_key, expires, name)
 
-    def measured(self, job_id: str, task: str) -> Job:
+    def find_measured(self, job_id: str, task: str) -> Job:
         """The job, if it has measurements of the task. Raises NothingRecorded."""
         self._find_node(job_id, task)
         job = self.job(job_id)
@@ -211,7 +211,7 @@ def _terminate_job(job: Job) -> Job:
     if job.has_ended or job.phase is JobPhase.TERMINATING:
         message = f"The training job is {job.phase} and cannot be terminated."
         raise Refused(409, "ModelArts.2796", message, "Stop jobs that are Creating, Pending or Running.")
-    return job.terminating()
+    return job.to_terminating()
 
 
 def _duplicate_name(accepted: Mapping[str, Any]) -> Refused:

@@ -14,7 +14,7 @@ def apply_update(job: Job, body: Mapping[str, Any]) -> Job:
     """The job after an update request. Raises Refused (2788, 2816, 2878)."""
     metadata, spec = dict(job.body["metadata"]), dict(job.body["spec"])
     if body.get("description") is not None:
-        metadata["description"] = parameters.text(body, "description")
+        metadata["description"] = parameters.read_text(body, "description")
     wanted = parameters.read_block(body, "spec")
     if notification := parameters.read_block(wanted, "notification"):
         check_notification(notification)

@@ -8,12 +8,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service.gateway import answer
+from aisbench_sandbox.service.gateway import make_response
 from aisbench_sandbox.service.jobs import log_lines
 from aisbench_sandbox.service.jobs.task_calls import lines_json, parse_line_range
 from aisbench_sandbox.service.services import Routes, Services
 from aisbench_sandbox.service.state.legacy_requests import invalid_argument
-from aisbench_sandbox.service.state.parameters import json_object, read_number, word
+from aisbench_sandbox.service.state.parameters import json_object, read_number, read_word
 from aisbench_sandbox.service.v1 import responses
 
 # API reference, Historical APIs: 1 to 1,000 a page, 10 by default.
@@ -24,17 +24,19 @@ _SORTS = ("job_name", "job_desc", "status", "duration", "version_count", "create
 
 
 def create(services: Services, request: Request) -> Response:
-    return answer(200, responses.made_json(services.legacy.create(json_object(request))))
+    return make_response(200, responses.made_json(services.legacy.create(json_object(request))))
 
 
 def create_version(services: Services, request: Request) -> Response:
-    return answer(200, responses.made_json(services.legacy.create_version(_job_id(request), json_object(request))))
+    return make_response(
+        200, responses.made_json(services.legacy.create_version(_job_id(request), json_object(request)))
+    )
 
 
 def show_all(services: Services, request: Request) -> Response:
     query = request.query_params
-    sort_by = word(query.get("sortBy") or "job_name", "sortBy", _SORTS)
-    order = word(query.get("order") or "asc", "order", ("asc", "desc"))
+    sort_by = read_word(query.get("sortBy") or "job_name", "sortBy", _SORTS)
+    order = read_word(query.get("order") or "asc", "order", ("asc", "desc"))
     search = query.get("search_content", "")
     # The length of a name (API reference, Historical APIs).
     if len(search) > 64:
@@ -48,7 +50,7 @@ def show_all(services: Services, request: Request) -> Response:
     size, page = read_number(request, "per_page", 10, 1, MAX_PER_PAGE), read_number(request, "page", 1, 1, MAX_PAGES)
     quota = services.quotas.max_jobs
     counts = {"quotas": quota, "job_total_count": len(listed), "job_count_limit": max(0, quota - services.quotas.used)}
-    return answer(200, {"is_success": True, **counts, "jobs": listed[(page - 1) * size : page * size]})
+    return make_response(200, {"is_success": True, **counts, "jobs": listed[(page - 1) * size : page * size]})
 
 
 def list_versions(services: Services, request: Request) -> Response:
@@ -57,14 +59,14 @@ def list_versions(services: Services, request: Request) -> Response:
     size, page = read_number(request, "per_page", 10, 1, MAX_PER_PAGE), read_number(request, "page", 0, 0, MAX_PAGES)
     newest_first = list(reversed(job.versions))
     shown = newest_first[(page - 1) * size : page * size] if page else newest_first
-    return answer(200, responses.versions_json(job, shown, services.now()))
+    return make_response(200, responses.versions_json(job, shown, services.now()))
 
 
 def show_version(services: Services, request: Request) -> Response:
     services.jobs.refresh()
     job, job_version = services.legacy.version(_job_id(request), _version_id(request))
     about = {"job_id": job.job_id, "job_name": job.name, "job_desc": job.description}
-    return answer(200, {"is_success": True, **about, **responses.version_json(job_version, services.now())})
+    return make_response(200, {"is_success": True, **about, **responses.version_json(job_version, services.now())})
 
 
 def stop(services: Services, request: Request) -> Response:
@@ -91,7 +93,7 @@ def log_names(services: Services, request: Request) -> Response:
     _, job_version = services.legacy.version(_job_id(request), _version_id(request))
     names = responses.log_names(job_version)
     there = [name for node, name in enumerate(names) if services.jobs.jobs.log_file(job_version.job_id, node).exists()]
-    return answer(200, {"is_success": True, "log_file_list": there})
+    return make_response(200, {"is_success": True, "log_file_list": there})
 
 
 def log_by_lines(services: Services, request: Request) -> Response:
@@ -103,28 +105,28 @@ def log_by_lines(services: Services, request: Request) -> Response:
     log = services.jobs.jobs.log_file(job_version.job_id, names.index(wanted)) if wanted in names else None
     if log is None or not log.exists():
         raise invalid_argument(f"there is no log file {wanted or '(none)'}")
-    return answer(200, {"is_success": True, **lines_json(_read_lines(log, base, count, order))})
+    return make_response(200, {"is_success": True, **lines_json(_read_lines(log, base, count, order))})
 
 
 def list_specs(_: Services, __: Request) -> Response:
-    return answer(200, responses.specs_json())
+    return make_response(200, responses.specs_json())
 
 
 def list_engines(_: Services, __: Request) -> Response:
-    return answer(200, responses.engines_json())
+    return make_response(200, responses.engines_json())
 
 
 def guard_handler(call: Callable[[Services, Request], Response]) -> Callable[[Services, Request], Response]:
     """The handler with errors in the older API's format."""
 
-    def answered(services: Services, request: Request) -> Response:
+    def answer(services: Services, request: Request) -> Response:
         try:
             return call(services, request)
         except Refused as refused:
             # Errors have a format of their own, while the gateway's are the same in both APIs.
-            return answer(refused.status, responses.refusal_json(refused))
+            return make_response(refused.status, responses.refusal_json(refused))
 
-    return answered
+    return answer
 
 
 def _read_lines(log: Path, base: int | None, count: int, order: str) -> log_lines.Lines:
@@ -144,7 +146,7 @@ def _parse_statuses(text: str) -> frozenset[int]:
 
 
 def _answer_done() -> Response:
-    return answer(200, {"is_success": True})
+    return make_response(200, {"is_success": True})
 
 
 def _job_id(request: Request) -> int:

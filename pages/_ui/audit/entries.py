@@ -41,7 +41,7 @@ def show_entries() -> None:
 def _choose_query() -> AuditQuery:
     with filter_bar():
         who, change, subject = (
-            url.text(name, t(f"audit.{name}"), resets=["page"], width=150) for name in ("who", "change", "object")
+            url.input_text(name, t(f"audit.{name}"), resets=["page"], width=150) for name in ("who", "change", "object")
         )
         via = url.choose_option(st.selectbox, "via", t("audit.via"), ["", *WayIn], _or_all, resets=["page"], width=130)
         outcome = url.choose_option(

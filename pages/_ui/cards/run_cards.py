@@ -156,7 +156,7 @@ def show_collect_again(run: Run, *, key: str) -> None:
         return
     if st.button(t("runs.collect_again"), key=f"collect-{key}", icon=":material/download:"):
         core().runs.collect_again(run.run_id, actor())
-        navigation.go(navigation.LIVE, {"run": run.run_id})
+        navigation.open_page(navigation.LIVE, {"run": run.run_id})
 
 
 def started_text(run: Run) -> str:

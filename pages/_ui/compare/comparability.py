@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from aisbench_core.base.formats import MISSING, clipped
+from aisbench_core.base.formats import MISSING, clip_text
 from aisbench_core.warehouse.values.compared import Comparability, ComparedBy, Comparison, FieldValues
 from pages._ui.compare.names import names_of
 from pages._ui.shell.errors import escape_markdown
@@ -46,7 +46,7 @@ def _pick_doubt_key(comparison: Comparison) -> str:
 def show_equal_fields(comparison: Comparison) -> None:
     """The fields that people ask for first, where all runs agree; and a note where no parameter defines a warm-up."""
     texts = [
-        ": ".join(map(escape_markdown, (field_name(field.field), clipped(field_text(field.values[0]), MAX_LETTERS))))
+        ": ".join(map(escape_markdown, (field_name(field.field), clip_text(field_text(field.values[0]), MAX_LETTERS))))
         for field in comparison.same
         if field.field in ALWAYS or _is_decisive(field.field)
     ]
@@ -72,7 +72,7 @@ def _format_values(comparison: Comparison, field: FieldValues | None) -> str:
     for run, value in zip(comparison.runs, field.values if field else (), strict=False):
         runs.setdefault(field_text(value), []).append(names[run.run_id])
     return "; ".join(
-        t("why.value", value=escape_markdown(clipped(value, MAX_LETTERS)), runs=escape_markdown(", ".join(ids)))
+        t("why.value", value=escape_markdown(clip_text(value, MAX_LETTERS)), runs=escape_markdown(", ".join(ids)))
         for value, ids in runs.items()
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.base.formats import format_difference, nodes_and_cards, number, percent
+from aisbench_core.base.formats import format_difference, format_number, format_percent, nodes_and_cards
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.values.compared import ComparedBy, Comparison, FieldValues, MetricComparison, MetricValue
 from aisbench_core.warehouse.values.histories import Trend
@@ -23,7 +23,7 @@ from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.filters import region_key
 from pages._ui.shell.formats import format_time
-from pages._ui.shell.navigation import HISTORY, SCALING, link
+from pages._ui.shell.navigation import HISTORY, SCALING, link_page
 from pages._ui.shell.spec_fields import field_name, field_text
 from pages._ui.shell.tables import show_side_by_side, show_table
 from pages._ui.shell.words import t
@@ -34,7 +34,7 @@ RECENT = 50  # how many recorded runs of each region the picker offers
 def choose_runs() -> list[str]:
     """The runs to compare, the baseline first; where there are too few, a hint."""
     named = dict.fromkeys(st.query_params.get_all("ids"))
-    recorded = run_cached(core().warehouse.recorded, tuple(named)) if named else frozenset()
+    recorded = run_cached(core().warehouse.select_recorded, tuple(named)) if named else frozenset()
     chosen = {
         run_id: run_cached(core().warehouse.run, run_id) for run_id in [*named][:MAX_COMPARED] if run_id in recorded
     }
@@ -88,7 +88,7 @@ def show_clones(runs: tuple[RunRow, ...]) -> None:
 def show_differences(comparison: Comparison) -> None:
     """The fields of the configuration that differ; at a click the equal ones, too."""
     st.header(t("compare.differences"))
-    every = url.toggle("all", t("compare.all_fields", count=len(comparison.same)))
+    every = url.input_switch("all", t("compare.all_fields", count=len(comparison.same)))
     if not comparison.differences:
         st.markdown(t("compare.no_differences"))
     if every:
@@ -140,7 +140,7 @@ def _metric_text(metric: MetricComparison, value: MetricValue, run: RunRow) -> s
     """The value, with its unit where the runs' units differ; beside the baseline's also their ratio and difference."""
     is_share = metric.is_share
     unit = run.throughput_unit if metric.is_rate and not metric.unit else ""
-    text = percent(value.value) if is_share else number(value.value, unit)
+    text = format_percent(value.value) if is_share else format_number(value.value, unit)
     if value is metric.values[0] or value.difference is None:
         return text
     change = (
@@ -148,7 +148,9 @@ def _metric_text(metric: MetricComparison, value: MetricValue, run: RunRow) -> s
         if is_share
         else format_difference(value.difference, 3)
     )
-    return f"{text} ({change})" if value.ratio is None else f"{text} (×{number(value.ratio, digits=4)}, {change})"
+    return (
+        f"{text} ({change})" if value.ratio is None else f"{text} (×{format_number(value.ratio, digits=4)}, {change})"
+    )
 
 
 def show_metric_charts(comparison: Comparison) -> None:
@@ -160,14 +162,14 @@ def show_metric_charts(comparison: Comparison) -> None:
     elif all(cell.value is None for cell in deciding.values):
         st.caption(t("compare.not_measured"))
     else:
-        charts.draw(
+        charts.draw_chart(
             charts.compared_bars(comparison.runs, deciding, names_of(comparison)), text=charts.metric_title(deciding)
         )
     st.header(t("compare.cards"))
     if 0 < max(map(len, comparison.rank_results.values()), default=0) <= charts.DOTS:
         for unit, runs in charts.by_unit(comparison.runs).items():
             drawing = charts.draw_card_dots(runs, comparison.rank_results, unit)
-            charts.draw(drawing, text=t("charts.per_card", unit=unit))
+            charts.draw_chart(drawing, text=t("charts.per_card", unit=unit))
     show_ranks(comparison.runs)
 
 
@@ -178,18 +180,18 @@ def show_scaling(run: RunRow) -> None:
         return
     st.header(t("compare.scaling"))
     named = [(curve_names([curve])[curve.query.id], curve)]
-    charts.draw(curve_charts.draw_throughput(named, curve.largest), text=t("scaling.chart_throughput"))
+    charts.draw_chart(curve_charts.draw_throughput(named, curve.largest), text=t("scaling.chart_throughput"))
     st.caption(t("scaling.legend"))
-    link(SCALING, t("scaling.open"), selection_of(run, curve))
+    link_page(SCALING, t("scaling.open"), selection_of(run, curve))
     if run.origin is Origin.IMPORTED:
         st.caption(t("compare.unknown", fields=t.field("parameters")))
     rows = [
         {
             t("charts.nodes"): point.node_count,
             t("board.runs"): point.runs,
-            t("board.median", unit=curve.throughput_unit): number(point.throughput),
-            t("charts.speed_up"): number(point.speed_up),
-            t("charts.efficiency"): percent(point.efficiency),
+            t("board.median", unit=curve.throughput_unit): format_number(point.throughput),
+            t("charts.speed_up"): format_number(point.speed_up),
+            t("charts.efficiency"): format_percent(point.efficiency),
         }
         for point in curve.points
     ]
@@ -198,4 +200,4 @@ def show_scaling(run: RunRow) -> None:
 
 def link_history(run: RunRow) -> None:
     selection = {"region": region_key(run), "group": Trend.of(run).id}
-    link(HISTORY, t("compare.history"), selection)
+    link_page(HISTORY, t("compare.history"), selection)

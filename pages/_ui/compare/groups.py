@@ -31,7 +31,7 @@ def show_peers(comparison: Comparison) -> None:
         title = t(f"peers.per_{comparison.normalise_by or 'run'}", unit=unit)
         run_ids = {run.run_id for run in runs}
         peers = [peer for peer in comparison.peers if peer.run_id in run_ids]
-        charts.draw(_draw_chart(peers, runs, title, names), text=t("peers.chart"))
+        charts.draw_chart(_draw_chart(peers, runs, title, names), text=t("peers.chart"))
     st.caption(t("peers.legend"))
     hidden = sum(peer.summary.count - len(peer.dots) for peer in comparison.peers if peer.summary)
     if hidden:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from aisbench_core.base.formats import clipped, nodes_and_cards
+from aisbench_core.base.formats import clip_text, nodes_and_cards
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.values.boards import describe_hardware
 from aisbench_core.warehouse.values.compared import ComparedBy, Comparison
@@ -32,9 +32,9 @@ def names_of(comparison: Comparison) -> Mapping[str, str]:
 
 def _list_parts(run: RunRow, flavor: str) -> tuple[str, ...]:
     return (
-        clipped(run.model or run.workload),
+        clip_text(run.model or run.workload),
         run.framework,
-        clipped(run.framework_version),
+        clip_text(run.framework_version),
         nodes_and_cards(run.node_count, run.cards_per_node),
         flavor,
         t("origin.imported") if run.origin is Origin.IMPORTED else "",

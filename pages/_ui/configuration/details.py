@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.base.formats import MISSING, amounts_text, format_change, nodes_and_cards, number
+from aisbench_core.base.formats import MISSING, amounts_text, format_change, format_number, nodes_and_cards
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.answers.board_row import BoardRowDetails
 from aisbench_core.warehouse.values.boards import BoardRow, describe_hardware
@@ -43,7 +43,7 @@ def show_configuration() -> None:
     if found is None:
         unknown = t("configuration.unknown", run=escape_markdown(run_id)) if run_id else t("configuration.none")
         st.info(unknown, icon=":material/search:")
-        navigation.link(navigation.LEADERBOARD, t("menu.leaderboard"), {})
+        navigation.link_page(navigation.LEADERBOARD, t("menu.leaderboard"), {})
         end_page()
     row, newest = found.row, found.runs[0]
     size = nodes_and_cards(row.node_count, row.cards_per_node)
@@ -91,8 +91,8 @@ def _list_runs(runs: Sequence[RunRow]) -> list[dict[str, Any]]:
 def _show_numbers(found: BoardRowDetails) -> None:
     row, unit = found.row, t.unit(found.row.throughput_unit)
     values = (
-        (number(row.throughput), None),
-        (number(row.per_card), None),
+        (format_number(row.throughput), None),
+        (format_number(row.per_card), None),
         (row.rank or MISSING, t("board.rank_about")),
         (_format_relation(row, found.best), t("configuration.relation_help")),
         (f"{row.runs} / {found.total}", t("configuration.valid_help")),
@@ -104,7 +104,7 @@ def _show_numbers(found: BoardRowDetails) -> None:
             label = t("board.unconfirmed", rank=label)
         column.metric(t.with_unit(label, unit) if name in RATES else label, value, border=True, help=help_text)
     if row.ci_low is not None and row.ci_high is not None:
-        low, high = number(row.ci_low), number(row.ci_high, unit)
+        low, high = format_number(row.ci_low), format_number(row.ci_high, unit)
         st.caption(t("configuration.interval", low=low, high=high))
     if note := row_note(row):
         st.error(note, icon=":material/trending_down:")
@@ -122,13 +122,13 @@ def _show_links(found: BoardRowDetails, newest: RunRow) -> None:
     row = found.row
     with st.container(horizontal=True, vertical_alignment="center"):
         board = {"region": region_key(newest), "show": "groups", "benchmark": row.fingerprint}
-        navigation.link(navigation.LEADERBOARD, t("configuration.board"), board)
+        navigation.link_page(navigation.LEADERBOARD, t("configuration.board"), board)
         typical = row.median_run_id
         if typical:
-            navigation.link(navigation.LIVE, t("configuration.typical"), {"run": typical})
+            navigation.link_page(navigation.LIVE, t("configuration.typical"), {"run": typical})
         if typical and found.best.median_run_id and found.best != row:
             selection = {"ids": [found.best.median_run_id, typical], "by": "rows"}
-            navigation.link(navigation.COMPARE, t("configuration.with_best"), selection)
+            navigation.link_page(navigation.COMPARE, t("configuration.with_best"), selection)
 
 
 def _trend_of(newest: RunRow) -> TrendRow | None:
@@ -156,9 +156,9 @@ def _show_history(trend: TrendRow | None, newest: RunRow, name: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(t(f"outcome.{outcome.name.lower()}"), color=colour, icon=icon)
         selection = {"region": region_key(newest), "group": trend.group.id}
-        navigation.link(navigation.HISTORY, t("configuration.open_history"), selection)
+        navigation.link_page(navigation.HISTORY, t("configuration.open_history"), selection)
     drawing = trend_charts.over_time(history, metric, charts.get_text_colour())
-    charts.draw(drawing, text=t("history.chart_time", metric=t("metric.throughput")))
+    charts.draw_chart(drawing, text=t("history.chart_time", metric=t("metric.throughput")))
 
 
 def _show_scaling(newest: RunRow) -> None:
@@ -166,10 +166,10 @@ def _show_scaling(newest: RunRow) -> None:
     if len(curve.points) < 2:  # one node count is no curve
         st.caption(t("configuration.no_curve"))
         return
-    navigation.link(navigation.SCALING, t("configuration.open_scaling"), selection_of(newest, curve))
+    navigation.link_page(navigation.SCALING, t("configuration.open_scaling"), selection_of(newest, curve))
     names = curve_names([curve])
     drawing = curve_charts.draw_throughput([(names[curve.query.id], curve)], curve.largest)
-    charts.draw(drawing, text=t("configuration.chart_scaling"))
+    charts.draw_chart(drawing, text=t("configuration.chart_scaling"))
 
 
 def _show_system(row: BoardRow) -> None:
@@ -195,6 +195,6 @@ def _show_people(found: BoardRowDetails) -> None:
     when_measured = {"first": format_time(found.first_at, "%Y-%m-%d"), "last": format_time(found.last_at, "%Y-%m-%d")}
     st.markdown(t("configuration.who", people=escape_markdown(", ".join(found.people) or MISSING), **when_measured))
     if found.row.origin is Origin.LAUNCHED:
-        hours = number(found.node_hours, digits=3)
+        hours = format_number(found.node_hours, digits=3)
         amounts = amounts_text(found.costs)
         st.markdown(t("configuration.cost", hours=hours) + (t("configuration.spent", money=amounts) if amounts else ""))

@@ -28,7 +28,7 @@ def show_clone_button(run_id: str, *, key: str, label: str = "") -> None:
             return
         if original.profile in core().regions.names():
             selection["profile"] = original.profile
-        navigation.go(navigation.CONFIGURE, selection)
+        navigation.open_page(navigation.CONFIGURE, selection)
 
 
 def show_difference(draft: drafts.SpecDraft, profile: str) -> None:
@@ -48,7 +48,9 @@ def show_difference(draft: drafts.SpecDraft, profile: str) -> None:
 def _show_changes(original: Original, draft: drafts.SpecDraft, profile: str) -> None:
     changes = _list_changes(original, draft.spec, profile) if draft.spec else ()
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        navigation.link(navigation.LIVE, t("clone.of", run=escape_markdown(original.run_id)), {"run": original.run_id})
+        navigation.link_page(
+            navigation.LIVE, t("clone.of", run=escape_markdown(original.run_id)), {"run": original.run_id}
+        )
         if changes or draft.spec is None:
             label, args = t("clone.reset"), (original,)
             st.button(label, key="reset", icon=":material/undo:", on_click=drafts.reset_to_original, args=args)

@@ -12,13 +12,13 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from aisbench_core.base.documents import parse
+from aisbench_core.base.documents import parse_document
 from aisbench_core.base.errors import AisbenchError
 from aisbench_core.base.messages import Message
 from aisbench_core.domain.authoring.number_ranges import InvalidNumber
 from aisbench_core.domain.authoring.specfile import NUMBERS, WrittenSpec, comments_of, from_yaml, read_written, to_yaml
 from aisbench_core.domain.authoring.workloads import Workload
-from aisbench_core.domain.preflight.fixes import fixed
+from aisbench_core.domain.preflight.fixes import apply_fixes
 from aisbench_core.model import Channel, Finding, RunSpec, Scalar
 from aisbench_core.model.spec_fields import fields_where
 from aisbench_core.running.reproducing.values import Original
@@ -144,7 +144,7 @@ def enter_number(key: str, field: str, text: str) -> None:
 @repeat_if_aborted
 def fix(finding: Finding) -> None:
     """Apply what a finding proposes to the draft."""
-    change_draft(draft_key(), lambda spec: fixed(spec, [finding]))
+    change_draft(draft_key(), lambda spec: apply_fixes(spec, [finding]))
 
 
 def store_text(text: str, key: str = "") -> None:
@@ -214,7 +214,7 @@ def with_field(spec: RunSpec, field: str, value: Any) -> RunSpec:
     head, _, name = field.partition(".")
     answers = spec.model_dump()
     answers[head] = {**answers[head], name: value} if name else value
-    return parse(RunSpec, answers, Message("the draft"))
+    return parse_document(RunSpec, answers, Message("the draft"))
 
 
 def with_input(spec: RunSpec, workload: Workload, name: str, path: str) -> RunSpec:

@@ -102,7 +102,7 @@ def _switch_field(form: Form, field: str) -> None:
     show_field_findings(form.findings, field)
 
 
-def parameter(form: Form, name: str, parameter: Parameter) -> None:
+def show_parameter_field(form: Form, name: str, parameter: Parameter) -> None:
     field = f"parameters.{name}"
     value = form.filled.parameters[name]
     unit = t.pick(parameter.unit, parameter.unit_zh)

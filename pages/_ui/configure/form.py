@@ -21,7 +21,7 @@ from pages._ui.configure.fields import (
     is_switch,
     make_field_store,
     make_spec_store,
-    parameter,
+    show_parameter_field,
     show_plain_field,
 )
 from pages._ui.configure.findings import show_field_findings
@@ -57,7 +57,7 @@ def _build_form(draft: drafts.SpecDraft, written: WrittenSpec, profile: str) -> 
     return Form(
         spec=spec,
         refused=written.refused,
-        filled=core().workloads.filled(spec),
+        filled=core().workloads.fill_spec(spec),
         workload=workload,
         edition=workload.edition(spec.framework_version),
         findings=(*_list_refusals(written), *(_list_findings(spec, profile) if profile else ())),
@@ -201,7 +201,7 @@ def _show_parameters(form: Form) -> None:
     columns = st.columns(2)
     for index, (name, definition) in enumerate(parameters.items()):
         with columns[index % 2]:
-            parameter(form, name, definition)
+            show_parameter_field(form, name, definition)
     for name in form.spec.parameters:
         if name in parameters:
             continue

@@ -48,7 +48,7 @@ def offer_draft(
         if imported.profile and imported.profile.name in core().regions.names():
             selection["profile"] = imported.profile.name
         done()
-        navigation.go(navigation.CONFIGURE, selection)
+        navigation.open_page(navigation.CONFIGURE, selection)
     st.code(to_yaml(job.spec, job.comments), language="yaml", wrap_lines=True)
 
 

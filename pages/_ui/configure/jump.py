@@ -5,7 +5,7 @@ import streamlit as st
 from aisbench_core.model.spec_fields import list_form_fields
 from aisbench_core.model.spec_roles import FormGroup
 from pages._ui.shell.callbacks import repeat_if_aborted
-from pages._ui.shell.focus import focus
+from pages._ui.shell.focus import focus_first
 
 TARGET = "jump-to"  # where the session has the field to go to, and how often a person has gone to one
 
@@ -25,4 +25,4 @@ def show_jump() -> None:
     if field:
         st.session_state[TARGET] = ("", number)
         # A refused value has a widget of its own.
-        focus((f"spec.{field}", f"spec.{field}.refused", f"spec.{field.split('.')[0]}", "spec.yaml"), number)
+        focus_first((f"spec.{field}", f"spec.{field}.refused", f"spec.{field.split('.')[0]}", "spec.yaml"), number)

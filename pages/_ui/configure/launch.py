@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from aisbench_core.base.formats import format_money, format_size, number
+from aisbench_core.base.formats import format_money, format_number, format_size
 from aisbench_core.domain.authoring.number_ranges import NumberRange
 from aisbench_core.domain.authoring.specfile import to_yaml
 from aisbench_core.domain.preflight.rule import subject_of
@@ -51,7 +51,7 @@ def choose_profile(resets: Collection[str] = ()) -> str:
 
 def show_cost(form: Form, profile: str) -> None:
     """What the run costs by the profile's price, for as many hours as the person expects; not of invalid numbers."""
-    hours = url.number("hours", t("configure.hours"), 1.0, HOURS)
+    hours = url.input_number("hours", t("configure.hours"), 1.0, HOURS)
     if form.refused or hours.problem:
         return
     st.markdown(_cost_text(form.filled, profile, hours.value))
@@ -74,7 +74,7 @@ def _cost_text(spec: RunSpec, profile: str, hours: float) -> str:
         key = "configure.free" if chosen.rehearsal else "configure.no_price"
         return t(key, flavor=escape_markdown(spec.flavor or chosen.flavor))
     total, price = format_money(cost.total, cost.currency), format_money(cost.price_per_node_hour, cost.currency)
-    return t("configure.cost", total=total, price=price, nodes=spec.node_count, hours=number(hours))
+    return t("configure.cost", total=total, price=price, nodes=spec.node_count, hours=format_number(hours))
 
 
 def found_in_region(spec: RunSpec, profile: str) -> tuple[Finding, ...]:
@@ -133,7 +133,7 @@ def _confirm_launch(spec: RunSpec, profile_name: str, hours: float) -> None:
         # A second press brings the same token, and with it the same run.
         run = core().runs.launch(spec, profile_name, actor(), token)
         LAUNCH.close()
-        navigation.go(navigation.LIVE, {"run": run.run_id})
+        navigation.open_page(navigation.LIVE, {"run": run.run_id})
     if st.button(t("launch.cancel"), key="launch-no", width="stretch"):
         LAUNCH.leave()
     st.markdown(t("launch.spec"))

@@ -33,7 +33,7 @@ def _show_package(form: Form, field: str) -> None:
     """One of the packages in the folder, or the path of any other."""
     path = getattr(form.spec.update, field)
     titles = {"": t("software.image")}
-    titles |= {offered: f"{package} ({package.name})" for offered, package in core().software.offered(field)}
+    titles |= {offered: f"{package} ({package.name})" for offered, package in core().software.list_offered(field)}
     titles.setdefault(path, path)
     st.selectbox(
         t(f"field.update.{field}"),

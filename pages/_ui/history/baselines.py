@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from aisbench_core.base.formats import short
+from aisbench_core.base.formats import shorten_hash
 from aisbench_core.warehouse.values.histories import History
 from pages._ui.shell.core import actor, core, is_allowed
 from pages._ui.shell.errors import errors_shown, escape_markdown
@@ -15,7 +15,7 @@ def show_baseline(history: History) -> None:
     st.header(t("history.baseline_of_group"))
     mark = history.row.baseline
     if mark:
-        names = ", ".join(escape_markdown(short(name)) for name in mark.names)
+        names = ", ".join(escape_markdown(shorten_hash(name)) for name in mark.names)
         kind = t.field(mark.field) if mark.field else t("history.single_runs")
         at, who = format_time(mark.marked_at), escape_markdown(mark.marked_by)
         st.markdown(t("history.marked", what=kind, names=names, who=who, at=at))
@@ -28,7 +28,7 @@ def show_baseline(history: History) -> None:
     if not first_runs or not is_allowed("Warehouse.mark_baseline"):
         return
     left, middle, right = st.columns([3, 2, 2], vertical_alignment="bottom")
-    version = left.selectbox(t.field(history.field), list(first_runs), format_func=short, key="baseline-choice")
+    version = left.selectbox(t.field(history.field), list(first_runs), format_func=shorten_hash, key="baseline-choice")
     with errors_shown():
         if middle.button(t("history.mark"), key="mark-baseline", icon=":material/flag:", help=t("history.mark_help")):
             core().warehouse.mark_baseline([first_runs[version]], history.field, actor(), core().clock())

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from aisbench_core.base.formats import clipped, nodes_and_cards, short
+from aisbench_core.base.formats import clip_text, nodes_and_cards, shorten_hash
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.values.histories import (
     History,
@@ -81,7 +81,7 @@ def selected_history(row: TrendRow) -> History:
         help=t("history.by_help"),
     )
     with right:
-        invalid = url.toggle("invalid", t("board.invalid"), resets=["page"], help=t("board.invalid_help"))
+        invalid = url.input_switch("invalid", t("board.invalid"), resets=["page"], help=t("board.invalid_help"))
     history = run_cached(core().warehouse.history, row, field, include_invalid=invalid)
     versions = dict.fromkeys(run.version(history.field) for run in history.runs if run.drawn)
     baseline = url.choose_option(
@@ -89,7 +89,7 @@ def selected_history(row: TrendRow) -> History:
         "against",
         t("history.against"),
         [None, *filter(None, versions)],
-        lambda version: short(version) if version else t("history.against_usual"),
+        lambda version: shorten_hash(version) if version else t("history.against_usual"),
         help=t("history.against_help"),
     )
     if baseline is None:
@@ -121,8 +121,8 @@ def short_title(row: TrendRow, parameters: Mapping[str, str]) -> str:
     """What a group measures, in few words; its link leads to the whole."""
     group = row.group
     parts = [
-        clipped(row.model),
-        clipped(parameters.get(group.fingerprint, ""), 40),
+        clip_text(row.model),
+        clip_text(parameters.get(group.fingerprint, ""), 40),
         group.flavor or group.pool_id,
         nodes_and_cards(group.node_count, group.cards_per_node),
         t("board.synthetic") if group.synthetic_data else row.dataset,
@@ -135,8 +135,8 @@ def group_title(row: TrendRow, parameters: Mapping[str, str]) -> str:
     """One line that distinguishes a group from all others; `parameters`: see `Warehouse.distinctions`."""
     group = row.group
     parts = [
-        clipped(row.model),
-        clipped(parameters.get(group.fingerprint, ""), 80),
+        clip_text(row.model),
+        clip_text(parameters.get(group.fingerprint, ""), 80),
         group.flavor or group.pool_id,
         t("runs.size", nodes=group.node_count, cards=group.cards_per_node),
         t("board.synthetic") if group.synthetic_data else row.dataset,

@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from aisbench_core.base.formats import MISSING, clipped, format_change, nodes_and_cards, short
+from aisbench_core.base.formats import MISSING, clip_text, format_change, nodes_and_cards, shorten_hash
 from aisbench_core.warehouse.values.histories import Outcome, RegressionVerdict, TrendVerdict
 from aisbench_core.warehouse.values.runs import BoardQuery, RegionFacts
 from pages._ui.history.choice import BADGES, SIGNS, find_distinctions
@@ -14,7 +14,7 @@ from pages._ui.shell import url
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.filters import region_key
 from pages._ui.shell.formats import format_time
-from pages._ui.shell.navigation import HISTORY, link
+from pages._ui.shell.navigation import HISTORY, link_page
 from pages._ui.shell.row_keys import show_openable
 from pages._ui.shell.status import title_tab
 from pages._ui.shell.tables import Width, without_prefix
@@ -34,7 +34,7 @@ def link_to_all(region: RegionFacts) -> DeltaGenerator:
     """The way back from one group to all of them, in a line with room for more."""
     line = st.container(horizontal=True)
     with line:
-        link(HISTORY, t("history.groups"), {"region": region_key(region)}, icon=":material/list:")
+        link_page(HISTORY, t("history.groups"), {"region": region_key(region)}, icon=":material/list:")
     return line
 
 
@@ -101,9 +101,9 @@ def _to_row(group: TrendVerdict, flavor: str, parameters: str) -> dict[str, Any]
         t("board.block_size"): nodes_and_cards(trend.node_count, trend.cards_per_node),
         t("history.change"): t.message(regression_verdict.withheld) or change_of(regression_verdict) or MISSING,
         t("history.interval"): f"{format_change(gap.ci_low, 1)} … {format_change(gap.ci_high, 1)}" if gap else MISSING,
-        t("history.candidate"): short(regression_verdict.candidate) or MISSING,
-        t("history.baseline"): short(regression_verdict.baseline) or MISSING,
-        t("board.parameters"): clipped(parameters, MAX_LETTERS) or MISSING,
+        t("history.candidate"): shorten_hash(regression_verdict.candidate) or MISSING,
+        t("history.baseline"): shorten_hash(regression_verdict.baseline) or MISSING,
+        t("board.parameters"): clip_text(parameters, MAX_LETTERS) or MISSING,
         t("history.runs_missing"): regression_verdict.runs_missing,
         t("board.runs"): group.row.valid,
         t("history.at"): format_time(group.row.latest_at, "%Y-%m-%d %H:%M"),

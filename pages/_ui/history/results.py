@@ -6,7 +6,15 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.base.formats import MISSING, format_change, nodes_and_cards, number, p_value, percent, short
+from aisbench_core.base.formats import (
+    MISSING,
+    format_change,
+    format_number,
+    format_percent,
+    nodes_and_cards,
+    p_value,
+    shorten_hash,
+)
 from aisbench_core.warehouse.measures.sorts import HISTORY_SORTS
 from aisbench_core.warehouse.values.histories import (
     BaselineReason,
@@ -26,7 +34,7 @@ from pages._ui.shell.core import core
 from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.formats import format_interval, format_time, round_digits, summary_text, to_percent
 from pages._ui.shell.listing import choose_sorting, choose_text, page_of, show_pages
-from pages._ui.shell.navigation import CONFIGURATION, LIVE, link
+from pages._ui.shell.navigation import CONFIGURATION, LIVE, link_page
 from pages._ui.shell.row_keys import show_openable
 from pages._ui.shell.status import title_tab
 from pages._ui.shell.tables import show_table
@@ -66,7 +74,9 @@ def outcome_or_reason(regression_verdict: RegressionVerdict) -> str:
 
 def link_to_configuration(history: History) -> None:
     """The page with everything else about this configuration."""
-    link(CONFIGURATION, t("history.configuration"), {"run": history.row.latest_run_id}, icon=":material/table_rows:")
+    link_page(
+        CONFIGURATION, t("history.configuration"), {"run": history.row.latest_run_id}, icon=":material/table_rows:"
+    )
 
 
 def show_basis(history: History) -> None:
@@ -87,11 +97,11 @@ def show_chart(history: History, metric: MetricHistory) -> None:
         st.caption(t("history.older", shown=len(history.runs), older=f"{history.older:,}"))
     if st.query_params.get("along") == "version":
         drawing = trend_charts.over_versions(history, metric, charts.get_text_colour())
-        charts.draw(drawing, text=t("history.chart_versions", metric=name))
+        charts.draw_chart(drawing, text=t("history.chart_versions", metric=name))
         st.caption(t("history.legend_versions"))
     else:
         drawing = trend_charts.over_time(history, metric, charts.get_text_colour())
-        charts.draw(drawing, text=t("history.chart_time", metric=name))
+        charts.draw_chart(drawing, text=t("history.chart_time", metric=name))
         st.caption(t("history.legend_time"))
 
 
@@ -104,7 +114,7 @@ def show_tests(history: History) -> None:
     if regression_verdict.metrics:
         show_table([_test_cells(metric) for metric in regression_verdict.metrics], t("history.tests"))
     if regression_verdict.within:
-        within = t("history.within", version=escape_markdown(short(regression_verdict.candidate)))
+        within = t("history.within", version=escape_markdown(shorten_hash(regression_verdict.candidate)))
         st.markdown(within)
         show_table([_test_cells(metric) for metric in regression_verdict.within], within)
     st.caption(t("history.tests_legend", tests=regression_verdict.tests))
@@ -112,7 +122,7 @@ def show_tests(history: History) -> None:
 
 def _test_cells(metric: MetricVerdict) -> dict[str, Any]:
     difference = metric.difference
-    text = percent if metric.name in SHARES else number
+    text = format_percent if metric.name in SHARES else format_number
     return {
         t("compare.metric"): t.with_unit(t(f"metric.{metric.name}"), metric.unit),
         t("history.outcome"): t(f"outcome.{metric.outcome.name.lower()}"),
@@ -136,10 +146,10 @@ def show_changes(metric: MetricHistory) -> None:
     if not metric.changes:
         st.markdown(t("history.no_changes"))
         return
-    text = percent if metric.name in SHARES else number
+    text = format_percent if metric.name in SHARES else format_number
     rows = []
     for change in metric.changes:
-        news = [f"{t.field(boundary.field)} {short(boundary.value)}" for boundary in change.boundaries]
+        news = [f"{t.field(boundary.field)} {shorten_hash(boundary.value)}" for boundary in change.boundaries]
         rows.append(
             {
                 t("history.since"): change.run_id,
@@ -202,7 +212,7 @@ def _run_cells(run: HistoryRun, regression_verdict: RegressionVerdict, metric: s
         t("board.reason"): trend_charts.reason_text(run, metric),
         t("board.by"): run.created_by,
         t.field("engine_version"): run.engine_version,
-        t.field("code_sha256"): short(run.code_sha256),
+        t.field("code_sha256"): shorten_hash(run.code_sha256),
     }
 
 
@@ -213,7 +223,7 @@ def _list_news(regression_verdict: RegressionVerdict) -> Iterator[str]:
             yield _change_text(metric)
     for metric in regression_verdict.within:
         if metric.outcome is regression_verdict.outcome and metric.difference:
-            version = escape_markdown(short(regression_verdict.candidate))
+            version = escape_markdown(shorten_hash(regression_verdict.candidate))
             yield t("history.news_within", version=version, news=_change_text(metric))
 
 
@@ -246,12 +256,12 @@ def _describe_basis(history: History) -> str:
         )
     if not any(run.values for run in history.runs):
         return t("history.basis_timeless" if any(run.is_timeless for run in history.runs) else "history.basis_none")
-    version = short(regression_verdict.candidate)
+    version = shorten_hash(regression_verdict.candidate)
     return t("history.basis_level", version=escape_markdown(version) if version else t("history.version_unknown"))
 
 
 def _shorten_versions(names: str) -> str:
-    return ", ".join(short(name) for name in names.split(", ") if name) or MISSING
+    return ", ".join(shorten_hash(name) for name in names.split(", ") if name) or MISSING
 
 
 def _describe_power(regression_verdict: RegressionVerdict) -> str:
@@ -265,9 +275,9 @@ def _describe_power(regression_verdict: RegressionVerdict) -> str:
     power = metric.power
     key = "history.power" if power.runs else "history.power_each" if power.runs_each else "history.power_never"
     runs = power.runs or power.runs_each
-    cv, change = percent(power.cv), percent(power.change)
+    cv, change = format_percent(power.cv), format_percent(power.change)
     text = t(key, metric=t(f"metric.{metric.name}"), cv=cv, change=change, runs=runs)
-    return f"{text} {t('history.visible', change=percent(power.visible))}" if power.visible else text
+    return f"{text} {t('history.visible', change=format_percent(power.visible))}" if power.visible else text
 
 
 def _list_caveats(history: History) -> Iterator[str]:

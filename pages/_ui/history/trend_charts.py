@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from aisbench_core.base.formats import MISSING, clipped, short
+from aisbench_core.base.formats import MISSING, clip_text, shorten_hash
 from aisbench_core.warehouse.values.histories import (
     TARGET_MISSED,
     Change,
@@ -63,7 +63,7 @@ def over_versions(history: History, metric: MetricHistory, ink: str) -> Drawing:
     y = alt.Y("value:Q", title=_format_title(metric), scale=alt.Scale(zero=False, padding=12), axis=_build_axis())
     values = [
         {
-            "version": short(version.label),
+            "version": shorten_hash(version.label),
             "mean": version.summary.mean,
             "low": version.summary.ci_low,
             "high": version.summary.ci_high,
@@ -100,7 +100,7 @@ def _draw_dots(history: History, metric: MetricHistory, ink: str) -> Drawing:
         {
             "run": run.run_id,
             "at": run.at.isoformat(),
-            "version": short(run.version(history.field)),
+            "version": shorten_hash(run.version(history.field)),
             "whole": run.version(history.field),
             "value": run.drawn[metric.name],
             "by": run.created_by,
@@ -160,7 +160,7 @@ def _build_shape_scale(history: History, metric: MetricHistory) -> alt.Scale | N
 def _labels_of_versions(history: History, metric: MetricHistory) -> dict[str, str]:
     """The versions of all dots, by what is shown of them, in the order of first runs."""
     versions = (run.version(history.field) for run in history.runs if metric.name in run.drawn)
-    return {short(version): version for version in versions if version}
+    return {shorten_hash(version): version for version in versions if version}
 
 
 def _draw_boundaries(history: History, ink: str) -> list[Drawing]:
@@ -200,7 +200,10 @@ def _list_labels(values: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         if value["is_labelled"]:
             news.setdefault(value["run"], []).append(value)
     return [
-        {"at": first["at"], "label": clipped(short(first["value"]), LABEL) + (f" +{len(more)}" if more else "")}
+        {
+            "at": first["at"],
+            "label": clip_text(shorten_hash(first["value"]), LABEL) + (f" +{len(more)}" if more else ""),
+        }
         for first, *more in news.values()
     ]
 

@@ -5,7 +5,7 @@ from collections import Counter
 import streamlit as st
 
 from aisbench_core.base.errors import AisbenchError
-from aisbench_core.base.formats import change_digits, format_change, short
+from aisbench_core.base.formats import change_digits, format_change, shorten_hash
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.values.boards import mixed_or_unknown
 from aisbench_core.warehouse.values.histories import (
@@ -49,12 +49,12 @@ def show_changed(regressions: Regressions, region: RegionFacts) -> None:
     counts = Counter(group.verdict.outcome for group in regressions.groups)
     with st.container(horizontal=True):
         label = t("home.all_benchmarks", count=f"{regressions.total:,}")
-        navigation.link(navigation.HISTORY, label, {"region": region_key(region)})
+        navigation.link_page(navigation.HISTORY, label, {"region": region_key(region)})
         for outcome in LISTED:
             if counts[outcome]:
                 name = outcome.name.lower()
                 label = f"{t(f'outcome.{name}')} ({counts[outcome]:,})"
-                navigation.link(navigation.HISTORY, label, {"region": region_key(region), "outcome": name})
+                navigation.link_page(navigation.HISTORY, label, {"region": region_key(region), "outcome": name})
 
 
 def _is_news(verdict: RegressionVerdict) -> bool:
@@ -70,12 +70,12 @@ def _show_group(group: TrendVerdict, title: str, region: RegionFacts) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.badge(t(f"outcome.{verdict.outcome.name.lower()}"), color=colour, icon=icon)
             selection = {"region": region_key(region), "group": group.row.group.id}
-            navigation.link(navigation.HISTORY, escape_markdown(title), selection)
+            navigation.link_page(navigation.HISTORY, escape_markdown(title), selection)
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.markdown(describe_change(verdict))
             if verdict.runs_missing and group.row.group.origin is Origin.IMPORTED:
                 # A launched run is never one of an imported row: only more imported ones help.
-                navigation.link(navigation.IMPORT, t("home.import_missing"), {})
+                navigation.link_page(navigation.IMPORT, t("home.import_missing"), {})
             elif verdict.runs_missing and is_allowed("SeriesService.launch"):
                 label, run_id = t("home.launch_missing", runs=verdict.runs_missing), group.row.latest_run_id
                 if st.button(label, key=f"missing-{group.row.group.id}", icon=":material/playlist_add:"):
@@ -92,7 +92,7 @@ def describe_change(verdict: RegressionVerdict) -> str:
 
 def _format_versions(verdict: RegressionVerdict) -> dict[str, str]:
     names = {"candidate": verdict.candidate, "baseline": verdict.baseline}
-    return {side: escape_markdown(short(name)) or t("history.version_unknown") for side, name in names.items()}
+    return {side: escape_markdown(shorten_hash(name)) or t("history.version_unknown") for side, name in names.items()}
 
 
 def _format_change(verdict: RegressionVerdict, metric: MetricVerdict) -> str:
@@ -130,4 +130,4 @@ def _open_series(run_id: str, runs: int) -> None:
         return
     if original.profile in core().regions.names():
         selection["profile"] = original.profile
-    navigation.go(navigation.SERIES, selection)
+    navigation.open_page(navigation.SERIES, selection)

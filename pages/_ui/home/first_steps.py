@@ -23,4 +23,4 @@ def show_first_steps() -> None:
             title = t(f"home.step_{name}")
             st.markdown(f"**{number}. {title}**" if number <= len(STEPS) else f"**{title}**")
             st.caption(t(f"home.step_{name}_help"))
-            navigation.link(page, t(f"menu.{page.stem}"), {})
+            navigation.link_page(page, t(f"menu.{page.stem}"), {})

@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from aisbench_core.base.errors import DamagedLedger
-from aisbench_core.base.formats import MISSING, amounts_text, format_change, nodes_and_cards, number
+from aisbench_core.base.formats import MISSING, amounts_text, format_change, format_number, nodes_and_cards
 from aisbench_core.model import ACTIVE, Run, RunSort, RunState
 from aisbench_core.warehouse.answers.activity import RegionActivity
 from aisbench_core.warehouse.values.histories import Outcome, Regressions
@@ -121,7 +121,7 @@ def _count_launches(tiles: Tiles, launches: _Launches | None) -> None:
 
 def _count_hours(tiles: Tiles, activity: RegionActivity) -> None:
     hours = sum(used.node_hours for used in activity.usage)
-    _fill_tile(tiles, "node_hours", number(hours, digits=3), spent=amounts_text(activity.costs))
+    _fill_tile(tiles, "node_hours", format_number(hours, digits=3), spent=amounts_text(activity.costs))
 
 
 def _fill_tile(tiles: Tiles, name: str, value: str, spent: str = "") -> None:
@@ -147,13 +147,13 @@ def _show_runs(title: str, none: str, runs: Sequence[Run], *, total: int) -> Non
         with st.container(horizontal=True, vertical_alignment="center"):
             cards.state_badge(run)
             show_alert_badge(run)
-            navigation.link(navigation.LIVE, escape_markdown(titles[run.run_id]), {"run": run.run_id})
+            navigation.link_page(navigation.LIVE, escape_markdown(titles[run.run_id]), {"run": run.run_id})
         if run.state is RunState.FAILED:
             st.caption(escape_markdown(cards.why_failed(run)))
         elif run.state in ACTIVE:
             cards.show_line(run, ledger_answer(core().ledger.progress, run.run_id))
     if total > len(runs):
-        navigation.link(navigation.RUNS, t("home.all_runs", count=f"{total:,}"), {})
+        navigation.link_page(navigation.RUNS, t("home.all_runs", count=f"{total:,}"), {})
 
 
 def _show_records(activity: RegionActivity, region: RegionFacts) -> None:
@@ -168,8 +168,8 @@ def _show_records(activity: RegionActivity, region: RegionFacts) -> None:
             t("board.model"): record.model or MISSING,
             t.field("flavor"): trend.flavor or trend.pool_id,
             t("series.cards"): nodes_and_cards(trend.node_count, trend.cards_per_node),
-            t("metric.throughput"): number(record.throughput, unit),
-            t("home.previous"): number(record.previous, unit),
+            t("metric.throughput"): format_number(record.throughput, unit),
+            t("home.previous"): format_number(record.previous, unit),
             t("history.change"): format_change(record.change),
             t("board.run"): record.run_id,
             t("history.at"): format_time(record.at, "%Y-%m-%d %H:%M"),
@@ -178,4 +178,4 @@ def _show_records(activity: RegionActivity, region: RegionFacts) -> None:
     selections = [{"run": record.run_id} for record in activity.records]
     title = t("home.records", days=DAYS)
     show_openable(rows, title, navigation.LIVE, selections, key="records", visible=VISIBLE)
-    navigation.link(navigation.LEADERBOARD, t("menu.leaderboard"), {"region": region_key(region)})
+    navigation.link_page(navigation.LEADERBOARD, t("menu.leaderboard"), {"region": region_key(region)})

@@ -10,7 +10,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.typing import UploadedFile
 
-from aisbench_core.base.formats import MISSING, number, percent
+from aisbench_core.base.formats import MISSING, format_number, format_percent
 from aisbench_core.domain.authoring.specfile import NUMBERS
 from aisbench_core.exchange.importing.choices import Choices, ImportAnswers, Preview, Provenance
 from aisbench_core.exchange.readers.results import ParsedResult, Table, Unread
@@ -23,7 +23,7 @@ from pages._ui.shell.callbacks import repeat_if_aborted
 from pages._ui.shell.core import actor, core, is_allowed, right_to
 from pages._ui.shell.filters import region_key
 from pages._ui.shell.formats import format_time
-from pages._ui.shell.navigation import LEADERBOARD, link
+from pages._ui.shell.navigation import LEADERBOARD, link_page
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -112,7 +112,7 @@ def _tables_in(files: Sequence[UploadedFile]) -> Iterator[Table | Unread]:
 def _read_results(again: Callable[[], Iterator[ParsedResult | Unread]], tables: Iterator[Table | Unread]) -> None:
     results: list[ParsedResult] = []
     unread: list[Unread] = []
-    with st.spinner(t("import_results.reading")), core().operations.started(actor().name):
+    with st.spinner(t("import_results.reading")), core().operations.count_operation(actor().name):
         progress = st.empty()
         for result in again():
             if isinstance(result, Unread):
@@ -267,8 +267,10 @@ def _to_row(preview: Preview) -> dict[str, object]:
         t.field("framework_version"): run.spec.framework_version,
         t.field("mode"): t(f"mode.{run.spec.mode}") if "mode" in stated else None,
         **{t.field(name): refused.get(name) or _count_text(run.spec, name, stated) for name in COUNTS},
-        t("board.throughput", unit=facts.throughput_unit): number(preview.result.info.throughput_ratio, digits=6),
-        t("board.accuracy"): percent(preview.result.info.accuracy),
+        t("board.throughput", unit=facts.throughput_unit): format_number(
+            preview.result.info.throughput_ratio, digits=6
+        ),
+        t("board.accuracy"): format_percent(preview.result.info.accuracy),
         t("recorded.ended"): format_time(run.ended_at),
         t.field("throughput_definition"): facts.throughput_definition,
     }
@@ -340,4 +342,4 @@ def show_save(read: Read, choices: Choices) -> None:
         # Results may name a region of their own, so that they are elsewhere than was chosen.
         if row := core().warehouse.run(saved.new[0]) if saved.new else None:
             selection = {"region": region_key(row), "origin": row.origin.value, "show": "runs", "invalid": "1"}
-            link(LEADERBOARD, t("import_results.go"), selection)
+            link_page(LEADERBOARD, t("import_results.go"), selection)

@@ -5,9 +5,9 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.base.formats import MISSING, clipped, number
+from aisbench_core.base.formats import MISSING, clip_text, format_number
 from aisbench_core.domain.rulesets.ruleset import DEFAULT
-from aisbench_core.warehouse.values.boards import BenchmarkBoard, BoardRow, named
+from aisbench_core.warehouse.values.boards import BenchmarkBoard, BoardRow, abbreviate_value
 from aisbench_core.warehouse.values.compared import ComparedBy
 from aisbench_core.warehouse.values.histories import TrendVerdict
 from aisbench_core.warehouse.values.runs import BoardQuery
@@ -22,7 +22,7 @@ from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.formats import to_percent, whole_name
 from pages._ui.shell.listing import page_of, show_pages
-from pages._ui.shell.navigation import LEADERBOARD, link
+from pages._ui.shell.navigation import LEADERBOARD, link_page
 from pages._ui.shell.row_keys import create_openable
 from pages._ui.shell.tables import height_of
 from pages._ui.shell.words import t
@@ -56,14 +56,14 @@ def show_blocks(query: BoardQuery, names: Sequence[str]) -> bool:
         slots.append(drawing.slot())
         if block.total > len(block.rows):
             label = t("board.all_configurations", count=f"{block.total:,}")
-            link(LEADERBOARD, label, _all_of(block), icon=":material/list:")
+            link_page(LEADERBOARD, label, _all_of(block), icon=":material/list:")
         if draws_bars:
             show_bars(query, block.rows, parameters)
     st.caption(f"{t('board.rank_about')} {t('board.ties_about')}")
     show_pages(page.total, query.limit, "board.benchmarks_total")
     show_rules([rule_id for row in rows for rule_id in row.reason.split(";")], query.ruleset_id or DEFAULT)
     links = st.container()
-    url.toggle("chart", t("board.chart"))
+    url.input_switch("chart", t("board.chart"))
 
     def show_tables(changes: Mapping[str, TrendVerdict], *, tickable: bool) -> list[BoardRow]:
         ticked = []
@@ -88,7 +88,7 @@ def benchmark_title(block: BenchmarkBoard, parameters: Mapping[str, str]) -> str
 
 def _target_of(block: BenchmarkBoard) -> str:
     targets = sorted({row.accuracy_target for row in block.rows if row.accuracy_target is not None})
-    named = " / ".join(number(to_percent(target)) for target in targets)
+    named = " / ".join(format_number(to_percent(target)) for target in targets)
     return t("target.of", target=named) if named else t("target.not_stated")
 
 
@@ -97,12 +97,12 @@ def benchmark_name(block: BenchmarkBoard, parameters: Mapping[str, str]) -> str:
     best = block.rows[0]
     data = t("board.synthetic") if best.synthetic_data else best.dataset
     if "data" in best.differs_in.split(";"):  # another block may be the same on other data
-        data = f"{data} {named(best.dataset_sha256)}"
+        data = f"{data} {abbreviate_value(best.dataset_sha256)}"
     parts = (
         best.model or best.workload,
         data,
         framework_of(block.rows),
-        clipped(parameters.get(best.fingerprint, ""), 80),
+        clip_text(parameters.get(best.fingerprint, ""), 80),
     )
     return " · ".join(filter(None, parts))
 

@@ -31,7 +31,7 @@ from pages._ui.shell import charts, url
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.filters import FACETS, choose_facets, filter_by
 from pages._ui.shell.listing import choose_sorting, choose_text, page_of, show_pages
-from pages._ui.shell.navigation import COMPARE, CONFIGURATION, LEADERBOARD, LIVE, link
+from pages._ui.shell.navigation import COMPARE, CONFIGURATION, LEADERBOARD, LIVE, link_page
 from pages._ui.shell.row_keys import LINKS, create_openable
 from pages._ui.shell.tables import Width, configure_columns, height_of, text_width, without_prefix
 from pages._ui.shell.words import t
@@ -93,7 +93,7 @@ def _choose_filters(region: RegionFacts, view: str) -> BoardQuery:
     # Without a tagged run there is nothing to choose, but a link may still name a tag.
     chosen = filter_by("tag", tags, t("board.tag_help")) if tags or "tag" in st.query_params else ()
     ruleset_id = choose_ruleset()
-    invalid = url.toggle("invalid", t("board.invalid"), resets=["page"], help=t("board.invalid_help"))
+    invalid = url.input_switch("invalid", t("board.invalid"), resets=["page"], help=t("board.invalid_help"))
     query = replace(
         query,
         origin=origin,
@@ -127,7 +127,7 @@ def show_groups(query: BoardQuery) -> bool:
         return False
     if query.fingerprint:
         rest = {key: value for key, value in url.read_parameters().items() if key not in ("benchmark", "show", "page")}
-        link(LEADERBOARD, t("board.all_benchmarks"), rest, icon=":material/arrow_back:")
+        link_page(LEADERBOARD, t("board.all_benchmarks"), rest, icon=":material/arrow_back:")
     fingerprints = tuple(row.fingerprint for row in page.rows)
     parameters = run_cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=page.rehearsal)
     names = [", ".join(filter(None, (parameters.get(row.fingerprint), system_text(row)))) for row in page.rows]
@@ -146,7 +146,7 @@ def show_groups(query: BoardQuery) -> bool:
     show_rules([rule_id for row in page.rows for rule_id in row.reason.split(";")], query.ruleset_id or DEFAULT)
     link_to_others(query, page.rows)
     show_links([page.rows[index].median_run_id or page.rows[index].latest_run_id for index in ticked], ComparedBy.ROWS)
-    if url.toggle("chart", t("board.chart")):
+    if url.input_switch("chart", t("board.chart")):
         show_bars(query, page.rows, parameters)
     return bool(ticked)
 
@@ -165,7 +165,7 @@ def show_bars(query: BoardQuery, rows: Sequence[BoardRow], parameters: Mapping[s
         return
     dots = run_cached(core().warehouse.dots, query, tuple(drawn), MAX_DOTS)
     for group in _by_benchmark(drawn):
-        charts.draw(chart.draw_bars(group, dots, parameters), text=t("charts.board"))
+        charts.draw_chart(chart.draw_bars(group, dots, parameters), text=t("charts.board"))
     hidden = sum(row.runs - len(dots[row.latest_run_id]) for row in drawn)
     notes = [t("charts.board_legend")]
     notes += [t("charts.first_bars", bars=MAX_BARS)] if len(rows) > MAX_BARS else []
@@ -239,13 +239,13 @@ def show_links(run_ids: Sequence[str], by: ComparedBy) -> None:
         with st.container(horizontal=True, vertical_alignment="center", key=LINKS):
             for run_id in dict.fromkeys(run_ids):
                 if by is ComparedBy.ROWS:
-                    link(CONFIGURATION, t("board.open_configuration", run=run_id), {"run": run_id})
+                    link_page(CONFIGURATION, t("board.open_configuration", run=run_id), {"run": run_id})
                 else:
-                    link(LIVE, t("board.open", run=run_id), {"run": run_id})
+                    link_page(LIVE, t("board.open", run=run_id), {"run": run_id})
             if len(run_ids) == 1:
                 show_clone_button(run_ids[0], key="ticked")
     if MIN_COMPARED <= len(run_ids) <= MAX_COMPARED:
         selection = {"ids": list(run_ids)} | ({} if by is ComparedBy.RUNS else {"by": by.value})
-        link(COMPARE, t("board.compare", count=len(run_ids)), selection)
+        link_page(COMPARE, t("board.compare", count=len(run_ids)), selection)
     else:
         st.caption(t("board.compare_hint"))

@@ -13,7 +13,7 @@ from aisbench_core.warehouse.values.runs import BoardQuery
 from pages._ui.history.groups import OUTCOME, change_of
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.filters import region_key
-from pages._ui.shell.navigation import HISTORY, link
+from pages._ui.shell.navigation import HISTORY, link_page
 from pages._ui.shell.words import t
 
 # A sign and a colour for what is news: the sign says it to those who cannot tell the colours apart.
@@ -131,4 +131,4 @@ def link_to_others(query: BoardQuery, rows: Sequence[BoardRow]) -> None:
     ]
     if others:
         selection = {"region": region_key(query), OUTCOME: [outcome.name.lower() for outcome in CHANGES]}
-        link(HISTORY, t("board.more_changes", count=len(others)), selection, icon=":material/timeline:")
+        link_page(HISTORY, t("board.more_changes", count=len(others)), selection, icon=":material/timeline:")

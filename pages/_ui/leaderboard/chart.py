@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from aisbench_core.base.formats import clipped
+from aisbench_core.base.formats import clip_text
 from aisbench_core.warehouse.values.boards import BoardRow
 from aisbench_core.warehouse.values.compared import RunDot
 from pages._ui.leaderboard.columns import rank_text
@@ -93,7 +93,7 @@ def _to_bar(row: BoardRow, name: str, title: str) -> dict[str, Any]:
 
 
 def _format_version(row: BoardRow) -> str:
-    return clipped(f"{row.framework} {row.framework_version}")
+    return clip_text(f"{row.framework} {row.framework_version}")
 
 
 def _draw_intervals(base: Drawing) -> Drawing:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aisbench_core.base.formats import MISSING, format_duration, nodes_and_cards, number
+from aisbench_core.base.formats import MISSING, format_duration, format_number, nodes_and_cards
 from aisbench_core.model.columns import Column, list_medians
 from aisbench_core.warehouse.values.boards import BoardRow, describe_hardware
 from aisbench_core.warehouse.values.runs import RunRow
@@ -49,10 +49,10 @@ def interval_text(row: BoardRow) -> str:
     """The 95 % interval of its mean."""
     if row.ci_low is None:
         return MISSING
-    return " – ".join(number(end, digits=INTERVAL_DIGITS) for end in (row.ci_low, row.ci_high))
+    return " – ".join(format_number(end, digits=INTERVAL_DIGITS) for end in (row.ci_low, row.ci_high))
 
 
-def _read(field: str, to_cell: Callable[[Any], Any] = lambda value: value) -> Callable[[Any], Any]:
+def _get_field(field: str, to_cell: Callable[[Any], Any] = lambda value: value) -> Callable[[Any], Any]:
     return lambda row: to_cell(getattr(row, field))
 
 
@@ -64,47 +64,47 @@ COLUMNS: Mapping[str, BoardColumn] = {
     column.name: column
     for column in (
         BoardColumn("rank", "board.rank", lambda row: rank_text(row) or MISSING),
-        BoardColumn("model", "board.model", _read("model")),
+        BoardColumn("model", "board.model", _get_field("model")),
         BoardColumn("flavor", "board.flavor", describe_hardware),
         BoardColumn(
             "size", "board.size", lambda row: nodes_and_cards(row.node_count, row.cards_per_node),
             in_list="board.block_size", short="board.block_size",
         ),
         BoardColumn("version", "board.version", lambda row: f"{row.framework} {row.framework_version}"),
-        BoardColumn("unit", "board.unit", _read("throughput_unit")),
-        BoardColumn("throughput", "board.block_median", _read("throughput", round_digits), in_list="board.median"),
-        BoardColumn("per_card", "board.block_per_card", _read("per_card", round_digits), in_list="board.per_card"),
+        BoardColumn("unit", "board.unit", _get_field("throughput_unit")),
+        BoardColumn("throughput", "board.block_median", _get_field("throughput", round_digits), in_list="board.median"),
+        BoardColumn("per_card", "board.block_per_card", _get_field("per_card", round_digits), in_list="board.per_card"),
         BoardColumn("relation", "board.relation"),
         BoardColumn("change", "board.change", short="board.block_change", is_sparse=True),
         BoardColumn("interval", "board.interval", interval_text),
-        BoardColumn("runs", "board.runs", _read("runs"), short="board.block_runs"),
+        BoardColumn("runs", "board.runs", _get_field("runs"), short="board.block_runs"),
         BoardColumn("trend", "board.trend", short="board.block_trend"),
-        BoardColumn("cv", "board.cv", _read("cv", to_percent)),
-        BoardColumn("accuracy", "board.accuracy_percent", _read("accuracy", to_percent)),
+        BoardColumn("cv", "board.cv", _get_field("cv", to_percent)),
+        BoardColumn("accuracy", "board.accuracy_percent", _get_field("accuracy", to_percent)),
         BoardColumn("target", "board.target", target_text),
         BoardColumn("note", "board.note", row_note, is_sparse=True),
         # Medians that few rows have, such as power.
-        *(BoardColumn(each.name, each, _read(each.name, round_digits), is_sparse=True) for each in list_medians()),
-        BoardColumn("currency", "board.currency", _read("currency"), is_sparse=True),
-        BoardColumn("ci_low", "board.low", _read("ci_low", round_digits)),
-        BoardColumn("ci_high", "board.high", _read("ci_high", round_digits)),
-        BoardColumn("best", "board.best", _read("best", round_digits)),
+        *(BoardColumn(each.name, each, _get_field(each.name, round_digits), is_sparse=True) for each in list_medians()),
+        BoardColumn("currency", "board.currency", _get_field("currency"), is_sparse=True),
+        BoardColumn("ci_low", "board.low", _get_field("ci_low", round_digits)),
+        BoardColumn("ci_high", "board.high", _get_field("ci_high", round_digits)),
+        BoardColumn("best", "board.best", _get_field("best", round_digits)),
         BoardColumn("parameters", "board.parameters", system_text, is_sparse=True),
         BoardColumn("origin", "board.origin", lambda row: t(f"origin.{row.origin}")),
         BoardColumn("not_valid", "board.not_valid", lambda row: row.invalid + row.incomplete),
         BoardColumn("data", "board.data", lambda row: t("board.synthetic") if row.synthetic_data else row.dataset),
         BoardColumn("best_by", "board.best_by", lambda row: row.best_by or MISSING),
-        BoardColumn("latest", "board.latest", _read("latest_at", _to_minute)),
-        BoardColumn("workload", "board.workload", _read("workload")),
-        BoardColumn("reason", "board.reason", _read("reason")),
-        BoardColumn("run", "board.run", _read("run_id")),
+        BoardColumn("latest", "board.latest", _get_field("latest_at", _to_minute)),
+        BoardColumn("workload", "board.workload", _get_field("workload")),
+        BoardColumn("reason", "board.reason", _get_field("reason")),
+        BoardColumn("run", "board.run", _get_field("run_id")),
         BoardColumn("validity", "board.validity", lambda row: t(f"validity.{row.validity}")),
-        BoardColumn("measured", "board.throughput", _read("throughput", round_digits)),
+        BoardColumn("measured", "board.throughput", _get_field("throughput", round_digits)),
         BoardColumn("tags", "board.tag", lambda row: ", ".join(row.tags)),
         BoardColumn("checks", "board.reason", join_reasons),
-        BoardColumn("duration", "board.duration", _read("duration_s", format_duration)),
-        BoardColumn("by", "board.by", _read("created_by")),
-        BoardColumn("launched", "board.launched", _read("created_at", _to_minute)),
+        BoardColumn("duration", "board.duration", _get_field("duration_s", format_duration)),
+        BoardColumn("by", "board.by", _get_field("created_by")),
+        BoardColumn("launched", "board.launched", _get_field("created_at", _to_minute)),
     )
 }  # fmt: skip
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.base.formats import MISSING, clipped, number
+from aisbench_core.base.formats import MISSING, clip_text, format_number
 from aisbench_core.warehouse.values.boards import BenchmarkBoard
 from aisbench_core.warehouse.values.compared import RunDot
 from aisbench_core.warehouse.values.histories import TrendVerdict
@@ -99,8 +99,8 @@ COLUMNS: Mapping[str, Callable[[Any], str]] = {
     "rank": lambda rank: f":{band_of(rank)}-badge[{escape_markdown(rank)}]",
     "flavor": escape_markdown,
     "size": str,
-    "version": lambda version: escape_markdown(clipped(version)),
-    "throughput": lambda value: f"**{number(value)}**",
+    "version": lambda version: escape_markdown(clip_text(version)),
+    "throughput": lambda value: f"**{format_number(value)}**",
     "relation": str,
     "change": _mark_change,
     "interval": str,

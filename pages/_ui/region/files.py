@@ -17,7 +17,7 @@ MAX_NAME = 80  # letters of a directory's name; longer ones would push everythin
 def show_files(profile: str) -> None:
     """The directory that the URL names, or the profile's bucket: where it lies, its directories, and its objects."""
     bucket = f"/{core().regions.profile(profile).bucket}/"
-    named = url.text("path", t("region.path"), resets=["after"], placeholder=bucket, width=560)
+    named = url.input_text("path", t("region.path"), resets=["after"], placeholder=bucket, width=560)
     after = st.query_params.get("after", "")
     page = show_answer(core().region_files.page, profile, named or bucket, after)
     if page is None:
@@ -51,7 +51,7 @@ def _show_way(profile: str, path: str) -> None:
 
 def _show_link(profile: str, label: str, path: str, after: str = "", *, icon: str) -> None:
     selection = {"profile": profile, "show": "files", "path": path, **({"after": after} if after else {})}
-    navigation.link(navigation.REGION, label, selection, icon=icon)
+    navigation.link_page(navigation.REGION, label, selection, icon=icon)
 
 
 def _to_row(entry: DirectoryEntry) -> dict[str, str]:

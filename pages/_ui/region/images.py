@@ -8,7 +8,7 @@ import streamlit as st
 from aisbench_core.base.formats import format_size
 from aisbench_core.model import ImageVersion, Repository
 from pages._ui.region.answers import query_region, show_answer
-from pages._ui.region.resources import search, show_rows
+from pages._ui.region.resources import filter_rows, show_rows
 from pages._ui.shell import url
 from pages._ui.shell.core import core
 from pages._ui.shell.formats import format_time
@@ -41,9 +41,9 @@ def show_images(profile: str) -> None:
         )
     if not chosen:
         show_answer(resources.repositories, profile, organisation)
-        show_rows(search(repositories, lambda image: (image.name,)), _repository_row, t("region.images"))
+        show_rows(filter_rows(repositories, lambda image: (image.name,)), _repository_row, t("region.images"))
     elif versions := show_answer(resources.versions, profile, organisation, chosen):
-        show_rows(search(versions, lambda version: (version.tag,)), _version_row, t("region.versions"))
+        show_rows(filter_rows(versions, lambda version: (version.tag,)), _version_row, t("region.versions"))
 
 
 def _list_choices(query: Callable[..., Sequence[Row]], *args: str) -> Sequence[Row] | None:

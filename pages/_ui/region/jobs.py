@@ -51,7 +51,7 @@ def _show_job(profile: str, job: RegionJob) -> None:
             )
             st.caption(" · ".join(facts))
             if job.run:
-                navigation.link(
+                navigation.link_page(
                     navigation.LIVE, t("jobs.run", run=escape_markdown(job.run.run_id)), {"run": job.run.run_id}
                 )
             else:

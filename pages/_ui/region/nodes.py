@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from aisbench_core.base.formats import percent
+from aisbench_core.base.formats import format_percent
 from aisbench_core.warehouse.answers.ranks import LAST_RUNS, WINDOW
 from pages._ui.shell.core import core
 from pages._ui.shell.formats import format_time
@@ -22,7 +22,7 @@ def show_nodes(profile: str) -> None:
         {
             t("nodes.node"): node.host,
             t("nodes.slow"): t("nodes.slow_of", slow=node.slow, runs=node.runs),
-            t("nodes.shares"): " · ".join(map(percent, node.shares)),
+            t("nodes.shares"): " · ".join(map(format_percent, node.shares)),
             t("nodes.last"): format_time(node.last_at, "%Y-%m-%d %H:%M"),
             t("nodes.newest"): node.run_ids[0],
         }

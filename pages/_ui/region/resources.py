@@ -27,7 +27,7 @@ def show_flavors(profile: str) -> None:
     flavors = show_answer(core().region_resources.flavors, profile)
     if flavors is not None:
         with_prices = any(row.price_per_node_hour is not None for row in flavors)
-        found = search(flavors, lambda row: (row.flavor.flavor_id, row.flavor.name, row.flavor.product))
+        found = filter_rows(flavors, lambda row: (row.flavor.flavor_id, row.flavor.name, row.flavor.product))
         show_rows(found, lambda row: _flavor_row(row, with_prices=with_prices), t("region.flavors"))
         if not with_prices:
             st.caption(t("region.no_prices"))
@@ -50,7 +50,7 @@ def show_engines(profile: str) -> None:
     """Preset images, by the name and version that a spec names."""
     engines = show_answer(core().region_resources.engines, profile)
     if engines is not None:
-        found = search(engines, lambda engine: (engine.name, engine.version))
+        found = filter_rows(engines, lambda engine: (engine.name, engine.version))
         show_rows(found, _engine_row, t("region.engines"))
 
 
@@ -62,10 +62,12 @@ def show_algorithms(profile: str) -> None:
     """The algorithms that the region keeps, newest first."""
     algorithms = show_answer(core().algorithms.all, profile)
     if algorithms is not None:
-        found = search(algorithms, lambda algorithm: (algorithm.name, algorithm.algorithm_id, algorithm.description))
+        found = filter_rows(
+            algorithms, lambda algorithm: (algorithm.name, algorithm.algorithm_id, algorithm.description)
+        )
         show_rows(found, _algorithm_row, t("region.algorithms"))
         st.subheader(t("region.subscribed"))
-        subscribed = show_answer(core().algorithms.subscribed, profile)
+        subscribed = show_answer(core().algorithms.list_subscribed, profile)
         if subscribed is not None:
             show_rows(subscribed, _subscribed_row, t("region.subscribed"), "subscribed")
 
@@ -150,7 +152,7 @@ def _show_quotas(profile: str) -> None:
         st.markdown(t("region.quota", resource=name, used=used, limit=f"{quota.limit:,}"))
 
 
-def search(rows: Sequence[Row], texts: Callable[[Row], Sequence[str]]) -> list[Row]:
+def filter_rows(rows: Sequence[Row], texts: Callable[[Row], Sequence[str]]) -> list[Row]:
     """The rows with the text that a person has typed, which is in the URL."""
     text = choose_text(t("region.filter"), t("region.search")).lower()
     return [row for row in rows if text in " ".join(texts(row)).lower()]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from aisbench_core.base.formats import MISSING, amounts_text, format_duration, number, percent
+from aisbench_core.base.formats import MISSING, amounts_text, format_duration, format_number, format_percent
 from aisbench_core.model import Run, RunState
 from aisbench_core.running.progress.overview import RunOverview
 from aisbench_core.running.progress.snapshots import RunSnapshot
@@ -67,7 +67,7 @@ def _show_how_far(now: RunSnapshot) -> None:
     else:
         # The last line that a completed run printed may be one long before its end.
         if last.share is not None and run.state is not RunState.COMPLETED:
-            st.progress(last.share, text=percent(last.share))
+            st.progress(last.share, text=format_percent(last.share))
         st.markdown(" · ".join(_describe_position(overview)))
     if run.state is RunState.RUNNING:
         st.markdown(_describe_ending(overview), help=t("run.ending_help"))
@@ -97,9 +97,9 @@ def _show_cost(run: Run, overview: RunOverview) -> None:
     """Node hours and money; a rehearsal costs nothing, and an unknown price is not zero."""
     st.markdown(f"**{t('run.costs')}**")
     ended = run.state.is_terminal
-    st.markdown(t("run.node_hours_total" if ended else "run.node_hours", hours=number(overview.hours, digits=3)))
+    st.markdown(t("run.node_hours_total" if ended else "run.node_hours", hours=format_number(overview.hours, digits=3)))
     if not ended and overview.hours_end is not None:
-        st.caption(t("run.node_hours_end", hours=number(overview.hours_end, digits=3)))
+        st.caption(t("run.node_hours_end", hours=format_number(overview.hours_end, digits=3)))
     if overview.rehearsal:
         st.caption(t("run.rehearsal_costs_nothing"))
     elif not overview.cost:

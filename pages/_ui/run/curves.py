@@ -6,7 +6,7 @@ from datetime import datetime
 import altair as alt
 import streamlit as st
 
-from aisbench_core.base.formats import number
+from aisbench_core.base.formats import format_number
 from aisbench_core.domain.progress.points import thin_points
 from aisbench_core.model import RunState, TrainingPoint
 from aisbench_core.running.progress.overview import RunOverview
@@ -30,7 +30,7 @@ def show_speed(now: RunSnapshot, recorded: RunRow | None) -> None:
     overview, last = now.overview, now.overview.last
     st.markdown(f"**{t('run.how_fast')}**")
     if recorded and recorded.throughput is not None:
-        throughput = number(recorded.throughput, escape_markdown(t.unit(recorded.throughput_unit)))
+        throughput = format_number(recorded.throughput, escape_markdown(t.unit(recorded.throughput_unit)))
         st.markdown(t("run.result", throughput=throughput))
     elif now.run.state is RunState.COMPLETED:
         st.markdown(t("run.no_result" if recorded else "live.not_recorded"))
@@ -56,12 +56,12 @@ def _last_figures(now: RunSnapshot) -> Iterator[str]:
     if last is None:
         return
     if last.throughput is not None:
-        throughput = number(last.throughput, escape_markdown(overview.unit))
+        throughput = format_number(last.throughput, escape_markdown(overview.unit))
         yield f"**{throughput}**" if state is RunState.RUNNING else throughput
     elif last.step_s is not None:
-        yield t("run.step_time", seconds=number(last.step_s, digits=3))
+        yield t("run.step_time", seconds=format_number(last.step_s, digits=3))
     if last.loss is not None:
-        yield t("run.loss", loss=number(last.loss))
+        yield t("run.loss", loss=format_number(last.loss))
     if last.throughput is not None and last.cards and last.cards < now.run.spec.card_count:
         yield f":small[{t('run.from_cards', cards=last.cards, all=now.run.spec.card_count)}]"
     if state is not RunState.RUNNING:
@@ -91,7 +91,7 @@ def _throughput_band(overview: RunOverview, last: TrainingPoint) -> str:
     usual = _choose_band(overview.earlier.usual)
     if usual is None or last.throughput is None:
         return ""
-    low, high = number(usual.lower), number(usual.upper)
+    low, high = format_number(usual.lower), format_number(usual.upper)
     return t("run.band", low=low, high=high, unit=escape_markdown(overview.unit), count=usual.runs)
 
 
@@ -100,7 +100,7 @@ def _loss_band(overview: RunOverview, last: TrainingPoint) -> str:
     bounds = band.at(last) if band and last.loss is not None else None
     if band is None or bounds is None:
         return ""
-    return t("run.loss_band", low=number(bounds[0]), high=number(bounds[1]), count=band.runs)
+    return t("run.loss_band", low=format_number(bounds[0]), high=format_number(bounds[1]), count=band.runs)
 
 
 def _no_bounds(_: TrainingPoint) -> None:

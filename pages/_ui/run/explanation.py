@@ -83,10 +83,10 @@ def _format_value(value: object) -> str:
 def _open_draft(run_id: str) -> None:
     try:
         original = core().clones.original(run_id)
-        selection = {"draft": drafts.clone(original, core().causes.corrected(run_id))}
+        selection = {"draft": drafts.clone(original, core().causes.correct_spec(run_id))}
     except AisbenchError as error:
         show_error(error)
         return
     if original.profile in core().regions.names():
         selection["profile"] = original.profile
-    navigation.go(navigation.CONFIGURE, selection)
+    navigation.open_page(navigation.CONFIGURE, selection)

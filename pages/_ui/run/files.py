@@ -26,5 +26,5 @@ def show_directories(run: Run) -> None:
             directories = {}
         for name, path in directories.items():
             selection = {"profile": run.profile, "show": "files", "path": path}
-            navigation.link(navigation.REGION, f"{escape_markdown(name)}: {escape_markdown(path)}", selection)
+            navigation.link_page(navigation.REGION, f"{escape_markdown(name)}: {escape_markdown(path)}", selection)
         st.caption(t("run.folder", path=f"`runs/{run.run_id}/`"))

@@ -172,4 +172,4 @@ def show_node_metrics(run_id: str) -> None:
         choice = widgets.session_choice("metric-of-run", names, names[0], t.sample)
         name = str(st.selectbox(t("live.metric"), width=320, **choice))
         chosen = [sample for sample in samples if sample.name == name]
-        charts.draw(charts.metric_over_time(chosen, name), text=t("charts.metric", name=t.sample(name)))
+        charts.draw_chart(charts.metric_over_time(chosen, name), text=t("charts.metric", name=t.sample(name)))

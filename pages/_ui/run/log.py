@@ -35,13 +35,13 @@ def show_log(run: Run) -> None:
     st.header(t("live.log"), anchor=ANCHOR)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         nodes = _choose_node(run)
-        url.text("find", t("log.find"), icon=":material/search:", width=260)
+        url.input_text("find", t("log.find"), icon=":material/search:", width=260)
         level = url.choose_option(st.selectbox, "log_level", t("log.level"), LEVELS, _level_title, width=190)
-        url.text(AT, t("log.at"), placeholder="03:04:05", help=t("log.at_help"), resets=(OFFSET,), width=180)
+        url.input_text(AT, t("log.at"), placeholder="03:04:05", help=t("log.at_help"), resets=(OFFSET,), width=180)
     with st.container(horizontal=True, vertical_alignment="center"):
-        url.toggle("regex", t("log.regex"), help=t("log.regex_help"))
-        without_system = url.toggle("no_system", t("log.no_system"))
-        url.toggle("first_errors", t("log.first_errors"))
+        url.input_switch("regex", t("log.regex"), help=t("log.regex_help"))
+        without_system = url.input_switch("no_system", t("log.no_system"))
+        url.input_switch("first_errors", t("log.first_errors"))
         name = ALL if nodes is None else str(nodes[0])
         st.link_button(t("log.download"), f"run-logs/{run.run_id}/{name}", icon=":material/download:")
     wanted = LineFilter(level, system=not without_system)

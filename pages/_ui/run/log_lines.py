@@ -77,7 +77,7 @@ def _render_prefix(prefix: Callable[[Line], Prefix] | None, line: Line) -> str:
 
 
 def _render_text(text: str, limit: int, pattern: LogPattern | None) -> str:
-    shown = pattern.marked(text) if pattern else text
+    shown = pattern.mark_matches(text) if pattern else text
     cut = shown if len(shown) <= limit else _around_first_match(shown, limit)
     marked = escape(cut, quote=False).replace(BEGIN, "<mark>").replace(END, "</mark>")
     missing = len(text) - len(cut.replace(BEGIN, "").replace(END, ""))

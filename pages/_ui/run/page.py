@@ -22,7 +22,7 @@ from pages._ui.runs.system_form import show_system
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core, ledger_answer
 from pages._ui.shell.errors import errors_shown, escape_markdown
-from pages._ui.shell.navigation import link
+from pages._ui.shell.navigation import link_page
 from pages._ui.shell.status import create_heading, title_tab
 from pages._ui.shell.words import t
 from pages._ui.spending.approval import show_run_approval
@@ -97,9 +97,9 @@ def _under_way(run_id: str, drawn: RunState) -> None:
 
 def _show_actions(run: Run) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        link(navigation.LIVE, t("live.all"), {})
+        link_page(navigation.LIVE, t("live.all"), {})
         if run.series_id:
-            link(navigation.SERIES, t("series.of_run", cell=run.series_index), {"series": run.series_id})
+            link_page(navigation.SERIES, t("series.of_run", cell=run.series_index), {"series": run.series_id})
         cards.show_stop(run, key="one")
         if run.waits_in_pool:
             show_priority(run)

@@ -15,7 +15,7 @@ from pages._ui.shell.words import t
 def show_parameters(run: Run) -> None:
     """As they were sent; of secret variables only the names."""
     with st.expander(t("run.parameters"), icon=":material/tune:"), errors_shown():
-        found = core().files.resolved(run.run_id)
+        found = core().files.read_resolved(run.run_id)
         rows = [
             {t("run.kind"): kind, t("compare.field"): name, t("import.value"): value or MISSING}
             for kind, name, value in _list_parameters(run, found)

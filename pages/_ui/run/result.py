@@ -6,7 +6,7 @@ from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.runs.recorded import board_selection, show_details, show_measured
 from pages._ui.runs.validity import show_validity_badge
 from pages._ui.shell import navigation
-from pages._ui.shell.navigation import link
+from pages._ui.shell.navigation import link_page
 from pages._ui.shell.words import t
 
 
@@ -21,5 +21,5 @@ def show_run_outcome(recorded: RunRow | None) -> None:
         show_measured(recorded)
     show_details(recorded)
     with st.container(horizontal=True):
-        link(navigation.LEADERBOARD, t("live.go_leaderboard"), board_selection(recorded))
-        link(navigation.COMPARE, t("live.go_compare"), {"ids": [recorded.run_id]})
+        link_page(navigation.LEADERBOARD, t("live.go_leaderboard"), board_selection(recorded))
+        link_page(navigation.COMPARE, t("live.go_compare"), {"ids": [recorded.run_id]})

@@ -29,7 +29,9 @@ def show_card_metrics(run: Run) -> None:
             if len(nodes) > 1:
                 node = url.choose_option(st.selectbox, "card_node", t("live.node"), nodes, width=220)
         chosen = [sample for sample in samples if sample.name == name and sample.node == node]
-        charts.draw(charts.cards_over_time(chosen, name), text=t("charts.card_metric", name=t.sample(name), node=node))
+        charts.draw_chart(
+            charts.cards_over_time(chosen, name), text=t("charts.card_metric", name=t.sample(name), node=node)
+        )
         rows = [
             {
                 t("live.node"): card.node,

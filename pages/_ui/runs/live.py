@@ -8,7 +8,7 @@ from pages._ui.shell import navigation
 from pages._ui.shell.core import core, ledger_answer
 from pages._ui.shell.errors import errors_shown, escape_markdown
 from pages._ui.shell.formats import format_time
-from pages._ui.shell.navigation import link
+from pages._ui.shell.navigation import link_page
 from pages._ui.shell.words import t
 
 SECONDS = 2.5
@@ -28,14 +28,14 @@ def _all_runs(was_active: bool) -> None:
         if not runs:
             st.info(t("live.nothing"), icon=":material/bedtime:")
             with st.container(horizontal=True):
-                link(navigation.CONFIGURE, t("live.go_configure"), {})
-                link(navigation.RUNS, t("live.go_runs"), {})
+                link_page(navigation.CONFIGURE, t("live.go_configure"), {})
+                link_page(navigation.RUNS, t("live.go_runs"), {})
         titles = cards.run_titles(runs)
         for run in runs:
             with st.container(border=True, key=f"run-{run.run_id}"):
                 with st.container(horizontal=True, vertical_alignment="center"):
                     cards.state_badge(run)
-                    link(navigation.LIVE, escape_markdown(titles[run.run_id]), {"run": run.run_id})
+                    link_page(navigation.LIVE, escape_markdown(titles[run.run_id]), {"run": run.run_id})
                 st.caption(f"{escape_markdown(cards.run_facts(run))} · {cards.started_text(run)}")
                 details = job_details(run.run_id)
                 show_alert(run, details)

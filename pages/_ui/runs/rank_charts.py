@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from aisbench_core.base.formats import number
+from aisbench_core.base.formats import format_number
 from aisbench_core.warehouse.values.compared import RankCell, RankMap, RankSpread
 from pages._ui.shell.charts import AXIS, BAR, LEGEND, Drawing, chart_of, get_text_colour
 from pages._ui.shell.words import t
@@ -83,7 +83,7 @@ def _to_cell(cell: RankCell, ranks: RankMap, index: int) -> dict[str, Any]:
     share = round(cell.throughput / ranks.spread.median - 1, 4)
     value: dict[str, Any] = {"v": float(f"{cell.throughput:.5g}"), "s": share}
     if ranks.by_card:
-        label = number(cell.throughput)
+        label = format_number(cell.throughput)
         value |= {"x": cell.node, "y": cell.card}
         if ranks.spread.nodes <= LABELLED:
             value["l"] = f"{MARK} {label}" if cell.stragglers else label

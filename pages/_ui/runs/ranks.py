@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from aisbench_core.base.formats import number
+from aisbench_core.base.formats import format_number
 from aisbench_core.model import Run
 from aisbench_core.warehouse.answers.ranks import live_rank_map
 from aisbench_core.warehouse.values.compared import RankMap
@@ -51,7 +51,7 @@ def show_ranks(runs: Sequence[RunRow]) -> None:
     for unit, group in charts.by_unit(runs).items():
         drawn = {run.run_id: spreads[run.run_id] for run in group if run.run_id in spreads}
         if drawn:
-            charts.draw(rank_charts.spread_boxes(drawn, unit), text=t("ranks.chart_spread"))
+            charts.draw_chart(rank_charts.spread_boxes(drawn, unit), text=t("ranks.chart_spread"))
     st.caption(t("ranks.legend_spread"))
     rows = [
         {
@@ -80,15 +80,15 @@ def _draw_ranks(ranks: RankMap, unit: str) -> None:
         "ranks.summary",
         ranks=spread.ranks,
         nodes=spread.nodes,
-        median=number(spread.median),
-        low=number(spread.lowest),
-        high=number(spread.highest),
+        median=format_number(spread.median),
+        low=format_number(spread.lowest),
+        high=format_number(spread.highest),
         unit=escape_markdown(unit),
         stragglers=spread.stragglers,
-        floor=number(ranks.floor),
+        floor=format_number(ranks.floor),
     )
     st.markdown(text)
-    charts.draw(rank_charts.heat_map(ranks, unit), text=t("ranks.chart_map"))
+    charts.draw_chart(rank_charts.heat_map(ranks, unit), text=t("ranks.chart_map"))
     st.caption(t("ranks.legend_cards" if ranks.by_card else "ranks.legend_nodes"))
     if not ranks.stragglers:
         return

@@ -7,7 +7,14 @@ from datetime import datetime
 import streamlit as st
 
 from aisbench_core.base.errors import AisbenchError
-from aisbench_core.base.formats import MISSING, clipped, format_duration, nodes_and_cards, number, percent
+from aisbench_core.base.formats import (
+    MISSING,
+    clip_text,
+    format_duration,
+    format_number,
+    format_percent,
+    nodes_and_cards,
+)
 from aisbench_core.model import JobDetails, Origin, RunRecord, TrainResultInfo
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
 from pages._ui.cards.job_details import show_job_attempts
@@ -25,7 +32,7 @@ from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.errors import escape_markdown, show_sentence
 from pages._ui.shell.filters import region_key
 from pages._ui.shell.formats import format_time, whole_name
-from pages._ui.shell.navigation import link
+from pages._ui.shell.navigation import link_page
 from pages._ui.shell.status import create_heading, title_tab
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
@@ -36,8 +43,8 @@ MAX_RAW = 20_000  # letters of a result's block on the page; `record.json` in th
 def show_recorded(row: RunRow) -> None:
     """The page of a run that is imported, or older than the ledger."""
     name = core().annotations.of(row.run_id).name or row.title
-    title_tab(clipped(name, 80))
-    title = f"{escape_markdown(clipped(name, 80))} · {escape_markdown(row.run_id)}"
+    title_tab(clip_text(name, 80))
+    title = f"{escape_markdown(clip_text(name, 80))} · {escape_markdown(row.run_id)}"
     create_heading().title(title, help=whole_name(name, 80))
     record: RunRecord | None = None
     try:
@@ -48,8 +55,8 @@ def show_recorded(row: RunRow) -> None:
         st.badge(t(f"origin.{row.origin}"), icon=":material/history:", color="violet")
         show_validity_badge(row.validity)
         target_badge(row)
-        link(navigation.LEADERBOARD, t("live.go_leaderboard"), board_selection(row))
-        link(navigation.COMPARE, t("live.go_compare"), {"ids": [row.run_id]})
+        link_page(navigation.LEADERBOARD, t("live.go_leaderboard"), board_selection(row))
+        link_page(navigation.COMPARE, t("live.go_compare"), {"ids": [row.run_id]})
         show_clone_button(row.run_id, key="one")
         show_reproduce_button(row.run_id)
         if record:
@@ -82,7 +89,7 @@ def show_recorded(row: RunRow) -> None:
         st.caption(t("recorded.block_help"))
     if record.result and record.result.raw:
         with st.expander(t("recorded.raw")):
-            st.code(clipped(record.result.raw, MAX_RAW), language=None, wrap_lines=True)
+            st.code(clip_text(record.result.raw, MAX_RAW), language=None, wrap_lines=True)
     notes = (record.imported.note, *record.imported.told) if record.imported else ()
     for note in filter(None, notes):
         st.caption(escape_markdown(note))
@@ -92,8 +99,8 @@ def show_measured(row: RunRow) -> None:
     """The result in three figures; those of a rehearsal are marked as such."""
     throughput, accuracy, validity = st.columns(3)
     unit = escape_markdown(row.throughput_unit)
-    throughput.metric(t("charts.throughput", unit=unit), number(row.throughput), border=True)
-    accuracy.metric(t("board.accuracy"), percent(row.accuracy), border=True)
+    throughput.metric(t("charts.throughput", unit=unit), format_number(row.throughput), border=True)
+    accuracy.metric(t("board.accuracy"), format_percent(row.accuracy), border=True)
     validity.metric(t("board.validity"), t(f"validity.{row.validity}"), border=True)
     show_target(row)
     if row.rehearsal:
@@ -134,8 +141,8 @@ def _list_facts(row: RunRow, record: RunRecord | None) -> Iterable[tuple[str, st
     yield t.field("flavor"), row.flavor
     yield t.field("region"), row.region
     yield t.field("throughput_definition"), row.throughput_definition
-    yield t("metric.per_node"), number(row.per_node, row.throughput_unit)
-    yield t("metric.per_card"), number(row.per_card, row.throughput_unit)
+    yield t("metric.per_node"), format_number(row.per_node, row.throughput_unit)
+    yield t("metric.per_card"), format_number(row.per_card, row.throughput_unit)
     yield t("board.duration"), format_duration(row.duration_s)
     yield t("recorded.began"), format_time(row.began_at)
     yield t("recorded.ended"), format_time(row.ended_at)
@@ -146,7 +153,7 @@ def _list_result_fields(record: RunRecord) -> Iterable[tuple[str, str]]:
     info = record.result.info if record.result else TrainResultInfo()
     for key in fields(info):
         value = getattr(info, key.name)
-        yield key.name, format_time(value) if isinstance(value, datetime) else number(value, digits=6)
+        yield key.name, format_time(value) if isinstance(value, datetime) else format_number(value, digits=6)
 
 
 def _show_pairs(pairs: Iterable[tuple[str, str]], alt: str) -> None:

@@ -5,7 +5,7 @@ import secrets
 import streamlit as st
 
 from aisbench_core.base.errors import AisbenchError
-from aisbench_core.base.formats import MISSING, number
+from aisbench_core.base.formats import MISSING, format_number
 from aisbench_core.base.messages import Message
 from aisbench_core.domain.access.server_files import closed_files
 from aisbench_core.model import Run
@@ -46,7 +46,7 @@ def show_original(run_id: str) -> None:
     original = core().reproductions.of(run_id)
     if original:
         label = t("reproduce.of", run=escape_markdown(original))
-        navigation.link(navigation.LIVE, label, {"run": original}, icon=":material/replay:")
+        navigation.link_page(navigation.LIVE, label, {"run": original}, icon=":material/replay:")
 
 
 def show_resumed(run: Run) -> None:
@@ -54,7 +54,7 @@ def show_resumed(run: Run) -> None:
     earlier = run.spec.resume_from
     if earlier:
         label = t("reproduce.resumes", run=escape_markdown(earlier))
-        navigation.link(navigation.LIVE, label, {"run": earlier}, icon=":material/resume:")
+        navigation.link_page(navigation.LIVE, label, {"run": earlier}, icon=":material/resume:")
 
 
 def show_result(row: RunRow) -> None:
@@ -65,7 +65,7 @@ def show_result(row: RunRow) -> None:
     if result is None:
         st.caption(t("reproduce.no_original", run=escape_markdown(row.reproduces)))
         return
-    navigation.link(navigation.COMPARE, t("reproduce.compare"), {"ids": [row.reproduces, row.run_id]})
+    navigation.link_page(navigation.COMPARE, t("reproduce.compare"), {"ids": [row.reproduces, row.run_id]})
     if result.ratio is None:
         reasons = ", ".join(escape_markdown(field_name(name)) for name in result.not_comparable)
         st.warning(t("reproduce.not_comparable", reasons=reasons or MISSING), icon=":material/balance:")
@@ -75,12 +75,14 @@ def show_result(row: RunRow) -> None:
 
 
 def _result_text(result: Repeated) -> str:
-    ratio = t("reproduce.ratio", ratio=number(result.ratio, digits=4), run=escape_markdown(result.original.run_id))
+    ratio = t(
+        "reproduce.ratio", ratio=format_number(result.ratio, digits=4), run=escape_markdown(result.original.run_id)
+    )
     if result.is_within is None:
         return ratio + t("reproduce.too_few", count=result.runs)
     key = "reproduce.within" if result.is_within else "reproduce.outside"
     unit = escape_markdown(result.run.throughput_unit)
-    span = t(key, count=result.runs, low=number(result.low), high=number(result.high), unit=unit)
+    span = t(key, count=result.runs, low=format_number(result.low), high=format_number(result.high), unit=unit)
     return ratio + span + t(f"reproduce.data_{result.dataset.name.lower()}")
 
 
@@ -108,9 +110,9 @@ def _show_dialog() -> None:
 def _show_verdict(check: ReproductionCheck) -> None:
     text = t(
         "reproduce.counts",
-        same=len(check.having(Sameness.SAME)),
-        different=len(check.having(Sameness.DIFFERENT)),
-        unknown=len(check.having(Sameness.NOT_KNOWN)),
+        same=len(check.list_aspects(Sameness.SAME)),
+        different=len(check.list_aspects(Sameness.DIFFERENT)),
+        unknown=len(check.list_aspects(Sameness.NOT_KNOWN)),
         profile=escape_markdown(check.profile),
     )
     if check.identical is False:
@@ -130,7 +132,7 @@ def _show_aspects(check: ReproductionCheck) -> None:
             t("reproduce.note"): t.message(aspect.note),
         }
         for sameness in ORDER
-        for aspect in check.having(sameness)
+        for aspect in check.list_aspects(sameness)
     ]
     widths: dict[str, Width] = dict.fromkeys([t("reproduce.then"), t("clone.now"), t("reproduce.note")], "medium")
     show_table(rows, t("reproduce.table"), widths={t("reproduce.verdict"): "small", **widths}, visible=VISIBLE)
@@ -154,7 +156,7 @@ def _show_launch(check: ReproductionCheck, token: str) -> None:
             show_sentence(error)
             return
         REPRODUCE.close()
-        navigation.go(navigation.LIVE, {"run": run.run_id})
+        navigation.open_page(navigation.LIVE, {"run": run.run_id})
 
 
 @repeat_if_aborted

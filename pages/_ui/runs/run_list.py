@@ -76,7 +76,7 @@ def _show_heading(run: Run, title: str, recorded: RunRow | None = None, tags: tu
         if recorded:
             show_validity_badge(recorded.validity)
             target_badge(recorded)
-        navigation.link(navigation.LIVE, escape_markdown(title), {"run": run.run_id})
+        navigation.link_page(navigation.LIVE, escape_markdown(title), {"run": run.run_id})
         show_tags(tags)
     ended = t("runs.ended_at", at=format_time(run.ended_at)) if run.ended_at else ""
     took = t("runs.took", time=format_duration(run.duration_s)) if run.duration_s is not None else ""

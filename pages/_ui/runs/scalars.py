@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import streamlit as st
 
-from aisbench_core.base.formats import clipped, number
+from aisbench_core.base.formats import clip_text, format_number
 from aisbench_core.domain.summaries.curves import RunCurves, TrainingCurve
 from aisbench_core.domain.summaries.tensorboards import INSTALL, is_installed
 from pages._ui.shell import charts, url
@@ -37,7 +37,7 @@ def show_scalars(run_id: str) -> None:
         shown = sorted(tags, key=lambda curves: (curves[0].group, curves[0].tag))[pages.offset : pages.offset + PAGE]
         for group, members in groupby(shown, key=lambda curves: curves[0].group):
             if len(read.groups) > 1 and group:
-                st.subheader(escape_markdown(clipped(group, 80)), help=whole_name(group, 80))
+                st.subheader(escape_markdown(clip_text(group, 80)), help=whole_name(group, 80))
             _show_group(list(members))
         pages.show()
         _show_notes(read)
@@ -67,15 +67,15 @@ def _show_group(tags: Sequence[Sequence[TrainingCurve]]) -> None:
 
 
 def _show_tag(curves: Sequence[TrainingCurve]) -> None:
-    tag, whole = escape_markdown(clipped(curves[0].tag, 80)), whole_name(curves[0].tag, 80)
+    tag, whole = escape_markdown(clip_text(curves[0].tag, 80)), whole_name(curves[0].tag, 80)
     not_finite = sum(curve.not_finite for curve in curves)
     if len(curves) == 1 and (last := curves[0].last):
-        st.markdown(t("scalars.last", tag=tag, value=number(last.value), step=f"{last.step:,}"), help=whole)
+        st.markdown(t("scalars.last", tag=tag, value=format_number(last.value), step=f"{last.step:,}"), help=whole)
     else:
         st.markdown(f"**{tag}**", help=whole)
     drawn = [curve for curve in curves if curve.points][:MAX_LINES]
     if drawn:
-        charts.draw(_draw_chart(drawn), text=t("charts.scalar", tag=tag))
+        charts.draw_chart(_draw_chart(drawn), text=t("charts.scalar", tag=tag))
     if len(curves) > MAX_LINES:
         st.caption(t("scalars.more_lines", shown=MAX_LINES, count=len(curves)))
     if not_finite:
@@ -107,7 +107,7 @@ def _show_notes(read: RunCurves) -> None:
         st.caption(t("scalars.none"))
     if read.damaged:
         st.warning(
-            t("scalars.damaged", files=escape_markdown(clipped(", ".join(read.damaged), 400))),
+            t("scalars.damaged", files=escape_markdown(clip_text(", ".join(read.damaged), 400))),
             icon=":material/warning:",
         )
     if read.excluded:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import streamlit as st
 
-from aisbench_core.base.formats import number, percent
+from aisbench_core.base.formats import format_number, format_percent
 from aisbench_core.warehouse.values.compared import Servers, ServerSpread
 from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.shell.core import core, run_cached
@@ -34,8 +34,8 @@ def _by_server(runs: Mapping[str, Servers], units: Mapping[str, str]) -> list[di
         throughput, accuracy = _build_titles(run_id, runs, units)
         for result in servers.results:
             row = rows.setdefault(result.server, {t("servers.server"): result.server})
-            row[throughput] = number(result.throughput)
-            row[accuracy] = percent(result.accuracy)
+            row[throughput] = format_number(result.throughput)
+            row[accuracy] = format_percent(result.accuracy)
     titles = dict.fromkeys(title for row in rows.values() for title in row)
     return [dict.fromkeys(titles, "") | rows[server] for server in sorted(rows)]
 
@@ -43,8 +43,8 @@ def _by_server(runs: Mapping[str, Servers], units: Mapping[str, str]) -> list[di
 def _list_spreads(runs: Mapping[str, Servers], units: Mapping[str, str]) -> Iterator[dict[str, object]]:
     for run_id, servers in runs.items():
         throughput, accuracy = _build_titles(run_id, runs, units)
-        yield _to_row(throughput, servers.throughput, len(servers.results), number)
-        yield _to_row(accuracy, servers.accuracy, len(servers.results), percent)
+        yield _to_row(throughput, servers.throughput, len(servers.results), format_number)
+        yield _to_row(accuracy, servers.accuracy, len(servers.results), format_percent)
 
 
 def _to_row(
@@ -55,7 +55,7 @@ def _to_row(
         t("servers.what"): title,
         t("servers.mean"): text(summary.mean if summary else None),
         t("servers.sd"): text(summary.sd if summary else None),
-        t("servers.cv"): percent(summary.cv if summary else None),
+        t("servers.cv"): format_percent(summary.cv if summary else None),
         t("servers.lowest"): text(spread.lowest if spread else None),
         t("servers.highest"): text(spread.highest if spread else None),
         t("servers.measured"): t("servers.of", found=summary.count if summary else 0, all=servers),

@@ -107,7 +107,7 @@ def _show_fields(run_id: str, described: SystemValues, values: dict[str, Any], f
 
 
 def _show_field(run_id: str, field: str, value: Any, placeholder: str) -> None:
-    title, help_text = t.described(field)
+    title, help_text = t.describe_field(field)
     common: dict[str, Any] = {"label": title, "help": help_text}
 
     def store(value: system_draft.Value) -> None:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from aisbench_core.base.formats import percent
+from aisbench_core.base.formats import format_percent
 from aisbench_core.warehouse.values.boards import BoardRow
 from aisbench_core.warehouse.values.compared import Peers
 from aisbench_core.warehouse.values.runs import ACCURACY_CHECK, RunRow, TargetOutcome
@@ -19,7 +19,7 @@ def target_text(row: BoardRow | RunRow) -> str:
 def row_note(row: BoardRow) -> str:
     """What must not be overlooked beside the numbers of a row; empty where there is nothing."""
     notes = [target_text(row)] if row.target_outcome.is_missed else []
-    notes += [t("board.scattered", cv=percent(row.cv))] if row.is_scattered else []
+    notes += [t("board.scattered", cv=format_percent(row.cv))] if row.is_scattered else []
     return "; ".join(notes)
 
 
@@ -43,11 +43,14 @@ def outcome_text(outcome: TargetOutcome, missed: int = 0, runs: int = 0) -> str:
 def show_target(row: RunRow) -> None:
     """Below the figures of a run; one that missed its target says what that means for its throughput."""
     if row.accuracy is not None and row.target_outcome is TargetOutcome.MISSED:
-        target = percent(row.accuracy_target)
+        target = format_percent(row.accuracy_target)
         if row.accuracy_target is None or row.accuracy >= row.accuracy_target:  # the ruleset's check names its own
             stated = [check.expected for check in row.reasons if check.id == ACCURACY_CHECK]
             target = t.message(stated[0]) if stated else target
-        st.error(t("target.run_missed", accuracy=percent(row.accuracy), target=target), icon=":material/trending_down:")
+        st.error(
+            t("target.run_missed", accuracy=format_percent(row.accuracy), target=target),
+            icon=":material/trending_down:",
+        )
     else:
         st.caption(target_text(row))
 

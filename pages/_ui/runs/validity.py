@@ -6,7 +6,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from aisbench_core.base.errors import AisbenchError
-from aisbench_core.base.formats import MISSING, clipped
+from aisbench_core.base.formats import MISSING, clip_text
 from aisbench_core.domain.rulesets.ruleset import Ruleset
 from aisbench_core.model import Origin, RunState
 from aisbench_core.warehouse.values.runs import BoardQuery, Check, CheckLevel, RunRow, Validity, is_of_the_end
@@ -157,7 +157,7 @@ def show_check(check: Check, ruleset: Ruleset | None, row: RunRow | None = None)
     rule = ruleset.rules.get(check.id) if ruleset else None
     title = f" {t.pick(rule.title, rule.title_zh)}" if rule else ""
     evidence = f" ({t.message(check.evidence)})" if check.evidence else ""
-    expected, actual = (clipped(t.message(text), MAX_LETTERS) for text in (check.expected, check.found))
+    expected, actual = (clip_text(t.message(text), MAX_LETTERS) for text in (check.expected, check.found))
     lines = [
         f"**{check.id}**{escape_markdown(title)}",
         escape_markdown(t("validity.comparison", expected=expected, found=actual) + evidence),

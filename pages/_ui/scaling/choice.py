@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from aisbench_core.base.formats import clipped
+from aisbench_core.base.formats import clip_text
 from aisbench_core.domain.authoring.number_ranges import NumberRange
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.values.boards import describe_hardware
@@ -99,7 +99,7 @@ def choose_curves(scalings: Sequence[Scaling], names: Mapping[str, str]) -> list
 def choose_nodes(curves: Sequence[Scaling]) -> int:
     """The node count to predict up to; twice the largest that was measured, unless a valid one is entered."""
     default = 2 * max(curve.largest for curve in curves)
-    return int(url.number("at", t("scaling.ahead_to"), default, NODES).value)
+    return int(url.input_number("at", t("scaling.ahead_to"), default, NODES).value)
 
 
 def curve_names(curves: Sequence[Scaling]) -> Mapping[str, str]:
@@ -138,9 +138,9 @@ def _build_title(row: ConfigurationRow, parameters: Mapping[str, str]) -> str:
     configuration = row.configuration
     key = "scaling.node_counts_claimed" if configuration.origin is Origin.IMPORTED else "scaling.node_counts"
     parts = [
-        clipped(row.model),
-        clipped(parameters.get(configuration.fingerprint, ""), 80),
-        clipped(row.workload),
+        clip_text(row.model),
+        clip_text(parameters.get(configuration.fingerprint, ""), 80),
+        clip_text(row.workload),
         t("board.synthetic") if configuration.synthetic_data else row.dataset,
         t(key, counts=row.node_counts, runs=row.runs),
         _label_imported(configuration.origin),

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.base.formats import MISSING, number, percent
+from aisbench_core.base.formats import MISSING, format_number, format_percent
 from aisbench_core.warehouse.values.scalings import Scaling, ScalingPoint
 from pages._ui.scaling import curve_charts
 from pages._ui.scaling.choice import curve_names
@@ -41,7 +41,7 @@ def show_scaling_charts(curves: Sequence[Scaling], nodes: int, names: Names) -> 
     named = [(names[curve.query.id], curve) for curve in curves if len(curve.points) > 1]
     if not named:
         return
-    charts.draw(curve_charts.draw_throughput(named, nodes), text=t("scaling.chart_throughput"))
+    charts.draw_chart(curve_charts.draw_throughput(named, nodes), text=t("scaling.chart_throughput"))
     st.caption(f"{t('scaling.legend')} {t('scaling.law_legend')}")
     sampled = sum(point.runs - len(point.dots) for curve in curves for point in curve.points)
     if sampled:
@@ -49,10 +49,10 @@ def show_scaling_charts(curves: Sequence[Scaling], nodes: int, names: Names) -> 
     left, right = st.columns(2, gap="large")
     with left:
         st.header(t("charts.speed_up"))
-        charts.draw(curve_charts.speed_up(named, nodes), text=t("scaling.chart_speed_up"))
+        charts.draw_chart(curve_charts.speed_up(named, nodes), text=t("scaling.chart_speed_up"))
     with right:
         st.header(t("charts.efficiency"))
-        charts.draw(curve_charts.draw_efficiency(named, nodes), text=t("scaling.chart_efficiency"))
+        charts.draw_chart(curve_charts.draw_efficiency(named, nodes), text=t("scaling.chart_efficiency"))
 
 
 def show_numbers(curves: Sequence[Scaling], names: Names) -> None:
@@ -118,7 +118,7 @@ def _describe_law(curve: Scaling, nodes: int) -> Iterator[str]:
     fit, base = curve.fit, curve.base_nodes or 1
     if fit.problem:
         worst = max((abs(residual) for _, residual in fit.residuals), default=None)
-        yield t(f"scaling.misfit_{fit.problem.name.lower()}", worst=percent(worst))
+        yield t(f"scaling.misfit_{fit.problem.name.lower()}", worst=format_percent(worst))
         return
     share = fit.serial
     if share is None or share.high is None:
@@ -141,7 +141,7 @@ def _describe_law(curve: Scaling, nodes: int) -> Iterator[str]:
 
 def _format_short(value: float | None) -> str:
     """A number in a sentence, to three digits: 57.6, 2,470."""
-    return MISSING if value is None else number(float(f"{value:.3g}"))
+    return MISSING if value is None else format_number(float(f"{value:.3g}"))
 
 
 def _to_row(curve: Scaling, point: ScalingPoint) -> dict[str, Any]:

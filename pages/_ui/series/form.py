@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from aisbench_core.base.errors import AisbenchError
-from aisbench_core.base.formats import MISSING, format_money, nodes_and_cards, number
+from aisbench_core.base.formats import MISSING, format_money, format_number, nodes_and_cards
 from aisbench_core.domain.access.server_files import require_open_files
 from aisbench_core.domain.authoring.number_ranges import range_of
 from aisbench_core.model import Objective, ParameterSearch, RunSpec, Sampler, SeriesPlan, SeriesRow
@@ -37,7 +37,7 @@ LAUNCH = Dialog("series-launch")  # about a token: a token launches once, howeve
 
 def show_series_form() -> None:
     """The form on the left, the estimate on the right; the URL has everything that is typed."""
-    navigation.link(navigation.SERIES, t("series.all"), {})
+    navigation.link_page(navigation.SERIES, t("series.all"), {})
     left, right = st.columns([1, 1], gap="large")
     with left:
         st.header(t("series.new"))
@@ -64,7 +64,7 @@ def link_to_form(profile: str) -> None:
     """From a draft on New run to the form, and the expected hours with it."""
     hours = {"run_hours": st.query_params["hours"]} if "hours" in st.query_params else {}
     selection = {"new": "1", "draft": drafts.draft_name(), "profile": profile, **hours}
-    navigation.link(navigation.SERIES, t("series.as_series"), selection)
+    navigation.link_page(navigation.SERIES, t("series.as_series"), selection)
 
 
 def _read_base(profile: str) -> RunSpec | None:
@@ -74,12 +74,12 @@ def _read_base(profile: str) -> RunSpec | None:
     if draft.spec is None:
         if draft.problem:
             show_error(draft.problem)
-        navigation.link(navigation.CONFIGURE, t("series.fix_draft"), selection)
+        navigation.link_page(navigation.CONFIGURE, t("series.fix_draft"), selection)
         return None
     spec = draft.spec
     facts = (spec.workload, spec.framework_version, spec.flavor or spec.pool_id, spec.name)
     st.markdown(t("series.base", facts=escape_markdown(" · ".join(part for part in facts if part))))
-    navigation.link(navigation.CONFIGURE, t("series.change_draft"), selection)
+    navigation.link_page(navigation.CONFIGURE, t("series.change_draft"), selection)
     return spec
 
 
@@ -90,17 +90,17 @@ def _read_answers(spec: RunSpec) -> Mapping[str, Any] | None:
     left, right = st.columns(2)
     with left:
         hint = t("series.counts_help")
-        counts = url.text("counts", t("series.counts"), placeholder=str(spec.node_count), help=hint)
+        counts = url.input_text("counts", t("series.counts"), placeholder=str(spec.node_count), help=hint)
         hint = t("series.parallel_help")
-        parallel = url.number("parallel", t("series.parallel"), 1, PARALLEL, help_text=hint)
+        parallel = url.input_number("parallel", t("series.parallel"), 1, PARALLEL, help_text=hint)
         hint = t("series.hours_help")
-        hours = url.number("run_hours", t("series.hours_per_run"), 1.0, RUN_HOURS, help_text=hint)
+        hours = url.input_number("run_hours", t("series.hours_per_run"), 1.0, RUN_HOURS, help_text=hint)
     with right:
         searches = bool(st.query_params.get("space", "").strip())  # its field is below
         how = _choose_trials() if searches else _choose_repeats()
         unset, hint = t("series.no_budget"), t("series.budget_help")
-        budget = url.number("budget", t("series.budget"), None, NODE_HOURS, placeholder=unset, help_text=hint)
-        name = url.text("title", t("series.name"), help=t("series.name_help"))
+        budget = url.input_number("budget", t("series.budget"), None, NODE_HOURS, placeholder=unset, help_text=hint)
+        name = url.input_text("title", t("series.name"), help=t("series.name_help"))
     if len(versions) > 1:
         unset, hint = spec.framework_version or versions[-1], t("series.versions_help")
         chosen = url.choose_options("versions", t("series.versions"), versions, placeholder=unset, help=hint)
@@ -111,14 +111,14 @@ def _read_answers(spec: RunSpec) -> Mapping[str, Any] | None:
         "budget": budget,
         "name": name,
         "versions": chosen,
-        "values": url.text(
+        "values": url.input_text(
             "values", t("series.values_of"), placeholder=EXAMPLE, help=_format_help(spec, "series.values_help")
         ),
-        "search": url.text(
+        "search": url.input_text(
             "space", t("series.search"), placeholder=SEARCH_EXAMPLE, help=_format_help(spec, "series.search_help")
         ),
         **(_search_answers() if searches else {}),
-        "images": url.text("images", t("series.images"), help=t("series.images_help")),
+        "images": url.input_text("images", t("series.images"), help=t("series.images_help")),
         **how,
     }
     entries = {key: answer for key, answer in answers.items() if isinstance(answer, numbers.NumberEntry)}
@@ -129,12 +129,12 @@ def _read_answers(spec: RunSpec) -> Mapping[str, Any] | None:
 
 def _choose_repeats() -> Mapping[str, Any]:
     hint = t("series.repeats_help")
-    return {"repeats": url.number("repeats", t("series.repeats"), 3, REPEATS, help_text=hint)}
+    return {"repeats": url.input_number("repeats", t("series.repeats"), 3, REPEATS, help_text=hint)}
 
 
 def _choose_trials() -> Mapping[str, Any]:
     hint = t("series.trials_help")
-    return {"trials": url.number("trials", t("series.trials"), 12, TRIALS, help_text=hint)}
+    return {"trials": url.input_number("trials", t("series.trials"), 12, TRIALS, help_text=hint)}
 
 
 def _search_answers() -> Mapping[str, Any]:
@@ -144,13 +144,13 @@ def _search_answers() -> Mapping[str, Any]:
         objective = url.choose_option(
             st.selectbox, "objective", t("series.objective"), list(Objective), objective_text, help=hint
         )
-        seed = url.number("seed", t("series.seed"), 0, SEED, help_text=t("series.seed_help"))
+        seed = url.input_number("seed", t("series.seed"), 0, SEED, help_text=t("series.seed_help"))
     with right:
         hint = t("series.sampler_help")
         sampler = url.choose_option(
             st.selectbox, "sampler", t("series.sampler"), list(Sampler), sampler_text, help=hint
         )
-    early = url.toggle("early", t("series.early_stop"), help=t("series.early_stop_help"))
+    early = url.input_switch("early", t("series.early_stop"), help=t("series.early_stop_help"))
     return {"objective": objective, "sampler": sampler, "seed": seed, "early_stop": early}
 
 
@@ -164,7 +164,7 @@ def _show_draft(spec: RunSpec, draft: SeriesDraft, profile: str) -> None:
     st.markdown(_estimate_text(draft))
     budget = draft.plan.budget
     if budget is not None and draft.estimate.node_hours > budget:
-        st.warning(t("series.too_small", budget=number(budget)), icon=":material/pause_circle:")
+        st.warning(t("series.too_small", budget=format_number(budget)), icon=":material/pause_circle:")
     rows = [_draft_row(draft, row) for row in draft.checked]
     show_table(rows, t("series.limits" if draft.plan.search else "series.rows"))
     if draft.plan.search:
@@ -190,7 +190,7 @@ def _show_draft(spec: RunSpec, draft: SeriesDraft, profile: str) -> None:
 def _draft_row(draft: SeriesDraft, row: SeriesRow) -> dict[str, Any]:
     runs, hours = draft.plan.repeats, draft.plan.hours_per_run
     cards = {t("series.cards"): nodes_and_cards(row.node_count, row.spec.cards_per_node)}
-    effort = {t("series.runs"): runs, t("series.node_hours"): number(row.node_count * runs * hours)}
+    effort = {t("series.runs"): runs, t("series.node_hours"): format_number(row.node_count * runs * hours)}
     values = {t("series.values_of"): row.parameters_text} if row.parameters else {}
     software = {
         t("series.version"): row.spec.framework_version,
@@ -203,7 +203,7 @@ def _estimate_text(draft: SeriesDraft) -> str:
     """Runs, node hours, hours on the clock, and the cost where the profile has a price."""
     estimate = draft.estimate
     cost = "" if estimate.cost is None else t("series.cost", cost=format_money(estimate.cost, estimate.currency))
-    hours = {"node_hours": number(estimate.node_hours), "wall": number(estimate.wall_hours)}
+    hours = {"node_hours": format_number(estimate.node_hours), "wall": format_number(estimate.wall_hours)}
     return t("series.estimated", cells=estimate.cells, parallel=draft.plan.parallel, cost=cost, **hours)
 
 
@@ -224,7 +224,7 @@ def _confirm_launch(spec: RunSpec, draft: SeriesDraft, profile: str) -> None:
     st.markdown(t("series.where", profile=escape_markdown(profile), region=escape_markdown(region)))
     st.markdown(_estimate_text(draft))
     budget = draft.plan.budget
-    st.markdown(t("series.unlimited") if budget is None else t("series.limited", budget=number(budget)))
+    st.markdown(t("series.unlimited") if budget is None else t("series.limited", budget=format_number(budget)))
     plan = repr(draft.plan)
     shown = confirmation.compute_digest(spec, profile, plan)
     confirmation.show_change(token, shown)
@@ -235,6 +235,6 @@ def _confirm_launch(spec: RunSpec, draft: SeriesDraft, profile: str) -> None:
         # A second press brings the same token, and with it the same series.
         series = core().series.launch(draft.plan, profile, actor(), token)
         LAUNCH.close()
-        navigation.go(navigation.SERIES, {"series": series.series_id})
+        navigation.open_page(navigation.SERIES, {"series": series.series_id})
     if st.button(t("launch.cancel"), key="series-launch-no", width="stretch"):
         LAUNCH.leave()

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from aisbench_core.base.formats import number
+from aisbench_core.base.formats import format_number
 from aisbench_core.model import ParameterSearch
 from aisbench_core.running.series.matrix import Matrix
 from pages._ui.leaderboard.board import MAX_COMPARED
@@ -52,7 +52,7 @@ def follow_series(series_id: str) -> None:
 
 def _show_actions(matrix: Matrix) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        navigation.link(navigation.SERIES, t("series.all"), {})
+        navigation.link_page(navigation.SERIES, t("series.all"), {})
         owner = matrix.series.created_by
         if (
             matrix.can_stop
@@ -69,9 +69,9 @@ def _show_actions(matrix: Matrix) -> None:
             CONFIRMATION.open("rerun")
         run_ids = [attempt.run.run_id for row in matrix.rows if (attempt := row.typical) and attempt.run]
         if len(run_ids) > 1:
-            navigation.link(navigation.COMPARE, t("series.compare"), {"ids": run_ids[:MAX_COMPARED]})
+            navigation.link_page(navigation.COMPARE, t("series.compare"), {"ids": run_ids[:MAX_COMPARED]})
         if run_ids and len(matrix.series.plan.node_counts) > 1:
-            navigation.link(navigation.SCALING, t("series.scaling"), {"run": run_ids[:MAX_COMPARED]})
+            navigation.link_page(navigation.SCALING, t("series.scaling"), {"run": run_ids[:MAX_COMPARED]})
 
 
 def _draw_series(series_id: str, had_ended: bool) -> None:
@@ -134,8 +134,11 @@ def _show_warnings(matrix: Matrix) -> None:
         why = escape_markdown(t.message(matrix.series.launch_error))
         st.warning(t("series.trouble", why=why), icon=":material/pause_circle:")
     if matrix.hold:
-        hours = {"needed": number(matrix.hold.needed, digits=3), "spent": number(matrix.hold.spent, digits=3)}
-        text = t("series.held", budget=number(matrix.hold.budget), **hours)
+        hours = {
+            "needed": format_number(matrix.hold.needed, digits=3),
+            "spent": format_number(matrix.hold.spent, digits=3),
+        }
+        text = t("series.held", budget=format_number(matrix.hold.budget), **hours)
         st.warning(text, icon=":material/pause_circle:")
     _warn_of_scatter(matrix)
     if matrix.codes > 1:

@@ -3,7 +3,7 @@
 import altair as alt
 import streamlit as st
 
-from aisbench_core.base.formats import MISSING, format_duration, nodes_and_cards, number, percent
+from aisbench_core.base.formats import MISSING, format_duration, format_number, format_percent, nodes_and_cards
 from aisbench_core.model import CellState, SeriesRow
 from aisbench_core.model.columns.statistics import OLYMPIC_MEAN
 from aisbench_core.running.series.matrix import BestRow, Cell, Matrix, MatrixRow, Tried
@@ -63,9 +63,9 @@ def _cell_text(cell: Cell) -> str:
     text = f"{sign} :{colour}[{state_text(attempt)}]{number_text}"
     if attempt.run is None:
         return text
-    value = number(attempt.throughput) if attempt.state is CellState.VALID else t("series.open_run")
+    value = format_number(attempt.throughput) if attempt.state is CellState.VALID else t("series.open_run")
     text += f" :red[{t('target.missed')}]" if attempt.has_missed and attempt.state is CellState.VALID else ""
-    # A link in Markdown, so the language has to be named: `navigation.link` cannot stand in a table.
+    # A link in Markdown, so the language has to be named: `navigation.link_page` cannot stand in a table.
     return f"{text} [{value}](live?run={attempt.run.run_id}&lang={t.language.value})"
 
 
@@ -82,7 +82,7 @@ def show_spread(matrix: Matrix) -> None:
         {
             "row": row_title(row.planned),
             "beside": value / row.median - 1,
-            "value": f"{number(value)} {t.unit(row.unit)}",
+            "value": f"{format_number(value)} {t.unit(row.unit)}",
             "cv": row.summary.cv,
         }
         for row in matrix.rows
@@ -106,7 +106,7 @@ def show_spread(matrix: Matrix) -> None:
         color=alt.Color("cv:Q", title=t.statistic("cv"), legend=alt.Legend(format=".1~%"), scale=ramp),
         tooltip=tips,
     )
-    charts.draw(chart.properties(height=charts.BAR * len(rows) + charts.AXIS), text=t("series.spread_chart"))
+    charts.draw_chart(chart.properties(height=charts.BAR * len(rows) + charts.AXIS), text=t("series.spread_chart"))
 
 
 def show_best(matrix: Matrix) -> None:
@@ -139,7 +139,7 @@ def show_best(matrix: Matrix) -> None:
         color=alt.Color("rest:N", title=None, legend=alt.Legend(orient="bottom", labelLimit=300)),
         tooltip=[alt.Tooltip("row:N", title=t("series.row")), alt.Tooltip("median:Q", format=",.5~g")],
     )
-    charts.draw(chart.properties(height=BEST_HEIGHT), text=t("series.best_chart", name=name))
+    charts.draw_chart(chart.properties(height=BEST_HEIGHT), text=t("series.best_chart", name=name))
 
 
 def show_why_no_best(matrix: Matrix) -> None:
@@ -153,7 +153,7 @@ def show_why_no_best(matrix: Matrix) -> None:
 
 def show_best_row(best: BestRow, key: str, more: str = "") -> None:
     """The best row in the words of `key`, and the button that makes a draft of it."""
-    facts = {"row": escape_markdown(row_title(best.row.planned)), "value": number(best.value, t.unit(best.unit))}
+    facts = {"row": escape_markdown(row_title(best.row.planned)), "value": format_number(best.value, t.unit(best.unit))}
     with st.container(horizontal=True, vertical_alignment="center"):
         missed = f" · :red[{t('target.missed')}]" if best.row.missed else ""
         st.markdown(t(key, **facts) + missed + more)
@@ -173,18 +173,18 @@ def _to_statistics_row(row: MatrixRow) -> dict[str, str]:
     summary = row.summary
     interval = t.message(row.mixed) or MISSING
     if summary and summary.ci_low is not None:
-        interval = f"{number(summary.ci_low)} – {number(summary.ci_high)}"
+        interval = f"{format_number(summary.ci_low)} – {format_number(summary.ci_high)}"
     return {
         t("series.row"): row_title(row.planned),
         t("series.cards"): nodes_and_cards(row.planned.node_count, row.planned.spec.cards_per_node),
         t("series.n"): t("series.n_of", valid=summary.count if summary else 0, cells=len(row.cells)),
         t("repeatability.verdict"): _verdict_text(row),
-        t.statistic("mean"): number(summary.mean if summary else None),
-        t.statistic("throughput"): number(row.median),
-        t.statistic("sd"): number(summary.sd if summary else None),
-        t.statistic("cv"): percent(summary.cv if summary else None),
+        t.statistic("mean"): format_number(summary.mean if summary else None),
+        t.statistic("throughput"): format_number(row.median),
+        t.statistic("sd"): format_number(summary.sd if summary else None),
+        t.statistic("cv"): format_percent(summary.cv if summary else None),
         t("series.interval"): interval,
-        t.statistic(OLYMPIC_MEAN.name): number(getattr(summary, OLYMPIC_MEAN.name, None)),
+        t.statistic(OLYMPIC_MEAN.name): format_number(getattr(summary, OLYMPIC_MEAN.name, None)),
         t("series.unit"): row.unit,
     }
 
@@ -241,7 +241,7 @@ def _to_attempt_row(row: MatrixRow, cell: Cell, attempt: Tried) -> dict[str, obj
         t("series.repeat_head"): cell.repeat,
         t("series.attempt_head"): attempt.number,
         t("series.state"): state_text(attempt),
-        t("series.value"): number(attempt.throughput, attempt.unit),
+        t("series.value"): format_number(attempt.throughput, attempt.unit),
         t("series.began"): format_time(run.started_at if run else None),
         t("series.took"): format_duration(run.duration_s if run else None),
         t("series.run"): run.run_id if run else "",

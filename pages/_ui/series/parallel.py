@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from aisbench_core.base.formats import number
+from aisbench_core.base.formats import format_number
 from aisbench_core.model import Range, Scalar
 from aisbench_core.running.series.matrix import Matrix, MatrixRow
 from pages._ui.series.matrix import row_title
@@ -41,7 +41,7 @@ class Axis:
         """Every value of a list; only the ends of numbers, because those between them would cover each other."""
         if self.is_list:
             return str(value)
-        return number(float(value)) if value in self.values else ""
+        return format_number(float(value)) if value in self.values else ""
 
     def _scale_value(self, value: Scalar) -> float:
         return math.log(float(value)) if self.log else float(value)
@@ -70,7 +70,7 @@ def show_parallel(matrix: Matrix) -> None:
         text=alt.Text("label:N")
     )
     text = t("series.parallel_search" if search else "series.parallel_chart")
-    charts.draw((lines + labels).properties(height=HEIGHT), text=text)
+    charts.draw_chart((lines + labels).properties(height=HEIGHT), text=text)
 
 
 def _list_measured_rows(matrix: Matrix) -> list[MatrixRow]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import streamlit as st
 
 from aisbench_core.base.errors import AisbenchError
-from aisbench_core.base.formats import number
+from aisbench_core.base.formats import format_number
 from aisbench_core.model import Actor, Schedule
 from pages._ui.shell import navigation
 from pages._ui.shell.core import actor, core, is_allowed
@@ -35,7 +35,7 @@ def _show_schedule(schedule: Schedule) -> None:
         title = f"**{escape_markdown(schedule.name)}** · `{schedule.cron}` · {escape_markdown(schedule.time_zone)}"
         st.markdown(title, width="stretch")
         if schedule.series_id:
-            navigation.link(navigation.SERIES, t("series.schedule_last"), {"series": schedule.series_id})
+            navigation.link_page(navigation.SERIES, t("series.schedule_last"), {"series": schedule.series_id})
         label = t("series.schedule_resume" if can_resume else "series.schedule_pause")
         icon = ":material/play_arrow:" if can_resume else ":material/pause:"
         right = "ScheduleService.resume" if can_resume else "ScheduleService.pause"
@@ -64,5 +64,5 @@ def _list_facts(schedule: Schedule) -> Iterator[str]:
     yield escape_markdown(schedule.plan.name or schedule.plan.spec.workload)
     yield escape_markdown(schedule.profile)
     if schedule.weekly_hours is not None:
-        yield t("series.schedule_hours", hours=number(schedule.weekly_hours))
+        yield t("series.schedule_hours", hours=format_number(schedule.weekly_hours))
     yield t("series.schedule_owner", who=escape_markdown(schedule.owner))

@@ -4,7 +4,7 @@ from typing import Literal
 
 import streamlit as st
 
-from aisbench_core.base.formats import number
+from aisbench_core.base.formats import format_number
 from aisbench_core.model import SeriesState
 from aisbench_core.running.series.matrix import Matrix
 from pages._ui.series.schedules import show_schedules
@@ -32,8 +32,8 @@ SIGNS: dict[SeriesState, tuple[str, Colour]] = {
 def show_list() -> None:
     """The schedules, and one page of series."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        navigation.link(navigation.SERIES, t("series.new"), {"new": "1"}, icon=":material/add:")
-        navigation.link(navigation.CONFIGURE, t("live.go_configure"), {})
+        navigation.link_page(navigation.SERIES, t("series.new"), {"new": "1"}, icon=":material/add:")
+        navigation.link_page(navigation.CONFIGURE, t("live.go_configure"), {})
     show_schedules()
     total = core().series.count()
     if not total:
@@ -44,7 +44,7 @@ def show_list() -> None:
         with st.container(border=True, key=f"series-{matrix.series.series_id}"):
             with st.container(horizontal=True, vertical_alignment="center"):
                 series_badge(matrix)
-                navigation.link(
+                navigation.link_page(
                     navigation.SERIES, escape_markdown(series_title(matrix)), {"series": matrix.series.series_id}
                 )
             st.caption(series_facts(matrix))
@@ -89,13 +89,15 @@ def show_progress(matrix: Matrix) -> None:
     st.progress(matrix.done / cells, text=text)
     expected = hours.used + hours.promised + hours.to_come
     if hours.budget is None:
-        st.caption(t("series.hours_free", used=number(hours.used, digits=3), expected=number(expected, digits=3)))
+        st.caption(
+            t("series.hours_free", used=format_number(hours.used, digits=3), expected=format_number(expected, digits=3))
+        )
         return
     text = t(
         "series.hours",
-        used=number(hours.used, digits=3),
-        promised=number(hours.promised, digits=3),
-        to_come=number(hours.to_come, digits=3),
-        budget=number(hours.budget),
+        used=format_number(hours.used, digits=3),
+        promised=format_number(hours.promised, digits=3),
+        to_come=format_number(hours.to_come, digits=3),
+        budget=format_number(hours.budget),
     )
     st.progress(min(1.0, (hours.used + hours.promised) / hours.budget), text=text)

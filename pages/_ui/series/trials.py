@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from aisbench_core.base.formats import format_duration, number
+from aisbench_core.base.formats import format_duration, format_number
 from aisbench_core.model import Objective, ParameterSearch, Range, Sampler
 from aisbench_core.model.search import Values
 from aisbench_core.running.series.matrix import Cell, Matrix, MatrixRow
@@ -53,7 +53,7 @@ def _to_row(matrix: Matrix, search: ParameterSearch, row: MatrixRow, cell: Cell)
     run, plan = cell.shown.run, matrix.series.plan
     nodes = {t("series.counts"): row.planned.node_count} if len(plan.node_counts) > 1 else {}
     image = {t("series.image"): row.planned.image} if len(plan.images) > 1 else {}
-    unit = {} if search.objective is Objective.THROUGHPUT else {objective_head(search): number(row.objective)}
+    unit = {} if search.objective is Objective.THROUGHPUT else {objective_head(search): format_number(row.objective)}
     return {
         t("series.trial"): cell.index,
         **nodes,
@@ -61,7 +61,9 @@ def _to_row(matrix: Matrix, search: ParameterSearch, row: MatrixRow, cell: Cell)
         **row.planned.parameters,
         t("series.state"): state_text(cell.shown),
         **unit,
-        t("series.value"): number(row.median, t.unit(row.unit)) if row.median is not None else number(None),
+        t("series.value"): format_number(row.median, t.unit(row.unit))
+        if row.median is not None
+        else format_number(None),
         t("series.took"): format_duration(run.duration_s if run else None),
         t("series.run"): run.run_id if run else "",
         t("series.detail"): t.message(run.explanation) if run else "",

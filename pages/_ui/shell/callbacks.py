@@ -17,11 +17,11 @@ def repeat_if_aborted(callback: Callable[P, None]) -> Callable[P, None]:
     """
 
     @wraps(callback)
-    def repeated(*args: P.args, **kwargs: P.kwargs) -> None:
+    def repeat(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             callback(*args, **kwargs)
         except RerunException:
-            repeated(*args, **kwargs)
+            repeat(*args, **kwargs)
             raise
 
-    return repeated
+    return repeat

@@ -39,7 +39,7 @@ SHAPES = ("circle", "square", "diamond", "cross")  # not triangles, which point 
 DOTS = 64  # up to so many cards per run, each card is a dot
 
 
-def draw(chart: Drawing, *, text: str) -> None:
+def draw_chart(chart: Drawing, *, text: str) -> None:
     """Put a chart on the page; `text` describes it to those who cannot see it."""
     colour = get_text_colour()  # Streamlit's own axes are too pale to read
     axis = alt.AxisConfig(labelColor=colour, titleColor=colour)

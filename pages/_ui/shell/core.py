@@ -89,14 +89,14 @@ def at_click(content: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Call
     """The content of a download button: it is written in a thread without the browser's session, and for its person."""
     check = partial(_choose_check(), active=True) if shared_core().sessions.needs_sign_in else None
 
-    def written() -> R:
+    def write_content() -> R:
         token = _BORROWED.set(check)
         try:
             return content(*args, **kwargs)
         finally:
             _BORROWED.reset(token)
 
-    return written
+    return write_content
 
 
 @repeat_if_aborted
@@ -119,8 +119,8 @@ def _choose_check() -> Callable[..., Session]:
     """What gives the session as of now, or raises SignedOut: with OpenID Connect the browser's, else the page's."""
     used = shared_core()
     if used.settings.identity is Identity.OIDC:
-        return partial(used.sign_ins.checked, session_id_in(st.context.cookies))
-    return partial(used.sessions.checked, st.session_state[SESSION])
+        return partial(used.sign_ins.check_session, session_id_in(st.context.cookies))
+    return partial(used.sessions.check_session, st.session_state[SESSION])
 
 
 def _read_person(used: Core, session: Session) -> Person:
@@ -173,7 +173,7 @@ def is_timer() -> bool:
 def actor() -> Actor:
     """Who uses the page. A console without sign-in cannot tell people apart."""
     person = signed_in()
-    return person.acting(WayIn.CONSOLE) if person else local_actor("console", WayIn.CONSOLE)
+    return person.to_actor(WayIn.CONSOLE) if person else local_actor("console", WayIn.CONSOLE)
 
 
 @dataclass(frozen=True, slots=True)

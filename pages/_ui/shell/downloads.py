@@ -44,7 +44,7 @@ def show_results_export(query: BoardQuery) -> None:
         else:
             _show_download(export, at_click(_build_content, export), ready=ready)
         st.divider()
-        _show_report(lambda: core().reports.chosen(query), query, count, has_room, query)
+        _show_report(lambda: core().reports.list_chosen(query), query, count, has_room, query)
 
 
 def _show_download(export: Export, data: bytes | Callable[[], bytes], *, ready: bool = True) -> None:
@@ -99,14 +99,14 @@ def _show_report(
         st.radio, "report", label, ReportLanguage, lambda name: t(f"report.{name}"), default=default, horizontal=True
     )
     form = url.choose_option(st.radio, "report_format", t("report.format"), REPORT_FORMATS, str.upper, horizontal=True)
-    full = url.toggle("report_full", t("report.full"))
+    full = url.input_switch("report_full", t("report.full"))
     is_ready = has_room and 1 <= count <= MAX_RUNS
     if form == "pdf":
         is_ready = _is_possible(core().reports.check_pdf) and is_ready
 
     def content() -> str | bytes:
         write = core().reports.write_pdf if form == "pdf" else core().reports.write
-        with core().operations.started(actor().name, WAIT_SECONDS):
+        with core().operations.count_operation(actor().name, WAIT_SECONDS):
             return write(run_ids(), language, query.ruleset_id, full=full, query=filters)
 
     st.caption(t("report.hint", most=MAX_RUNS, count=count))

@@ -10,7 +10,7 @@ from typing import NoReturn
 import streamlit as st
 
 from aisbench_core.base.errors import AisbenchError, disk_error
-from aisbench_core.base.formats import clipped
+from aisbench_core.base.formats import clip_text
 from aisbench_core.base.messages.file_names import readable_name
 from pages._ui.shell.words import t
 
@@ -75,7 +75,7 @@ def escape_markdown(text: str) -> str:
     Addresses and what stands in backticks are shown as code; what is longer than MAX_LETTERS ends with an ellipsis."""
     shown = "".join(
         f"`{part.strip('`')}`" if _CODE.fullmatch(part) else _escape_letters(part)
-        for part in _CODE.split(clipped(readable_name(text), MAX_LETTERS))
+        for part in _CODE.split(clip_text(readable_name(text), MAX_LETTERS))
         if part
     )
     return _BLOCK.sub(r"\g<0>\\", shown)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from aisbench_core.base.formats import clipped
+from aisbench_core.base.formats import clip_text
 from aisbench_core.warehouse.values.runs import BoardQuery, RegionFacts, RunRow
 from pages._ui.shell import url
 from pages._ui.shell.core import core, run_cached
@@ -77,7 +77,7 @@ def show_active_filters(*names: str) -> None:
     with st.container(horizontal=True, key="active-filters"):
         for name, value in active:
             label = t(LABELS.get(name, f"board.{name}"))
-            text = value[:8] if name == "benchmark" else clipped(value)
+            text = value[:8] if name == "benchmark" else clip_text(value)
             shown = escape_markdown(label if name == "invalid" else f"{label}: {text}")
             st.badge(shown, color="blue", help=value if name == "benchmark" else whole_name(value))
 

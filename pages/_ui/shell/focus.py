@@ -31,7 +31,7 @@ SCRIPT = """<script data-focus="{number}">
 </script>"""
 
 
-def focus(keys: Sequence[str], number: int) -> None:
+def focus_first(keys: Sequence[str], number: int) -> None:
     """Focus the first of these widgets that is on the page, and open the folded group that it is in.
 
     `number`: a new one each time, or the browser does nothing; call it after the widgets."""

@@ -7,15 +7,23 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
-from aisbench_core.base.formats import DIGITS, MISSING, PERCENT_DIGITS, clipped, format_change, number, percent
+from aisbench_core.base.formats import (
+    DIGITS,
+    MISSING,
+    PERCENT_DIGITS,
+    clip_text,
+    format_change,
+    format_number,
+    format_percent,
+)
 from aisbench_core.domain.statistics.difference import MeanDifference
 from aisbench_core.domain.statistics.summary import Summary
 from pages._ui.shell.errors import escape_markdown
 
 
 def whole_name(text: str, most: int = 40) -> str | None:
-    """The tooltip of a name that `clipped` shortens: all of it; None where nothing is cut."""
-    return None if clipped(text, most) == text else escape_markdown(text)
+    """The tooltip of a name that `clip_text` shortens: all of it; None where nothing is cut."""
+    return None if clip_text(text, most) == text else escape_markdown(text)
 
 
 def round_digits(value: float | None, digits: int = DIGITS) -> float | None:
@@ -44,11 +52,11 @@ def to_local_time(at: datetime, zone: str | None) -> datetime:
         return at.astimezone(ZoneInfo("UTC"))
 
 
-def summary_text(summary: Summary | None, text: Callable[[float | None], str] = number) -> str:
+def summary_text(summary: Summary | None, text: Callable[[float | None], str] = format_number) -> str:
     """8,000 (n = 20, CV 0.4 %): the mean as `text` writes it."""
     if summary is None:
         return MISSING
-    cv = "" if summary.cv is None else f", CV {percent(summary.cv)}"
+    cv = "" if summary.cv is None else f", CV {format_percent(summary.cv)}"
     return f"{text(summary.mean)} (n = {summary.count}{cv})"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from aisbench_core.base.errors import AisbenchError
-from aisbench_core.base.formats import MISSING, format_size, number
+from aisbench_core.base.formats import MISSING, format_number, format_size
 from aisbench_core.maintenance.health import Health
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core, right_to, run_cached
@@ -37,7 +37,7 @@ def show_console() -> None:
 def show_audit_link() -> None:
     """The way to who changed what, for who may read it."""
     if right_to("Audit.entries").is_given:
-        navigation.link(navigation.AUDIT, t("menu.audit"), {}, help_text=t("menu.audit_help"))
+        navigation.link_page(navigation.AUDIT, t("menu.audit"), {}, help_text=t("menu.audit_help"))
 
 
 def show_versions() -> None:
@@ -80,7 +80,7 @@ def show_cloud(health: Health, profile: str) -> None:
     for service in health.services:
         facts = f"**{escape_markdown(service.name)}**" + (f" `{service.address}`" if service.address else "")
         if service.ok:
-            took = number(service.milliseconds, "ms", digits=3)
+            took = format_number(service.milliseconds, "ms", digits=3)
             st.success(f"{facts}: {t('health.answers', time=took)}", icon=":material/check_circle:")
         else:
             st.error(f"{facts}: {escape_markdown(t.message(service.sentence))}", icon=":material/error:")
@@ -114,8 +114,8 @@ def show_sizes(health: Health) -> None:
         if not core().settings.has_team_warehouse:  # a team's has a line among the services
             show_sentence(error)
     figures = {
-        t("health.runs"): number(health.sizes.runs),
-        t("health.results"): number(results),
+        t("health.runs"): format_number(health.sizes.runs),
+        t("health.results"): format_number(results),
         t("health.disk"): format_size(health.sizes.disk_free),
         t("health.ledger"): format_size(health.sizes.ledger),
         t("health.warehouse"): format_size(health.sizes.warehouse),

@@ -27,7 +27,7 @@ MAX_PAGES = 100_000
 
 def choose_text(label: str, placeholder: str, *, width: int = 260, **layout: Any) -> str:
     layout = {**layout, "placeholder": placeholder, "live": True, "type": "search", "width": width}
-    return url.text("q", label, resets=["page"], **layout)
+    return url.input_text("q", label, resets=["page"], **layout)
 
 
 def choose_sort(sorts: Sequence[Sort], default: Sort) -> tuple[Sort, bool]:

@@ -61,12 +61,12 @@ STORING = frozenset({CONFIGURE.stem, IMPORT.stem})
 Selection = Mapping[str, str | Sequence[str]]
 
 
-def go(page: Path, selection: Selection) -> NoReturn:
+def open_page(page: Path, selection: Selection) -> NoReturn:
     """Open another page; the language goes along."""
     st.switch_page(page, query_params=_with_language(selection))
 
 
-def link(
+def link_page(
     page: Path, label: str, selection: Selection, *, icon: str | None = None, help_text: str | None = None
 ) -> None:
     """A link to another page; the language goes along."""

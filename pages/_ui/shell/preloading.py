@@ -24,7 +24,7 @@ def freeze_after_run(page: str) -> Iterator[None]:
         yield
     finally:
         _freeze_objects(page)
-        collect(int(time.monotonic() / COLLECT_SECONDS))
+        collect_garbage(int(time.monotonic() / COLLECT_SECONDS))
 
 
 @cache
@@ -34,6 +34,6 @@ def _freeze_objects(_page: str) -> None:
 
 
 @lru_cache(maxsize=1)
-def collect(_period: int) -> None:
+def collect_garbage(_period: int) -> None:
     """Once a period: what pages leave holds more memory than its number of objects tells Python's own collector."""
     gc.collect()

@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from aisbench_core.base.formats import MISSING
-from pages._ui.shell.navigation import go
+from pages._ui.shell.navigation import open_page
 from pages._ui.shell.tables import Width, configure_columns, height_of
 
 TICKS, OPENS = "ticks", "opens"  # what the keys of containers begin with: rows are ticked; are ticked and opened
@@ -133,4 +133,4 @@ def show_openable(
     # A selection outlives its rows: a filter may leave fewer of them than were there when one was ticked.
     for index in event["selection"]["rows"][:1]:
         if index < len(selections):
-            go(page, selections[index])
+            open_page(page, selections[index])

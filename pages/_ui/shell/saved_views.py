@@ -10,7 +10,7 @@ from pages._ui.shell import url
 from pages._ui.shell.core import actor, core, is_allowed, run_cached
 from pages._ui.shell.errors import errors_shown, escape_markdown
 from pages._ui.shell.formats import format_time
-from pages._ui.shell.navigation import link
+from pages._ui.shell.navigation import link_page
 from pages._ui.shell.outcomes import report_outcome, show_outcome
 from pages._ui.shell.words import t
 
@@ -65,7 +65,7 @@ def _show_popover(page: Path, views: Mapping[str, SavedView]) -> None:
     with st.popover(label, icon=":material/bookmark:"):
         for view in views.values():
             with st.container(horizontal=True):  # by itself a link has no width in a popover
-                link(page, escape_markdown(view.name), {url.VIEW: view.name}, icon=":material/bookmark:")
+                link_page(page, escape_markdown(view.name), {url.VIEW: view.name}, icon=":material/bookmark:")
             st.caption(t("views.saved", who=escape_markdown(view.saved_by), at=format_time(view.saved_at)))
         if not is_allowed("SavedViews.save"):
             return

@@ -78,21 +78,21 @@ def choose_options(
     return [option for option in options if option in drawn]
 
 
-def text(key: str, label: str, *, resets: Collection[str] = (), **layout: Any) -> str:
+def input_text(key: str, label: str, *, resets: Collection[str] = (), **layout: Any) -> str:
     """A text, empty unless the URL has one."""
     value = st.query_params.get(key, "")
     st.text_input(label, **layout, **widgets.bind_field(key, value, partial(_write_parameter, key, "", resets)))
     return value
 
 
-def toggle(key: str, label: str, *, resets: Collection[str] = (), **layout: Any) -> bool:
+def input_switch(key: str, label: str, *, resets: Collection[str] = (), **layout: Any) -> bool:
     """On where the URL says `1`."""
     value = st.query_params.get(key) == "1"
     st.toggle(label, **layout, **widgets.bind_field(key, value, partial(_write_parameter, key, False, resets)))
     return value
 
 
-def number(
+def input_number(
     key: str,
     label: str,
     default: Default,

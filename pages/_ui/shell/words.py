@@ -100,7 +100,7 @@ class Words:
         """What a preflight rule requires, for findings that are only there in English; empty in English."""
         return label_in_chinese(f"preflight.{rule_id}", "") if self.language is Language.ZH else ""
 
-    def described(self, field: str) -> tuple[str, str]:
+    def describe_field(self, field: str) -> tuple[str, str]:
         """The title of a field of the system description, and what it means."""
         described = FIELDS[field]
         return (

@@ -61,18 +61,18 @@ def show_series_approval(series: Series) -> None:
 
 def show_waiting_notice() -> None:
     """How many launches wait, with the way to them; nothing if none does."""
-    waiting = ledger_answer(core().approvals.waiting)
+    waiting = ledger_answer(core().approvals.list_waiting)
     count = len(waiting.runs) + len(waiting.series)
     if count:
         with st.container(horizontal=True, vertical_alignment="center"):
             text = t("approval.waiting", count=count) if count > 1 else t("approval.waiting_one")
             st.badge(text, icon=":material/approval:", color="orange")
-            navigation.link(navigation.SPENDING, t("approval.see"), {})
+            navigation.link_page(navigation.SPENDING, t("approval.see"), {})
 
 
 def show_waiting() -> None:
     """Every launch that waits, the newest first, with a link to its page, where it is decided."""
-    waiting = ledger_answer(core().approvals.waiting)
+    waiting = ledger_answer(core().approvals.list_waiting)
     if not waiting.runs and not waiting.series:
         return
     st.header(t("approval.title"))
@@ -87,7 +87,7 @@ def show_waiting() -> None:
 def _show_line(page: Path, name: str, link: dict[str, str], who: str, reason: str) -> None:
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center"):
-            navigation.link(page, escape_markdown(name), link)
+            navigation.link_page(page, escape_markdown(name), link)
             st.caption(escape_markdown(who))
         st.markdown(escape_markdown(t.message(reason)))
 

@@ -7,15 +7,15 @@ from typing import Any, NoReturn
 import altair as alt
 import streamlit as st
 
-from aisbench_core.base.formats import MISSING, number
+from aisbench_core.base.formats import MISSING, format_number
 from aisbench_core.warehouse.answers.spending import csv_text
 from aisbench_core.warehouse.values.spending import Spending, SpendingBy, SpendingQuery, Spent
 from pages._ui.shell import url
-from pages._ui.shell.charts import Values, chart_of, draw
+from pages._ui.shell.charts import Values, chart_of, draw_chart
 from pages._ui.shell.core import at_click, core
 from pages._ui.shell.errors import end_page
 from pages._ui.shell.formats import round_digits
-from pages._ui.shell.navigation import CONFIGURE, link
+from pages._ui.shell.navigation import CONFIGURE, link_page
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -32,7 +32,7 @@ HOURS = "hours"  # of the URL; else a currency
 def end_without_runs() -> NoReturn:
     """No launched run has ended, or only rehearsals have."""
     st.info(t("spending.empty"), icon=":material/info:")
-    link(CONFIGURE, t("live.go_configure"), {})
+    link_page(CONFIGURE, t("live.go_configure"), {})
     end_page()
 
 
@@ -43,9 +43,9 @@ def show_totals(spending: Spending) -> None:
         (t.with_unit(t("spending.spent"), currency), _format_amount(value)) for currency, value in total.amounts.items()
     ]
     widths = [COST_TILE] * len(tiles)
-    tiles.append((t("spending.node_hours"), number(total.node_hours, digits=4)))
+    tiles.append((t("spending.node_hours"), format_number(total.node_hours, digits=4)))
     if total.unpriced_hours:
-        tiles.append((t("spending.not_priced"), number(total.unpriced_hours, digits=4)))
+        tiles.append((t("spending.not_priced"), format_number(total.unpriced_hours, digits=4)))
     tiles.append((t("spending.runs"), f"{total.runs:,}"))
     helps = {t("spending.not_priced"): t("spending.not_priced_help")}
     widths += [1.0] * (len(tiles) - len(widths))
@@ -70,7 +70,7 @@ def show_months(spending: Spending) -> None:
     )  # fmt: skip
     title = t("spending.node_hours") if name == HOURS else t.with_unit(t("spending.spent"), name)
     values = [*(_list_hours(spending) if name == HOURS else _list_amounts(spending, name))]
-    draw(_draw_bars(values, title), text=t("spending.chart", what=title))
+    draw_chart(_draw_bars(values, title), text=t("spending.chart", what=title))
 
 
 def _list_amounts(spending: Spending, currency: str) -> Iterator[dict[str, Any]]:

@@ -59,7 +59,7 @@ class LineFinding(Finding):
     line: int = 0
 
 
-def finding(rule: str, field: str, message: Message, line: int = 0, hint: Hint = "") -> LineFinding:
+def make_finding(rule: str, field: str, message: Message, line: int = 0, hint: Hint = "") -> LineFinding:
     """A finding of one of the RULES."""
     return LineFinding(rule, RULES[rule][0], field, message, hint, line)
 

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Hint, Message
-from aisbench_core.exchange.upstream.configs.contents import LineFinding, Literal, NotLiteral, finding
+from aisbench_core.exchange.upstream.configs.contents import LineFinding, Literal, NotLiteral, make_finding
 from aisbench_core.exchange.upstream.configs.keys import SECRET
 
 _WARNINGS = threading.Lock()  # warnings.catch_warnings() changes the filters of all threads
@@ -49,7 +49,7 @@ def parse_source(text: str, name: str) -> ast.Module:
         raise ConfigError(Message("{name} cannot be read: its expressions are nested too deeply", name=name)) from None
 
 
-def comments(text: str) -> Comments:
+def collect_comments(text: str) -> Comments:
     """All comments of a Python file, without `#`."""
     alone: dict[int, str] = {}
     behind: dict[int, str] = {}
@@ -134,7 +134,7 @@ class Literals:
             inner = f"{field}.{quote_key(key)}"
             if key in entries:
                 message = Message("is given twice (first in line {line}); the last one counts", line=entries[key].line)
-                self.findings.append(finding("config.duplicate", inner, message, line))
+                self.findings.append(make_finding("config.duplicate", inner, message, line))
             literal = self._read_secret(value, inner) if key in SECRET else self.read(value, inner, level)
             entries[key] = Literal(literal.value, line, literal.comment)
         return entries
@@ -165,7 +165,7 @@ class Literals:
             return Literal(SecretStr(value), node.lineno)
         if value is not None:
             message = Message("is not literal text; nothing is executed, so the key is not imported")
-            self.findings.append(finding("config.literal-key", field, message, node.lineno))
+            self.findings.append(make_finding("config.literal-key", field, message, node.lineno))
         return Literal(None if value is None else NotLiteral(), node.lineno)
 
     def _read_plain(self, node: ast.expr, field: str) -> Literal:
@@ -205,7 +205,7 @@ class Literals:
             kind=kind or _KINDS.get(type(node), Message("an expression")),
         )
         hint: Hint = Message("write the value itself") if field else ""
-        self.findings.append(finding("config.literal", field, message, node.lineno, hint))
+        self.findings.append(make_finding("config.literal", field, message, node.lineno, hint))
         return Literal(NotLiteral(), node.lineno)
 
     def _is_constructor(self, function: ast.expr) -> bool:

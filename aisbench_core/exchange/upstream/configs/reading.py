@@ -23,10 +23,10 @@ from aisbench_core.exchange.upstream.configs.contents import (
     Literal,
     NotLiteral,
     ShellConfig,
-    finding,
+    make_finding,
 )
 from aisbench_core.exchange.upstream.configs.keys import ACCESS, DICTS, PRE_START_KEYS, SECRET, SHELL_KEYS, keys_of
-from aisbench_core.exchange.upstream.configs.literals import Literals, comments, parse_source, quote_key
+from aisbench_core.exchange.upstream.configs.literals import Literals, collect_comments, parse_source, quote_key
 from aisbench_core.model import Api, CannLevel, LogLevels, MindSporeLevel
 
 EASYDICT = ("easydict", "EasyDict")
@@ -64,7 +64,7 @@ def read_python(file: ConfigFile) -> Document:
     """The dicts of a modelarts_config.py. Raises ConfigError as `read` does."""
     text = textwrap.dedent(decode_text(file))  # copied out of a manual, all lines may be indented
     tree = parse_source(text, file.name)
-    literals = Literals(CONSTRUCTORS | set(_iterate_aliases(tree)), comments(text))
+    literals = Literals(CONSTRUCTORS | set(_iterate_aliases(tree)), collect_comments(text))
     dicts: dict[str, Assigned] = {}
     findings: list[LineFinding] = []
     for statement in tree.body:
@@ -74,7 +74,7 @@ def read_python(file: ConfigFile) -> Document:
             continue
         if first := dicts.get(assigned.name):
             message = Message("is given twice (first in line {line}); the last one counts", line=first.line)
-            findings.append(finding("config.duplicate", assigned.name, message, assigned.line))
+            findings.append(make_finding("config.duplicate", assigned.name, message, assigned.line))
         dicts[assigned.name] = assigned
     if not dicts:
         hint = Message("is it a modelarts_config.py?")
@@ -101,7 +101,7 @@ def _parse_assignment(statement: ast.stmt, literals: Literals) -> Assigned | Non
     if isinstance(literal.value, dict):
         return Assigned(name, statement.lineno, literal.value)
     if not isinstance(literal.value, NotLiteral):
-        literals.findings.append(finding("config.type", name, Message("must be a dict"), literal.line))
+        literals.findings.append(make_finding("config.type", name, Message("must be a dict"), literal.line))
     return Assigned(name, statement.lineno, {})
 
 
@@ -111,7 +111,7 @@ def _select_supported(assigned: Assigned, findings: list[LineFinding]) -> Assign
     for key, value in assigned.entries.items():
         if key not in allowed:
             message = Message("is not a known key; known: {known}", known=", ".join(allowed))
-            findings.append(finding("config.unknown", f"{assigned.name}.{quote_key(key)}", message, value.line))
+            findings.append(make_finding("config.unknown", f"{assigned.name}.{quote_key(key)}", message, value.line))
     entries = {key: value for key, value in assigned.entries.items() if key in allowed}
     return Assigned(assigned.name, assigned.line, entries)
 
@@ -124,10 +124,12 @@ def _iterate_code(statement: ast.stmt) -> Iterator[LineFinding]:
     changed = _find_changed_dict(statement)
     if changed:
         message = Message("is changed here by code, which is not executed")
-        yield finding("config.literal", changed, message, statement.lineno, Message("write the value into the dict"))
+        yield make_finding(
+            "config.literal", changed, message, statement.lineno, Message("write the value into the dict")
+        )
     else:
         message = Message("is neither an import nor one of the three dicts; it is not executed")
-        yield finding("config.code", "", message, statement.lineno)
+        yield make_finding("config.code", "", message, statement.lineno)
 
 
 def _find_changed_dict(statement: ast.stmt) -> str:
@@ -170,7 +172,7 @@ def _remove_secrets(literal: Literal, secrets: Collection[str], field: str, find
     value, comment = literal.value, "" if _has_secret(literal.comment, secrets) else literal.comment
     if isinstance(value, str) and _has_secret(value, secrets):
         message = Message("repeats a key of access_config, and is left out")
-        findings.append(finding("config.secret", field, message, literal.line))
+        findings.append(make_finding("config.secret", field, message, literal.line))
         return Literal(NotLiteral(), literal.line, comment)
     if isinstance(value, tuple):
         inner = (_remove_secrets(item, secrets, f"{field}[{index}]", findings) for index, item in enumerate(value))
@@ -221,7 +223,7 @@ def read_shell(text: str) -> tuple[ShellConfig, list[LineFinding]]:
     # config.sh belongs to the upstream tool, which ignores other variables on ModelArts.
     for name in values.keys() - {key.name for key in SHELL_KEYS}:
         message = Message("has no effect on ModelArts")
-        findings.append(finding("config.unknown", f"config.sh.{quote_key(name)}", message, values[name][1]))
+        findings.append(make_finding("config.unknown", f"config.sh.{quote_key(name)}", message, values[name][1]))
     single = _choose_word("SINGLESERVER_MODE", values, _MODES, CONFIG, findings)
     api = _choose_word("MODELARTS_VERSION", values, _APIS, CONFIG, findings)
     return ShellConfig(single, api), sorted(findings, key=lambda finding: finding.line)
@@ -243,7 +245,7 @@ def read_pre_start(text: str) -> tuple[ShellConfig, list[LineFinding]]:
     if more and not text.startswith(HEAD):  # a script of the console comes from the spec itself
         message = Message("does more than set log levels and the mode; the rest is not imported")
         hint = Message("it still runs from the code directory; list packages under the spec's update instead")
-        findings.append(finding("config.pre-start", SCRIPT, message, more, hint))
+        findings.append(make_finding("config.pre-start", SCRIPT, message, more, hint))
     levels = {field: _choose_word(name, values, words, SCRIPT, findings) for field, (name, words) in _LEVELS.items()}
     single = _choose_word("SINGLESERVER_MODE", values, _MODES, SCRIPT, findings)
     return ShellConfig(single, levels=LogLevels.model_validate(levels)), sorted(
@@ -255,11 +257,11 @@ def _read_settings(line: str, number: int, findings: list[LineFinding]) -> list[
     try:
         sets = _parse_line(line)
     except ValueError:
-        findings.append(finding("config.shell", CONFIG, Message("has an unclosed quote"), number))
+        findings.append(make_finding("config.shell", CONFIG, Message("has an unclosed quote"), number))
         return []
     if sets is None:
         message = Message("does more than set a variable to plain text; it is not executed")
-        findings.append(finding("config.shell", CONFIG, message, number))
+        findings.append(make_finding("config.shell", CONFIG, message, number))
     return sets or []
 
 
@@ -281,6 +283,6 @@ def _choose_word(
     if value.lower() not in allowed:
         words = ", ".join(word.capitalize() for word in allowed if word)
         message = Message("is {found!r}; allowed: {known}", found=quote_key(value), known=words)
-        findings.append(finding("config.type", f"{file}.{name}", message, line))
+        findings.append(make_finding("config.type", f"{file}.{name}", message, line))
         return None
     return allowed[value.lower()]

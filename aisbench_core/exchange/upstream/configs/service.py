@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import SecretStr
 
-from aisbench_core.base.documents import parse
+from aisbench_core.base.documents import parse_document
 from aisbench_core.base.errors import SpecError
 from aisbench_core.base.messages import Message, join_parts
 from aisbench_core.config.credentials import Credentials
@@ -34,7 +34,7 @@ NAMELESS = "imported"
 _FIELDS = {"obs_server": "server", "region": "region_name"}  # fields of a profile with another name in the file
 
 
-def understand(document: Document, workloads: Workloads, hints: Hints) -> ImportedConfig:
+def interpret_document(document: Document, workloads: Workloads, hints: Hints) -> ImportedConfig:
     """Profile, keys and specs of a configuration. Raises ConfigError if a workload or version in a hint is unknown."""
     findings = list(document.findings)
     assigned = document.dicts.get(ACCESS, Assigned(ACCESS, 0, {}))
@@ -78,7 +78,9 @@ def _build_profile(access: ConfigReader, bucket: str, hints: Hints) -> Profile |
         access.report("config.profile", "", message)
         return None
     try:
-        return parse(Profile, answers | _read_endpoints(access), Message("profile {name}", name=answers["name"]))
+        return parse_document(
+            Profile, answers | _read_endpoints(access), Message("profile {name}", name=answers["name"])
+        )
     except SpecError as error:
         for problem in error.problems:
             access.refuse(problem, _FIELDS.get(problem.field, problem.field))
@@ -112,7 +114,7 @@ class Configs:
         """Convert to profile, keys and specs, with findings. Stores nothing.
 
         Raises ConfigError if a workload or version in the hints does not exist."""
-        return understand(document, self._workloads, hints)
+        return interpret_document(document, self._workloads, hints)
 
     def write(self, spec: RunSpec, profile: str, comments: Mapping[str, str] | None = None) -> ExportedConfig:
         """The configuration for the job that launching the spec with this profile would create.

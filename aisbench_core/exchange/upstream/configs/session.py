@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from aisbench_core.base.documents import parse
+from aisbench_core.base.documents import parse_document
 from aisbench_core.base.errors import Problem, SpecError
 from aisbench_core.base.messages import Hint, Message, make_verbatim
 from aisbench_core.domain.authoring.manifest import Parameter, ParameterType
@@ -22,13 +22,13 @@ from aisbench_core.exchange.upstream.configs.contents import (
     NotLiteral,
     PackageName,
     ShellConfig,
-    finding,
+    make_finding,
 )
 from aisbench_core.exchange.upstream.configs.keys import APIS, INPUT, LISTS, NAS, OUTPUT
 from aisbench_core.exchange.upstream.configs.literals import quote_key
 from aisbench_core.exchange.upstream.configs.workload_detection import version_of, workload_of
 from aisbench_core.model import Mode, RunSpec, Scalar
-from aisbench_core.model.spec_fields import declared
+from aisbench_core.model.spec_fields import get_declaration
 
 
 class ConfigReader:
@@ -91,7 +91,7 @@ class ConfigReader:
     def report(self, rule: str, key: str, message: Message, hint: Hint = "", line: int = 0) -> None:
         """Add a finding about a key."""
         field = f"{self.name}.{key}" if key else self.name
-        self._findings.append(finding(rule, field, message, line or self.line_of(key), hint))
+        self._findings.append(make_finding(rule, field, message, line or self.line_of(key), hint))
 
     def refuse(self, problem: Problem, key: str) -> None:
         """Add a finding about a value that a spec or a profile refuses."""
@@ -141,7 +141,7 @@ def _describe_kind(literal: Literal) -> Message:
 ASCEND_CARDS = 8  # of a whole Ascend server
 NFS = "nfs"
 # The key behind each field of a spec.
-KEYS = {name: key for name in RunSpec.model_fields if (key := declared(name).upstream)}
+KEYS = {name: key for name in RunSpec.model_fields if (key := get_declaration(name).upstream)}
 
 _DECIMAL = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,4})?")
 _WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
@@ -289,7 +289,7 @@ def _check_answers(reader: ConfigReader, answers: Mapping[str, Any]) -> RunSpec:
     # In a loop, because removing an invalid field can reveal another problem.
     while True:
         try:
-            return parse(RunSpec, accepted, make_verbatim(reader.name))
+            return parse_document(RunSpec, accepted, make_verbatim(reader.name))
         except SpecError as error:
             for problem in error.problems:
                 field, _, name = problem.field.partition(".")

@@ -7,7 +7,7 @@ from aisbench_core.base.errors import Problem, SpecError
 from aisbench_core.base.messages import Message
 from aisbench_core.config.settings import Profile
 from aisbench_core.domain.authoring import pre_start
-from aisbench_core.exchange.upstream.configs.contents import ImportedSpec, LineFinding, finding
+from aisbench_core.exchange.upstream.configs.contents import ImportedSpec, LineFinding, make_finding
 from aisbench_core.exchange.upstream.configs.keys import ACCESS_KEYS, APIS, INPUT, JOB_KEYS, LISTS, NAS, OUTPUT
 from aisbench_core.exchange.upstream.configs.session import NFS
 from aisbench_core.model import AccessMethod, Channel, Mode, RunSpec
@@ -40,18 +40,20 @@ def find_unsupported(spec: RunSpec) -> Iterator[LineFinding]:
     """Findings about what the file cannot express."""
     for field in fields_where(lambda field: field.upstream is None):
         if getattr(spec, field) != RunSpec.model_fields[field].default:
-            yield finding("config.left-out", field, Message("is not supported by modelarts_config.py and is left out"))
+            yield make_finding(
+                "config.left-out", field, Message("is not supported by modelarts_config.py and is left out")
+            )
     for field, name, channels in (("inputs", INPUT, spec.inputs), ("outputs", OUTPUT, spec.outputs)):
         yield from _unsupported_channels(field, name, channels)
     if len(spec.volumes) > 1 or any(volume.read_only or volume.pfs_path for volume in spec.volumes):
-        yield finding(
+        yield make_finding(
             "config.left-out", "volumes", Message("only one volume is supported, an NFS share, and it is writable")
         )
     yield from _in_script(spec)
     if spec.mode is Mode.SINGLE_SERVER:
         hint = Message("write `export SINGLESERVER_MODE=True` into code/config/config.sh")
         message = Message("is single_server, which modelarts_config.py does not support")
-        yield finding("config.mode", "mode", message, hint=hint)
+        yield make_finding("config.mode", "mode", message, hint=hint)
 
 
 def build_script(spec: RunSpec) -> str:
@@ -67,7 +69,7 @@ def _in_script(spec: RunSpec) -> Iterator[LineFinding]:
             "put it beside the boot file, in code/code; rename a script of your own to {name}", name=pre_start.OWN
         )
         message = Message("is written into {script}", script=pre_start.SCRIPT)
-        yield finding("config.pre-start", "log_levels", message, hint=hint)
+        yield make_finding("config.pre-start", "log_levels", message, hint=hint)
     for field, path in spec.update.packages.items():
         hint = Message(
             "put {file} into {folder}/ beside {script}, in code/code",
@@ -76,7 +78,7 @@ def _in_script(spec: RunSpec) -> Iterator[LineFinding]:
             script=pre_start.SCRIPT,
         )
         message = Message("is installed by {script}, which is exported as well", script=pre_start.SCRIPT)
-        yield finding("config.pre-start", f"update.{field}", message, hint=hint)
+        yield make_finding("config.pre-start", f"update.{field}", message, hint=hint)
 
 
 def _unsupported_channels(field: str, name: str, channels: Sequence[Channel]) -> Iterator[LineFinding]:
@@ -84,14 +86,14 @@ def _unsupported_channels(field: str, name: str, channels: Sequence[Channel]) ->
         message = Message(
             "only one of the {field} is supported; {channel!r} is left out", field=field, channel=channel.name
         )
-        yield finding("config.left-out", f"{field}.{channel.name}", message)
+        yield make_finding("config.left-out", f"{field}.{channel.name}", message)
     for channel in channels[:1]:
         if channel.name != name or channel.access_method is not AccessMethod.PARAMETER:
             message = Message("is passed to the training code as --{name}", name=name)
-            yield finding("config.left-out", f"{field}.{channel.name}", message)
+            yield make_finding("config.left-out", f"{field}.{channel.name}", message)
         if channel.local_dir:
             message = Message("is not supported by modelarts_config.py and is left out")
-            yield finding("config.left-out", f"{field}.{channel.name}.local_dir", message)
+            yield make_finding("config.left-out", f"{field}.{channel.name}.local_dir", message)
 
 
 def _dict_of(spec: RunSpec) -> str:

@@ -196,7 +196,7 @@ def _split_path(name: str) -> Iterable[str]:
 BROKEN = (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, ValueError)
 
 
-def unpack(packed: IO[bytes], entries: PackageEntries, limits: PackageLimits = LIMITS) -> None:
+def unpack_entries(packed: IO[bytes], entries: PackageEntries, limits: PackageLimits = LIMITS) -> None:
     """Add every entry of a .tar.gz. Raises ConfigError if the archive is unreadable or exceeds a limit."""
     packed.seek(0)
     try:

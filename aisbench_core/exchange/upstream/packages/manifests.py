@@ -9,7 +9,7 @@ from typing import Any
 from aisbench_core.base.messages import Message
 from aisbench_core.domain.authoring.manifest import Parameter, ParameterType
 from aisbench_core.domain.authoring.workloads import Workload, Workloads
-from aisbench_core.exchange.upstream.configs.contents import FRAMEWORKS, Assigned, LineFinding, finding
+from aisbench_core.exchange.upstream.configs.contents import FRAMEWORKS, Assigned, LineFinding, make_finding
 from aisbench_core.exchange.upstream.configs.keys import APIS, LISTS
 from aisbench_core.exchange.upstream.configs.session import ConfigReader, boot_file_of, convert_value
 from aisbench_core.exchange.upstream.configs.workload_detection import release_of
@@ -126,14 +126,16 @@ def unknown_facts(package: Package, config: PackageConfig, shipped: Workload | N
             "the name {package!r} does not contain workload, architecture and framework version", package=package.source
         )
         hint = Message("restore the package's original file name, or enter a name")
-        yield finding("package.name", "package", message, hint=hint)
+        yield make_finding("package.name", "package", message, hint=hint)
     if shipped is None:
         hint = Message("add it to definitions and dataset in workload.yaml, and set decides_speed of the parameters")
         message = Message("it is unknown how throughput is computed: results are only comparable within this package")
-        yield finding("package.throughput", "definitions", message, hint=hint)
+        yield make_finding("package.throughput", "definitions", message, hint=hint)
     for name, _, _, line in config.parameters:
         if not _NAME.fullmatch(name):
-            yield finding("package.parameter", f"parameters.{name}", Message("is not a valid parameter name"), line)
+            yield make_finding(
+                "package.parameter", f"parameters.{name}", Message("is not a valid parameter name"), line
+            )
 
 
 def find_missing(package: Package, manifest: Mapping[str, Any]) -> Iterator[LineFinding]:
@@ -143,11 +145,11 @@ def find_missing(package: Package, manifest: Mapping[str, Any]) -> Iterator[Line
         message = Message("{file!r} is not in code/code", file=boot_file) if boot_file else Message("is not known")
         scripts = ", ".join(package.scripts[:10]) or Message("no Python file")
         hint = Message("choose one; in code/code: {known}", known=scripts)
-        yield finding("package.boot-file", "boot_file", message, hint=hint)
+        yield make_finding("package.boot-file", "boot_file", message, hint=hint)
     (version,) = manifest["versions"].values()
     if not version["engine_version"]:
         hint = Message("enter one, such as mindspore_2.0.0-cann_6.3.0-py_3.7-euler_2.8.3-aarch64")
-        yield finding("package.engine", "engine_version", Message("is not known"), hint=hint)
+        yield make_finding("package.engine", "engine_version", Message("is not known"), hint=hint)
 
 
 def _framework_and_model(package: Package, config: PackageConfig) -> tuple[str, str]:

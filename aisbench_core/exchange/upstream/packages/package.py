@@ -17,7 +17,7 @@ from aisbench_core.exchange.upstream.configs.contents import (
     ImportedConfig,
     LineFinding,
     PackageName,
-    finding,
+    make_finding,
     package_name,
 )
 from aisbench_core.exchange.upstream.packages.entries import CODE, PackageEntries
@@ -133,14 +133,16 @@ def _read_document(folder: Path, entries: PackageEntries, findings: list[LineFin
     """The configuration; None, with a finding, if it is missing or unreadable."""
     if CONFIG_FILE not in entries.configs:
         findings.append(
-            finding("package.config", CONFIG_FILE, Message("is not in code/config"), hint=Message("fill in the draft"))
+            make_finding(
+                "package.config", CONFIG_FILE, Message("is not in code/config"), hint=Message("fill in the draft")
+            )
         )
         return None
     files = [ConfigFile(name, content) for name, content in entries.configs.items()]
     try:
         return reading.read_document([*files, *_pre_start(folder, entries, findings)])
     except ConfigError as error:
-        findings.append(finding("package.config", CONFIG_FILE, error.message, hint=error.hint))
+        findings.append(make_finding("package.config", CONFIG_FILE, error.message, hint=error.hint))
         return None
 
 
@@ -154,7 +156,7 @@ def _pre_start(folder: Path, entries: PackageEntries, findings: list[LineFinding
             decode_text(file)
             yield file
         except ConfigError as error:
-            findings.append(finding("package.config", SCRIPT, error.message, hint=error.hint))
+            findings.append(make_finding("package.config", SCRIPT, error.message, hint=error.hint))
 
 
 def _report_recoded(entries: PackageEntries) -> Iterator[LineFinding]:
@@ -163,7 +165,7 @@ def _report_recoded(entries: PackageEntries) -> Iterator[LineFinding]:
         one = Message("1 file name was in GBK: {name!r}", name=first)
         several = Message("{number} file names were in GBK, such as {name!r}", number=number, name=first)
         hint = Message("the code must refer to these files by their UTF-8 names")
-        yield finding("package.encoding", "code", one if number == 1 else several, hint=hint)
+        yield make_finding("package.encoding", "code", one if number == 1 else several, hint=hint)
 
 
 def _get_depth(name: str) -> tuple[int, str]:

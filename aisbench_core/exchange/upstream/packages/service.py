@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from aisbench_core.base import strict_yaml
-from aisbench_core.base.documents import parse
+from aisbench_core.base.documents import parse_document
 from aisbench_core.base.errors import ConfigError, SpecError
 from aisbench_core.base.messages import Message, join_parts
 from aisbench_core.base.private_files import is_orphan, process_name
@@ -20,10 +20,22 @@ from aisbench_core.domain.access import permitted
 from aisbench_core.domain.access.changes import log_change
 from aisbench_core.domain.authoring.manifest import Manifest
 from aisbench_core.domain.authoring.workloads import MANIFEST, Workload, Workloads
-from aisbench_core.exchange.upstream.configs.contents import Hints, ImportedConfig, ImportedSpec, LineFinding, finding
-from aisbench_core.exchange.upstream.configs.service import understand
+from aisbench_core.exchange.upstream.configs.contents import (
+    Hints,
+    ImportedConfig,
+    ImportedSpec,
+    LineFinding,
+    make_finding,
+)
+from aisbench_core.exchange.upstream.configs.service import interpret_document
 from aisbench_core.exchange.upstream.packages import manifests
-from aisbench_core.exchange.upstream.packages.entries import LIMITS, PackageEntries, PackageLimits, read_folder, unpack
+from aisbench_core.exchange.upstream.packages.entries import (
+    LIMITS,
+    PackageEntries,
+    PackageLimits,
+    read_folder,
+    unpack_entries,
+)
 from aisbench_core.exchange.upstream.packages.package import (
     Answers,
     Made,
@@ -53,11 +65,11 @@ class Packages:
 
     def unpack(self, source: str, packed: IO[bytes]) -> Package:
         """Unpack an archive. Raises ConfigError, and leaves nothing behind, if it is unreadable or unsafe."""
-        return self._open_package(source, source, lambda entries: unpack(packed, entries, self._limits))
+        return self._open_package(source, source, lambda entries: unpack_entries(packed, entries, self._limits))
 
     @permitted
     def open(self, path: str, actor: Actor) -> Package:  # noqa: ARG002  # the guard reads it
-        """Open an archive or a folder on this machine without changing it. Raises as `unpack` does, and NotAllowed."""
+        """Open an archive or a folder on this machine. Raises as `unpack_entries` does, and NotAllowed."""
         location = Path(os.path.expanduser(path))  # noqa: PTH111  # pathlib's raises for an unknown ~name
         if location.is_dir():
             base = base_of(location).absolute()
@@ -145,10 +157,10 @@ class Packages:
         if any(finding.level is Level.ERROR for finding in findings[before:]):
             return None
         try:
-            parse(Manifest, manifest, Message("workload {name}", name=name))
+            parse_document(Manifest, manifest, Message("workload {name}", name=name))
         except SpecError as error:
             findings += [
-                finding(
+                make_finding(
                     "package.manifest",
                     problem.field,
                     Message("{problem} ({found})", problem=problem.message, found=problem.value),
@@ -168,7 +180,7 @@ class Packages:
         if package.document is None:
             return ImportedConfig(None, None, (own,), ())
         hints = Hints(workload.name, version if version in workload.versions else "", profile=answers.profile)
-        imported = understand(package.document, self._workloads.joined_by(workload), hints)
+        imported = interpret_document(package.document, self._workloads.joined_by(workload), hints)
         # The package contains its code, so the import's question for a code directory does not apply.
         findings = tuple(finding for finding in imported.findings if finding.rule != "config.code-dir")
         return replace(imported, specs=imported.specs or (own,), findings=findings)
@@ -181,11 +193,11 @@ def _name_problems(settings: Settings, name: str) -> Iterator[LineFinding]:
             name=name,
             most=manifests.LONGEST_NAME,
         )
-        yield finding("package.manifest", "name", message)
+        yield make_finding("package.manifest", "name", message)
         return
     error = _find_conflict(settings, name)
     if error:
-        yield finding("package.taken", "name", error.message, hint=error.hint)
+        yield make_finding("package.taken", "name", error.message, hint=error.hint)
 
 
 def _other_architecture(
@@ -208,12 +220,12 @@ def _other_architecture(
             where=where,
             found=", ".join(architectures),
         )
-        yield finding("package.architecture", "flavor", message, hint=hint)
+        yield make_finding("package.architecture", "flavor", message, hint=hint)
     engine = job.spec.engine_version if job else ""
     other = {"aarch64": "x86_64", "x86_64": "aarch64"}.get(architecture, "")
     if other and other in engine:
         message = Message("the package is for {wanted}, but the engine is {engine}", wanted=architecture, engine=engine)
-        yield finding("package.architecture", "engine_version", message, hint=hint)
+        yield make_finding("package.architecture", "engine_version", message, hint=hint)
 
 
 def _find_conflict(settings: Settings, name: str) -> ConfigError | None:

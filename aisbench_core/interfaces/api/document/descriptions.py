@@ -171,7 +171,7 @@ ADDRESSED: Mapping[str, str] = {
 }
 
 
-def describe(schemas: Mapping[str, Any]) -> None:
+def describe_schemas(schemas: Mapping[str, Any]) -> None:
     """Add to the fields of schemas, by name, what they mean and their units, where their classes do not say it."""
     for schema, whole in schemas.items():
         for name, field in whole.get("properties", {}).items():
@@ -185,10 +185,10 @@ def meaning_of(name: str, schema: str) -> str:
     if own := MEANINGS.get(f"{schema}.{name}"):
         return own
     if column:
-        return _sentence(column)
-    return MEANINGS.get(name) or (_sentence(by_statistic()[name]) if name in by_statistic() else "")
+        return _write_sentence(column)
+    return MEANINGS.get(name) or (_write_sentence(by_statistic()[name]) if name in by_statistic() else "")
 
 
-def _sentence(declared: Column | Statistic) -> str:
+def _write_sentence(declared: Column | Statistic) -> str:
     unit = {"": "", COUNT: "", FRACTION: ", as a fraction"}.get(declared.unit, f", in {declared.unit}")
     return f"{declared.meaning[:1].upper()}{declared.meaning[1:]}{unit}."

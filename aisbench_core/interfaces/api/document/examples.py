@@ -11,18 +11,18 @@ _PLAN = {"spec": _SPEC, "node_counts": [1, 2], "repeats": 3, "hours_per_run": 0.
 EXAMPLES: Mapping[str, Mapping[str, Any]] = {
     "decline_run": {"reason": "next month"},
     "decline_series": {"reason": "next month"},
-    "launch": {"spec": _SPEC, "profile": "sandbox"},
-    "preflight": {"spec": _SPEC, "profile": "sandbox", "online": True, "hours": 0.5},
-    "rename": {"name": "warm cache"},
-    "note": {"note": "with the new driver", "since": None},
-    "tag": {"add": ["release-2.1"], "remove": ["draft"]},
+    "launch_run": {"spec": _SPEC, "profile": "sandbox"},
+    "preflight_spec": {"spec": _SPEC, "profile": "sandbox", "online": True, "hours": 0.5},
+    "rename_run": {"name": "warm cache"},
+    "write_note": {"note": "with the new driver", "since": None},
+    "change_tags": {"add": ["release-2.1"], "remove": ["draft"]},
     "launch_series": {"plan": _PLAN, "profile": "sandbox"},
     "plan_series": {"plan": _PLAN, "profile": "sandbox", "online": True},
     "set_series_budget": {"budget": 7.5},
     "put_schedule": {
         "plan": _PLAN, "profile": "sandbox", "cron": "0 2 * * 1-5", "time_zone": "Asia/Shanghai", "weekly_hours": 40.0
     },
-    "sql": {
+    "query_views": {
         "query": EXAMPLE.sql,
         "values": EXAMPLE.values,
     },

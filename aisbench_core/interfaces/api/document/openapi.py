@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
-from aisbench_core.interfaces.api.document.descriptions import ADDRESSED, FILTERS, describe
+from aisbench_core.interfaces.api.document.descriptions import ADDRESSED, FILTERS, describe_schemas
 from aisbench_core.interfaces.api.document.examples import EXAMPLES
 from aisbench_core.interfaces.api.endpoint import PREFIX, Endpoint
 from aisbench_core.interfaces.api.problems import MEDIA_TYPE
@@ -55,7 +55,7 @@ def build_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     inputs: list[_Keyed] = [(each.name, "validation", TypeAdapter(each.body)) for each in endpoints if each.body]
     inputs += [(each.name, "serialization", TypeAdapter(each.answer)) for each in endpoints if each.answer]
     schemas, definitions = TypeAdapter.json_schemas(inputs, ref_template=_REFERENCE)
-    describe(definitions.get("$defs", {}))
+    describe_schemas(definitions.get("$defs", {}))
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in endpoints:
         path = _PATH_PARAMETER.sub(r"{\1}", PREFIX + endpoint.path)
@@ -123,17 +123,17 @@ def _inline_definitions(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema with its definitions in place: parameters are small, and stand for themselves."""
     definitions = schema.pop("$defs", {})
 
-    def replaced(value: Any) -> Any:
+    def replace_refs(value: Any) -> Any:
         if isinstance(value, list):
-            return [*map(replaced, value)]
+            return [*map(replace_refs, value)]
         if not isinstance(value, dict):
             return value
         if reference := value.get("$ref"):
             rest = {name: part for name, part in value.items() if name != "$ref"}
-            return replaced({**definitions[reference.rpartition("/")[2]], **rest})
-        return {name: replaced(part) for name, part in value.items() if name != "title"}
+            return replace_refs({**definitions[reference.rpartition("/")[2]], **rest})
+        return {name: replace_refs(part) for name, part in value.items() if name != "title"}
 
-    found: dict[str, Any] = replaced(schema)
+    found: dict[str, Any] = replace_refs(schema)
     return found
 
 

@@ -56,21 +56,21 @@ def show_annotations(call: ApiCall) -> RunAnnotations:
     return _build_report(run_id, call.core.annotations.of(run_id))
 
 
-def rename(call: ApiCall) -> RunAnnotations:
+def rename_run(call: ApiCall) -> RunAnnotations:
     """Give a run a name; an empty one brings the default back."""
     request: NameRequest = call.body
     run_id = _run_id(call)
     return _build_report(run_id, call.core.annotations.rename(run_id, request.name, call.actor))
 
 
-def note(call: ApiCall) -> RunAnnotations:
+def write_note(call: ApiCall) -> RunAnnotations:
     """Replace a run's note, unless somebody wrote another one since it was read."""
     request: NoteRequest = call.body
     run_id = _run_id(call)
     return _build_report(run_id, call.core.annotations.note(run_id, request.note, call.actor, request.since))
 
 
-def tag(call: ApiCall) -> RunAnnotations:
+def change_tags(call: ApiCall) -> RunAnnotations:
     """Add and remove tags of a run."""
     request: TagsRequest = call.body
     run_id = _run_id(call)
@@ -82,7 +82,7 @@ def _run_id(call: ApiCall) -> str:
     core, run_id = call.core, call.path["run_id"]
     if run := core.ledger.find(run_id):
         return run.run_id
-    if core.warehouse.recorded([run_id]):
+    if core.warehouse.select_recorded([run_id]):
         return run_id
     core.ledger.get(run_id)  # raises: it says whether there are none or several
     raise RunNotFound(Message("there is no run {run_id!r}", run_id=run_id))

@@ -38,7 +38,7 @@ class ExplanationReport:
     changes: Annotated[Sequence[FieldDifference], Field(description="What these fixes change.")]
 
 
-def explain(call: ApiCall) -> ExplanationReport:
+def explain_run(call: ApiCall) -> ExplanationReport:
     """Why a run failed or hangs: the first error, the probable cause, and what a corrected spec changes."""
     found = call.core.causes.explain(call.path["run_id"])
     cause = _to_report(found.cause, call) if found.cause else None

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from aisbench_core.domain.access.server_files import require_open_files
-from aisbench_core.domain.preflight.fixes import fixed
+from aisbench_core.domain.preflight.fixes import apply_fixes
 from aisbench_core.domain.preflight.rule import subject_of
 from aisbench_core.domain.preflight.service import Cost
 from aisbench_core.interfaces.api.endpoint import ApiCall
@@ -41,7 +41,7 @@ class PreflightReport:
     ]
 
 
-def preflight(call: ApiCall) -> PreflightReport:
+def preflight_spec(call: ApiCall) -> PreflightReport:
     """Check a spec as a launch would; `online` also asks the region."""
     core, request = call.core, call.body
     spec, profile = request.spec, core.regions.profile(request.profile)
@@ -56,7 +56,7 @@ def preflight(call: ApiCall) -> PreflightReport:
         not errors,
         [report_of(finding, call) for finding in findings],
         filled,
-        fixed(spec, findings) if any(finding.fix for finding in findings) else None,
+        apply_fixes(spec, findings) if any(finding.fix for finding in findings) else None,
         core.preflight.estimate(spec, profile.name, request.hours) if request.hours else None,
         str(held) if held else None,
     )

@@ -142,7 +142,7 @@ def _to_details(schedule: Schedule, call: ApiCall) -> ScheduleDetails:
     after = call.core.clock()
     times = [] if schedule.paused else next_times(schedule.cron, schedule.time_zone, after, NEXT_TIMES)
     events = [_to_event(event, call) for event in service.events(schedule)[::-1][:LAST_EVENTS]]
-    return ScheduleDetails(_to_summary(schedule, call), schedule.plan, times, service.launched(schedule), events)
+    return ScheduleDetails(_to_summary(schedule, call), schedule.plan, times, service.list_launched(schedule), events)
 
 
 def _to_summary(schedule: Schedule, call: ApiCall) -> ScheduleSummary:

@@ -18,8 +18,8 @@ def serve(host: str, port: int) -> None:
     unencrypted: put a proxy with TLS before an address that other machines can reach.
     """
     from aisbench_core.config.console_address import is_loopback
-    from aisbench_core.interfaces.api.serving import serve
+    from aisbench_core.interfaces.api.serving import serve_api
 
     if not is_loopback(host):
         display.print_message(f"listening on {host} without TLS: tokens can be read on the way")
-    serve(host, port, lambda address: click.echo(f"AISBench API: {address}"))
+    serve_api(host, port, lambda address: click.echo(f"AISBench API: {address}"))

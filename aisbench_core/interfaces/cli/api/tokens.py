@@ -31,12 +31,12 @@ def create(name: str, role: str, read_only: bool, days: int, as_json: bool) -> N
 
     Whatever is changed with it is recorded under NAME.
     """
-    from aisbench_core.base.documents import parse
+    from aisbench_core.base.documents import parse_document
     from aisbench_core.base.messages import Message
     from aisbench_core.model.token import TokenRequest
 
     answers = {"name": name, "role": role, "read_only": read_only, "days": days}
-    request = parse(TokenRequest, answers, Message("the token"))
+    request = parse_document(TokenRequest, answers, Message("the token"))
     created, text = open_core(writing=True).tokens.create(request, get_actor())
     display.print_result({**display.as_dict(created), "token": text.plain}, as_json, lambda: text.plain)
     display.print_message(

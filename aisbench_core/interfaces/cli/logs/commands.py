@@ -239,7 +239,7 @@ def _new_lines(core: "Core", run_id: str, choice: _Choice) -> Callable[[bool], N
     def print_new(ended: bool) -> None:
         nonlocal positions
         while True:
-            added = core.logs.added(run_id, positions, choice.nodes, ended=ended)
+            added = core.logs.read_added(run_id, positions, choice.nodes, ended=ended)
             _print_lines((line for line in added.lines if choice.wanted.accepts(line)), choice)
             if dict(added.positions) == positions:
                 return

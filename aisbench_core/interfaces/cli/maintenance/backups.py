@@ -39,7 +39,7 @@ def restore(file: Path) -> None:
     Stop the console and follower that the backup is of first: two followers of the same jobs would both change them.
     """
     from aisbench_core.config.settings import load_settings
-    from aisbench_core.maintenance.backups.restoring import restore as restore_backup
+    from aisbench_core.maintenance.backups.restoring import restore_backup
 
     settings = load_settings()
     manifest = restore_backup(file, settings)

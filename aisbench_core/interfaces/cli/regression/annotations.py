@@ -33,8 +33,8 @@ def _format_details(regression: "histories.RegressionVerdict") -> str:
 
 
 def _format_command(level: str, title: str, message: str) -> str:
-    name = _escape_text(display.visible(title)).replace(":", "%3A").replace(",", "%2C")
-    return f"::{level} title={name}::{_escape_text(display.visible(message))}"
+    name = _escape_text(display.replace_controls(title)).replace(":", "%3A").replace(",", "%2C")
+    return f"::{level} title={name}::{_escape_text(display.replace_controls(message))}"
 
 
 def _escape_text(text: str) -> str:

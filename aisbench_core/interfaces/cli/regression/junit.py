@@ -96,4 +96,4 @@ def _sum_counts(suites: Sequence[Element]) -> dict[str, str]:
 
 def _to_text(text: str) -> str:
     # XML 1.0 has no form for control characters, not even escaped.
-    return display.visible(text)
+    return display.replace_controls(text)

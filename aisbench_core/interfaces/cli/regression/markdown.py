@@ -39,7 +39,8 @@ def _iterate_lines(report: RegressionReport, group: "histories.TrendVerdict") ->
     if changed:
         yield f"**{regression.outcome}** · {_quote_code(name)}"
     else:
-        yield f"<details><summary>{regression.outcome} · <code>{escape(display.visible(name))}</code></summary>"
+        code = escape(display.replace_controls(name))
+        yield f"<details><summary>{regression.outcome} · <code>{code}</code></summary>"
     yield _quote_code(withheld_text(regression) or describe_sides(regression))
     if regression.metrics:
         yield _format_table(regression.metrics)
@@ -70,7 +71,7 @@ def _escape_cell(text: str) -> str:
 
 def _quote_code(text: str) -> str:
     """Foreign text as code: nothing in it is markup, an image, a link or a mention that sends mail."""
-    line = " ".join(display.visible(text).split())
+    line = " ".join(display.replace_controls(text).split())
     longest = max((len(run) for run in re.findall("`+", line)), default=0)
     fence = "`" * (longest + 1)
     return f"{fence} {line} {fence}" if longest else f"`{line}`"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def benchmark_name(group: "histories.TrendVerdict", parameters: str) -> str:
     """The model of a group, what distinguishes it from groups alike, and its hardware."""
     key = group.row.group
-    hardware = display.hardware(key.flavor or key.pool_id, key.node_count, key.cards_per_node)
+    hardware = display.format_hardware(key.flavor or key.pool_id, key.node_count, key.cards_per_node)
     origin = key.origin.label if key.origin == "imported" else ""
     names = (display.clip_text(group.row.model), display.clip_text(parameters), hardware, origin)
     return " · ".join(filter(None, names))
@@ -106,7 +106,7 @@ def metric_sentence(metric: "histories.MetricVerdict") -> str:
 def side_mean(name: str, side: "Summary | None", unit: str) -> str:
     if side is None:
         return formats.MISSING
-    mean = formats.percent(side.mean) if name == "rank_cv" else formats.number(side.mean, unit)
+    mean = formats.format_percent(side.mean) if name == "rank_cv" else formats.format_number(side.mean, unit)
     return f"{mean} (n={side.count})"
 
 

@@ -57,7 +57,7 @@ def run_on_server(context: click.Context, arguments: tuple[str, ...]) -> None:
     server = server_at(named_server())
     request = request_of(context, command_name(context).split(), arguments)
     with problems_of(server), server.client.start_command(request) as reply:
-        code = CommandAnswer(server, reply, _output_files(context)).shown()
+        code = CommandAnswer(server, reply, _output_files(context)).show()
     context.exit(code)
 
 
@@ -79,7 +79,7 @@ class CommandAnswer:
         self._server_version = ""
         self._contents: dict[str, SpooledTemporaryFile[bytes]] = {}
 
-    def shown(self) -> int:
+    def show(self) -> int:
         """The exit code, after everything was printed. Raises ServerUnavailable if the connection breaks."""
         with self._handle_interrupts():
             for record in self._iterate_records():

@@ -13,7 +13,7 @@ import click
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Message
 from aisbench_core.base.messages.file_names import readable_name
-from aisbench_core.config.settings import environment
+from aisbench_core.config.settings import read_environment
 from aisbench_core.interfaces.cli.core import get_invocation
 from aisbench_core.interfaces.cli.remote.paths import InputPath, UnsentPath, not_sent
 from aisbench_core.interfaces.commands.request import MOST_FILE_BYTES, VARIABLES
@@ -35,7 +35,7 @@ def request_of(context: click.Context, command: Sequence[str], arguments: Sequen
         "paths": paths,
         "variables": {
             "TZ": _get_zone(),
-            **{name: environment()[name] for name in VARIABLES if environment().get(name)},
+            **{name: read_environment()[name] for name in VARIABLES if read_environment().get(name)},
         },
         "terminal": [name for name, stream in streams.items() if stream.isatty()],
     }

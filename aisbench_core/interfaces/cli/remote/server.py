@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from aisbench_core.base.errors import AisbenchError, ConfigError, ServerUnavailable, TokenRefused
 from aisbench_core.base.messages import Message
-from aisbench_core.config.settings import environment
+from aisbench_core.config.settings import read_environment
 from aisbench_core.interfaces.client import ApiProblem, Client
 from aisbench_core.interfaces.client.logins import SERVER
 
@@ -24,7 +24,7 @@ class CommandServer:
 
 def named_server() -> str:
     """The server of the environment; empty without one."""
-    return environment().get(SERVER, "").strip()
+    return read_environment().get(SERVER, "").strip()
 
 
 def server_at(address: str, token: str = "") -> CommandServer:

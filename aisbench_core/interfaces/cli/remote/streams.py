@@ -43,7 +43,7 @@ class NamedText(io.TextIOWrapper):
 
     def write(self, text: str, /) -> int:
         """Write the text with the client's names."""
-        super().write(self._served.shown(text))
+        super().write(self._served.restore_names(text))
         return len(text)
 
 

@@ -105,10 +105,10 @@ def report(
         raise click.UsageError("PDF is a binary format: name a file with -o")
     core = open_core(writing=False)
     query = query_of(core, include_invalid=not valid_only, **filters) if not run_ids else None
-    runs = core.reports.chosen(query) if query else [full_id(core, run_id) for run_id in run_ids]
+    runs = core.reports.list_chosen(query) if query else [full_id(core, run_id) for run_id in run_ids]
     language, ruleset_id = ReportLanguage(lang), filters["ruleset_id"]
     write = core.reports.write_pdf if pdf else core.reports.write
-    with core.operations.started(get_actor().name):
+    with core.operations.count_operation(get_actor().name):
         content = write(runs, language, ruleset_id, full=full, query=query)
     if isinstance(content, bytes):
         display.write_output(output, BytesIO(content))
@@ -131,13 +131,13 @@ def export_to_mlflow(url: str | None, valid_only: bool, **filters: Any) -> None:
     tagged. It can be repeated: runs that are there stay, and one that has changed replaces its older one, which MLflow
     keeps as deleted. To sign in, set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN.
     """
-    from aisbench_core.config.settings import environment
+    from aisbench_core.config.settings import read_environment
     from aisbench_core.exchange.mlflow.tracking import SendOutcome, TrackingServer
 
-    address = url or environment().get("MLFLOW_TRACKING_URI")
+    address = url or read_environment().get("MLFLOW_TRACKING_URI")
     if not address:
         raise click.UsageError("name the URL of a tracking server, or set MLFLOW_TRACKING_URI")
-    server = TrackingServer(address, environment())
+    server = TrackingServer(address, read_environment())
     core = open_core(writing=False)
     query = query_of(core, include_invalid=not valid_only, **filters)
     sent = core.mlflow.export(query, server)
@@ -302,4 +302,4 @@ def _format_cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.10g}"
     text = f"{value.isoformat(timespec='seconds')}Z" if isinstance(value, datetime) else str(value)
-    return formats.clipped(text, MAX_CELL_WIDTH)
+    return formats.clip_text(text, MAX_CELL_WIDTH)

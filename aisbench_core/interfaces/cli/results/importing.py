@@ -236,12 +236,12 @@ def _format_previews(previews: "list[Preview]") -> str:
         ),
         "model": lambda preview: display.clip_text(preview.record.workload.model),
         "version": lambda preview: display.clip_text(preview.record.run.spec.framework_version) or formats.MISSING,
-        "hardware": lambda preview: display.hardware(
+        "hardware": lambda preview: display.format_hardware(
             preview.record.run.spec.flavor,
             *(_get_stated(preview).get(name) for name in ("node_count", "cards_per_node")),
         ),
-        ">throughput": lambda preview: formats.number(preview.result.info.throughput_ratio),
-        ">accuracy": lambda preview: formats.number(preview.result.info.accuracy),
+        ">throughput": lambda preview: formats.format_number(preview.result.info.throughput_ratio),
+        ">accuracy": lambda preview: formats.format_number(preview.result.info.accuracy),
         "ended": lambda preview: display.local_time(preview.record.run.ended_at),
         "from": lambda preview: preview.record.imported.source if preview.record.imported else "",
         "validity": lambda preview: preview.validity.label,

@@ -102,16 +102,18 @@ def _format_leaderboard(page: "BoardPage", parameters: "Mapping[str, str]") -> s
         "model": lambda row: display.clip_text(row.model),
         "parameters": lambda row: display.clip_text(parameters.get(row.fingerprint, "")),
         "version": lambda row: display.clip_text(row.framework_version),
-        "hardware": lambda row: display.hardware(display.hardware_name(row), row.node_count, row.cards_per_node),
+        "hardware": lambda row: display.format_hardware(display.hardware_name(row), row.node_count, row.cards_per_node),
         "system": lambda row: display.clip_text(_format_system(row), 80) or formats.MISSING,
-        ">median": lambda row: formats.number(row.throughput, row.throughput_unit),
-        ">CV": lambda row: formats.percent(row.cv) + (" (scattered)" if row.is_scattered else ""),
+        ">median": lambda row: formats.format_number(row.throughput, row.throughput_unit),
+        ">CV": lambda row: formats.format_percent(row.cv) + (" (scattered)" if row.is_scattered else ""),
         ">95 % CI of the mean": lambda row: (
-            formats.MISSING if row.ci_low is None else f"{formats.number(row.ci_low)} to {formats.number(row.ci_high)}"
+            formats.MISSING
+            if row.ci_low is None
+            else f"{formats.format_number(row.ci_low)} to {formats.format_number(row.ci_high)}"
         ),
-        ">best": lambda row: formats.number(row.best, row.throughput_unit),
-        ">per card": lambda row: formats.number(row.per_card, row.throughput_unit),
-        ">accuracy": lambda row: formats.percent(row.accuracy),
+        ">best": lambda row: formats.format_number(row.best, row.throughput_unit),
+        ">per card": lambda row: formats.format_number(row.per_card, row.throughput_unit),
+        ">accuracy": lambda row: formats.format_percent(row.accuracy),
         "target": _format_target,
         **{f">{median.label.lower()}": partial(_format_median, median) for median in measured},
         ">runs": lambda row: (
@@ -136,7 +138,7 @@ def _format_system(row: "BoardRow") -> str:
 def _format_median(median: "Column", row: "BoardRow") -> str:
     from aisbench_core.model.columns import CURRENCY
 
-    return formats.number(getattr(row, median.name), row.currency if median.unit == CURRENCY else median.unit)
+    return formats.format_number(getattr(row, median.name), row.currency if median.unit == CURRENCY else median.unit)
 
 
 def print_other_regions(core: "Core", region: str, *, rehearsal: bool) -> None:
@@ -202,7 +204,7 @@ def _iterate_peers(comparison: "Comparison") -> Iterator[str]:
         summary, ratio = peer.summary, peer.difference.ratio if peer.difference else nothing
         means = (summary.mean, summary.ci_low, summary.ci_high) if summary else nothing
         count = str(summary.count if summary else 0)
-        rows.append((peer.run_id, count, *map(formats.number, means), *map(_format_factor, ratio)))
+        rows.append((peer.run_id, count, *map(formats.format_number, means), *map(_format_factor, ratio)))
     yield display.format_table(heads, rows)
     mixed = [f"{run.run_id}: {why}" for run in comparison.runs if (why := mixed_or_unknown(run.not_known))]
     if mixed:
@@ -210,7 +212,7 @@ def _iterate_peers(comparison: "Comparison") -> Iterator[str]:
 
 
 def _format_factor(ratio: float | None) -> str:
-    return formats.MISSING if ratio is None else f"× {formats.number(ratio)}"
+    return formats.MISSING if ratio is None else f"× {formats.format_number(ratio)}"
 
 
 def _iterate_values(metric: "MetricComparison", units: Sequence[str]) -> Iterator[str]:
@@ -218,11 +220,11 @@ def _iterate_values(metric: "MetricComparison", units: Sequence[str]) -> Iterato
         # The first run is the baseline.
         ratio = "" if value.ratio is None or index == 0 else f" ({_format_factor(value.ratio)})"
         if metric.name == "rank_cv":
-            yield formats.percent(value.value) + ratio
+            yield formats.format_percent(value.value) + ratio
         elif metric.unit == "s":
             yield formats.format_duration(value.value) + ratio
         else:
-            yield formats.number(value.value, unit if metric.is_rate else metric.unit) + ratio
+            yield formats.format_number(value.value, unit if metric.is_rate else metric.unit) + ratio
 
 
 def result_text(row: "RunRow | None") -> str:
@@ -238,11 +240,11 @@ def result_text(row: "RunRow | None") -> str:
     text = display.format_fields(
         ("validity", row.validity.label),
         *((check.id, f"{check.level}: expected {check.expected}, found {check.found}") for check in row.reasons),
-        ("throughput", f"{formats.number(row.throughput, unit)} ({row.throughput_definition})"),
-        ("per node", formats.number(row.per_node, unit)),
-        ("per card", formats.number(row.per_card, unit)),
-        ("accuracy", f"{formats.number(row.accuracy)}{target}"),
-        ("ranks", f"{ranks}, variation {formats.percent(row.rank_cv)}"),
+        ("throughput", f"{formats.format_number(row.throughput, unit)} ({row.throughput_definition})"),
+        ("per node", formats.format_number(row.per_node, unit)),
+        ("per card", formats.format_number(row.per_card, unit)),
+        ("accuracy", f"{formats.format_number(row.accuracy)}{target}"),
+        ("ranks", f"{ranks}, variation {formats.format_percent(row.rank_cv)}"),
         ("image", row.image),
         ("not known", mixed_or_unknown(row.not_known)),
         ("data", "synthetic" if row.synthetic_data else row.dataset),
@@ -258,7 +260,10 @@ def servers_text(servers: "Servers | None", unit: str) -> str:
     heads = ("server", f">throughput ({unit})", ">accuracy")
     names = ("mean", "sd", "CV", "lowest", "highest")
     rows = [
-        *((str(one.server), formats.number(one.throughput), formats.number(one.accuracy)) for one in servers.results),
+        *(
+            (str(one.server), formats.format_number(one.throughput), formats.format_number(one.accuracy))
+            for one in servers.results
+        ),
         *zip(names, _format_spread(servers.throughput), _format_spread(servers.accuracy), strict=True),
     ]
     return f"servers\n{display.indent_text(display.format_table(heads, rows))}"
@@ -267,8 +272,10 @@ def servers_text(servers: "Servers | None", unit: str) -> str:
 def _format_spread(spread: "ServerSpread | None") -> list[str]:
     if spread is None:
         return [formats.MISSING] * 5
-    mean, sd, low, high = map(formats.number, (spread.summary.mean, spread.summary.sd, spread.lowest, spread.highest))
-    return [mean, sd, formats.percent(spread.summary.cv), low, high]
+    mean, sd, low, high = map(
+        formats.format_number, (spread.summary.mean, spread.summary.sd, spread.lowest, spread.highest)
+    )
+    return [mean, sd, formats.format_percent(spread.summary.cv), low, high]
 
 
 PAGES = ("leaderboard", "compare", "history", "scaling")

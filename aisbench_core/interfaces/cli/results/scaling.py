@@ -58,7 +58,7 @@ def _matching_curve(core: "Core", filters: dict[str, Any], as_json: bool) -> "Sc
     matching = [
         (row, curve)
         for row in page.rows
-        for curve in core.warehouse.scaling(row.configuration)
+        for curve in core.warehouse.fetch_scaling(row.configuration)
         if _is_match(curve, query)
     ]
     if len(matching) == 1:
@@ -136,13 +136,15 @@ def _format_curve(curve: "Scaling", predicted: list[dict[str, Any]]) -> str:
     columns: display.Columns[ScalingPoint] = {
         ">nodes": lambda point: str(point.node_count),
         ">runs": lambda point: str(point.runs),
-        ">median": lambda point: formats.number(point.throughput, curve.throughput_unit),
+        ">median": lambda point: formats.format_number(point.throughput, curve.throughput_unit),
         ">95 % of the mean": lambda point: (
-            f"{formats.number(point.ci_low)} … {formats.number(point.ci_high)}" if point.ci_low else formats.MISSING
+            f"{formats.format_number(point.ci_low)} … {formats.format_number(point.ci_high)}"
+            if point.ci_low
+            else formats.MISSING
         ),
         ">speed-up": lambda point: f"{point.speed_up:.3f}",
         ">ideal": lambda point: f"{point.ideal:.3f}",
-        ">efficiency": lambda point: formats.percent(point.efficiency),
+        ">efficiency": lambda point: formats.format_percent(point.efficiency),
         ">off the law": lambda point: formats.format_change(residuals.get(point.node_count)),
     }
     lines = [
@@ -153,8 +155,8 @@ def _format_curve(curve: "Scaling", predicted: list[dict[str, Any]]) -> str:
     if curve.fit.problem:
         lines.append(f"Amdahl's law: no fit: {curve.fit.problem}")
     elif share := curve.fit.serial:
-        low, high = formats.percent(share.low), formats.percent(share.high)
-        lines.append(f"Amdahl's law: serial share {formats.percent(share.value)}, 95 % {low} … {high}")
+        low, high = formats.format_percent(share.low), formats.format_percent(share.high)
+        lines.append(f"Amdahl's law: serial share {formats.format_percent(share.value)}, 95 % {low} … {high}")
     for prediction in predicted:
         speed_up = prediction["speed_up"]
         note = ", extrapolated" if prediction["extrapolated"] else ""

@@ -130,8 +130,8 @@ def _format_trials(matrix: "Matrix") -> str:
     columns: display.Columns[tuple[Cell, MatrixRow]] = {
         ">trial": lambda trial: str(trial[0].index),
         "values": lambda trial: trial[1].planned.title,
-        f">objective{f' ({unit})' if unit else ''}": lambda trial: formats.number(trial[1].objective),
-        ">throughput": lambda trial: formats.number(trial[1].median),
+        f">objective{f' ({unit})' if unit else ''}": lambda trial: formats.format_number(trial[1].objective),
+        ">throughput": lambda trial: formats.format_number(trial[1].median),
         "unit": lambda trial: trial[1].unit,
         "state": lambda trial: str(trial[0].shown.state),
         "run": lambda trial: trial[0].shown.run.run_id if trial[0].shown.run else "",
@@ -147,7 +147,7 @@ def _format_cells(matrix: "Matrix") -> str:
 
 
 def best_text(best: "BestRow") -> str:
-    value = f"{formats.number(best.value)} {best.unit}" + (", target missed" if best.row.missed else "")
+    value = f"{formats.format_number(best.value)} {best.unit}" + (", target missed" if best.row.missed else "")
     return (
         value if not best.tied else f"{value}, not clearly better than {display.format_count(best.tied, 'other row')}"
     )
@@ -157,7 +157,7 @@ def _format_cell(cell: "Cell") -> str:
     attempt = cell.shown
     number = f" (attempt {attempt.number})" if attempt.number > 1 else ""
     if attempt.state == "valid":
-        return formats.number(attempt.throughput) + number + (", target missed" if attempt.has_missed else "")
+        return formats.format_number(attempt.throughput) + number + (", target missed" if attempt.has_missed else "")
     active = attempt.run if attempt.state == "active" else None
     return (display.format_state(active) if active else str(attempt.state)) + number
 
@@ -168,16 +168,18 @@ def _format_statistics(matrix: "Matrix") -> str:
     columns: display.Columns[MatrixRow] = {
         "row": lambda row: row.planned.title,
         ">n": lambda row: f"{row.summary.count if row.summary else 0} of {len(row.cells)}",
-        ">mean": lambda row: formats.number(row.summary.mean if row.summary else None),
-        ">median": lambda row: formats.number(row.median),
-        ">sd": lambda row: formats.number(row.summary.sd if row.summary else None),
-        ">CV": lambda row: formats.percent(row.summary.cv if row.summary else None),
+        ">mean": lambda row: formats.format_number(row.summary.mean if row.summary else None),
+        ">median": lambda row: formats.format_number(row.median),
+        ">sd": lambda row: formats.format_number(row.summary.sd if row.summary else None),
+        ">CV": lambda row: formats.format_percent(row.summary.cv if row.summary else None),
         ">95 % CI": lambda row: (
             (row.mixed or formats.MISSING)  # one run has no interval
             if row.summary is None or row.summary.ci_low is None
-            else f"{formats.number(row.summary.ci_low)} to {formats.number(row.summary.ci_high)}"
+            else f"{formats.format_number(row.summary.ci_low)} to {formats.format_number(row.summary.ci_high)}"
         ),
-        f">{OLYMPIC_MEAN.label.lower()}": lambda row: formats.number(getattr(row.summary, OLYMPIC_MEAN.name, None)),
+        f">{OLYMPIC_MEAN.label.lower()}": lambda row: formats.format_number(
+            getattr(row.summary, OLYMPIC_MEAN.name, None)
+        ),
         "unit": lambda row: row.unit,
         "verdict": lambda row: _describe_counting(row.evaluation) if row.evaluation else "",
         "target": lambda row: f"{row.missed} of {len(row.counted)} missed" if row.missed else "",
@@ -218,7 +220,7 @@ def _pair_cells(pair: "RowPair") -> Iterator[str]:
     yield pair.candidate.planned.title
     for row in (pair.baseline, pair.candidate):
         yield str(row.summary.count if row.summary else 0)
-        yield formats.number(row.summary.mean if row.summary else None)
+        yield formats.format_number(row.summary.mean if row.summary else None)
     yield pair.candidate.unit
     yield formats.format_change(pair.difference.change if pair.difference else None)
     yield change_interval(pair.difference)

@@ -58,8 +58,10 @@ def _format_spending(spending: "Spending") -> str:
     columns: display.Columns[Spent] = {
         str(spending.by): lambda row: "total" if row is spending.total else display.clip_text(row.name) or "no series",
         **{f">{currency}": _format_amount(currency) for currency in spending.currencies},
-        ">node hours": lambda row: formats.number(row.node_hours),
-        ">not priced": lambda row: f"{formats.number(row.unpriced_hours)} node hours" if row.unpriced_hours else "",
+        ">node hours": lambda row: formats.format_number(row.node_hours),
+        ">not priced": lambda row: (
+            f"{formats.format_number(row.unpriced_hours)} node hours" if row.unpriced_hours else ""
+        ),
         ">runs": lambda row: f"{row.runs:,}",
         ">not completed": lambda row: f"{row.not_completed:,}",
     }

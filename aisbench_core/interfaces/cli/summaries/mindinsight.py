@@ -58,10 +58,10 @@ def _find_base(run_id: str, summaries: Path) -> Path:
 
 def _start_program(program: Path, folder: Path, port: int, workspace: Path) -> str:
     """The address of a started MindInsight. Raises AisbenchError with what it said last if it does not start."""
-    from aisbench_core.config.settings import environment
+    from aisbench_core.config.settings import read_environment
     from aisbench_core.config.variables import scrub_environment
 
-    variables = scrub_environment(environment())  # it needs no keys
+    variables = scrub_environment(read_environment())  # it needs no keys
     variables["PATH"] = f"{program.parent}{os.pathsep}{variables.get('PATH', '')}"  # its server is a program beside it
     arguments = ("--summary-base-dir", str(folder), "--port", str(port), "--workspace", str(workspace))
     try:

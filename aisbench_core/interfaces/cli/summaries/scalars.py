@@ -51,9 +51,9 @@ def _format_curves(curves: "list[TrainingCurve]") -> str:
         ">points": lambda curve: f"{curve.count:,}",
         ">not finite": lambda curve: f"{curve.not_finite:,}",
         ">last step": lambda curve: f"{curve.last.step:,}" if curve.last else formats.MISSING,
-        ">last": lambda curve: formats.number(curve.last.value if curve.last else None, digits=DIGITS),
-        ">lowest": lambda curve: formats.number(curve.lowest, digits=DIGITS),
-        ">highest": lambda curve: formats.number(curve.highest, digits=DIGITS),
+        ">last": lambda curve: formats.format_number(curve.last.value if curve.last else None, digits=DIGITS),
+        ">lowest": lambda curve: formats.format_number(curve.lowest, digits=DIGITS),
+        ">highest": lambda curve: formats.format_number(curve.highest, digits=DIGITS),
     }
     hidden = {"" if any(curve.not_finite for curve in curves) else ">not finite"}
     return display.table_of(curves, columns, hidden)

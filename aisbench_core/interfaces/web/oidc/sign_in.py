@@ -31,7 +31,7 @@ from aisbench_core.interfaces.web.oidc.page import SIGN_IN, sign_in_page
 from aisbench_core.interfaces.web.oidc.session_cookie import is_secure, session_cookie, session_id_of
 from aisbench_core.interfaces.web.oidc.strength import Strength
 from aisbench_core.interfaces.web.plain_page import answer_later, language_of, wants_page
-from aisbench_core.interfaces.web.refusing import address_of, refuse
+from aisbench_core.interfaces.web.refusing import address_of, send_refusal
 from aisbench_core.people.accounts.browsers import browser_of
 from aisbench_core.people.accounts.identities import Account
 from aisbench_core.people.accounts.sign_in_audit import SignInAudit
@@ -74,7 +74,7 @@ class SignInDoor:
         finally:
             self.at_once.release()
 
-    def closed(self, request: HTTPConnection, *, is_revoked: bool) -> Response:
+    def refuse_entry(self, request: HTTPConnection, *, is_revoked: bool) -> Response:
         """What is shown at any address of pages to whoever is not signed in."""
         page = _page_of(request.scope)
         if is_revoked:
@@ -124,7 +124,7 @@ class SignInDoor:
         try:
             account = self._find_account(request, attempt)
         except AisbenchError as error:
-            self.audit.refused(str(error.message), address_of(request))
+            self.audit.record_refusal(str(error.message), address_of(request))
             raise
         return self.sign_ins.begin(account, session_id_of(request), _to_visitor(request))
 
@@ -210,9 +210,9 @@ class SignInMiddleware:
         if whose.name:
             await self._app(scope, receive, send)
         elif wants_page(scope):
-            await self._door.closed(request, is_revoked=whose.is_revoked)(scope, receive, send)
+            await self._door.refuse_entry(request, is_revoked=whose.is_revoked)(scope, receive, send)
         else:
-            await refuse((403, REVOKED) if whose.is_revoked else (401, NOBODY), scope, receive, send)
+            await send_refusal((403, REVOKED) if whose.is_revoked else (401, NOBODY), scope, receive, send)
 
 
 def _require_consent(request: HTTPConnection) -> None:

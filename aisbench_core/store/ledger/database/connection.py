@@ -58,7 +58,7 @@ class ProfileShare:
     held: frozenset[str] | None
     leaving: frozenset[str] = frozenset()
 
-    def followed(self, profiles: Iterable[str]) -> list[str]:
+    def list_followed(self, profiles: Iterable[str]) -> list[str]:
         """Those of the profiles whose runs may begin a step, in their order."""
         return [name for name in profiles if (self.held is None or name in self.held) and name not in self.leaving]
 

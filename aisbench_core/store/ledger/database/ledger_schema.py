@@ -131,7 +131,7 @@ class Dialect(Protocol):
     def columns(self, con: LedgerConnection, table: str) -> set[str]:
         """The names of a table's columns."""
 
-    def typed(self, columns: str) -> str:
+    def add_types(self, columns: str) -> str:
         """A table's columns, with the types of this database."""
 
     def finish(self, con: LedgerConnection) -> None:
@@ -162,7 +162,7 @@ class SqliteDialect:
         """What SQLite knows of a table."""
         return {name for (name,) in con.execute("select name from pragma_table_info(?)", [table])}
 
-    def typed(self, columns: str) -> str:
+    def add_types(self, columns: str) -> str:
         """As they are."""
         return columns
 
@@ -213,7 +213,7 @@ def require_no_newer(con: LedgerConnection, version: int) -> None:
 
 def create_table(con: LedgerConnection, dialect: Dialect, name: str) -> None:
     """Make one of the tables."""
-    con.execute(f"create table {name} ({dialect.typed(TABLES[name])})")
+    con.execute(f"create table {name} ({dialect.add_types(TABLES[name])})")
 
 
 def create_indexes(con: LedgerConnection) -> None:

@@ -17,7 +17,7 @@ from aisbench_core.store.ledger.database.clock import DatabaseClock
 from aisbench_core.store.ledger.database.ledger_schema import prepare_tables
 from aisbench_core.store.ledger.database.postgres_connection import (
     PostgresConnection,
-    connect,
+    connect_postgres,
     psycopg,
     translate_errors,
 )
@@ -86,7 +86,7 @@ class LedgerDatabase:
         while True:
             with self._guard:
                 waiting = self._idle.pop() if self._idle else None
-            con = waiting or connect(self._address)
+            con = waiting or connect_postgres(self._address)
             try:
                 prepare_tables(con, DIALECT)
             except BaseException as error:

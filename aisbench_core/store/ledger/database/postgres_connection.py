@@ -92,7 +92,7 @@ class PostgresConnection:
         return cursor
 
 
-def connect(address: LedgerAddress) -> PostgresConnection:
+def connect_postgres(address: LedgerAddress) -> PostgresConnection:
     """A new connection. Raises psycopg's errors, and ConfigError for an address that its client cannot read."""
     try:
         named = psycopg.conninfo.conninfo_to_dict(address.url)
@@ -114,7 +114,7 @@ class FollowerConnection:
     """The connection of a follower, which holds its locks. Raises psycopg's errors."""
 
     def __init__(self, address: LedgerAddress) -> None:
-        self._con = connect(address)
+        self._con = connect_postgres(address)
 
     def take_seat(self) -> bool:
         """Be one of those that share the profiles; always succeeds."""

@@ -58,7 +58,7 @@ class PostgresDialect:
         query = "select column_name from information_schema.columns where table_schema = ? and table_name = ?"
         return {name for (name,) in con.execute(query, [SCHEMA, table])}
 
-    def typed(self, columns: str) -> str:
+    def add_types(self, columns: str) -> str:
         """Each type, and a number that is given to each new row."""
         return _COLUMN.sub(lambda found: f"{found[1]} {_TYPES[found[2]]}", columns).replace(*_NUMBERED)
 

@@ -6,7 +6,7 @@ from typing import Any
 from aisbench_core.store.ledger.database.connection import LedgerConnection
 
 
-def insert(con: LedgerConnection, table: str, row: Mapping[str, object]) -> None:
+def insert_row(con: LedgerConnection, table: str, row: Mapping[str, object]) -> None:
     """Insert a row, given by column, within a transaction."""
     con.execute(_build_insertion(table, row), list(row.values()))
 

@@ -22,12 +22,12 @@ import duckdb
 
 from aisbench_core.base.errors import AisbenchError, DiskError, WarehouseBusy, WarehouseError, disk_error
 from aisbench_core.base.messages import Message, from_json, message_of, to_json
-from aisbench_core.warehouse.queries.group_statistics import regroup
+from aisbench_core.warehouse.queries.group_statistics import regroup_runs
 from aisbench_core.warehouse.store import warehouse_file
 from aisbench_core.warehouse.store.engine import OFFLINE, PATIENCE_S
 from aisbench_core.warehouse.store.file_queue import RETRY_S
 from aisbench_core.warehouse.store.foreign import rules
-from aisbench_core.warehouse.store.migrations import LATEST, RELEASED, migrate, too_new, too_old
+from aisbench_core.warehouse.store.migrations import LATEST, RELEASED, migrate_tables, too_new, too_old
 from aisbench_core.warehouse.store.warehouse_file import log_of, make_busy_error, revision_of, translate_error
 from aisbench_core.warehouse.tables.schema import sql_text
 
@@ -121,16 +121,16 @@ def write_rows(request: Request) -> None:
     original = draft.with_name("original.duckdb")
     _copy_file(file, original, time.monotonic() + request["patience_s"])
     with duckdb.connect(":memory:", config=OFFLINE) as con:
-        migrate(con, draft)
+        migrate_tables(con, draft)
         # Not `create`, which makes the folder, too: it may be gone with an import that was killed.
         warehouse_file.write_anew(con, "memory", draft)
     with _open_engine(original, draft, request) as con, contextlib.closing(con.cursor()) as cur:
         version = _read_version(cur, file)
         _copy_tables(cur, file, version)
         cur.execute(f"use {OURS}")
-        migrate(cur, file)
+        migrate_tables(cur, file)
         rules.check_values(cur, file)
-        regroup(cur)  # whatever the file said of groups
+        regroup_runs(cur)  # whatever the file said of groups
         cur.execute(f"checkpoint {OURS}")
     for copy in (original, log_of(original)):
         copy.unlink(missing_ok=True)
