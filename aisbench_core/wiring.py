@@ -1,8 +1,8 @@
 """Composes the services."""
 
 import logging
-from datetime import UTC, datetime
 
+from aisbench_core.base.clock import utc_now
 from aisbench_core.base.console_log import ConsoleLogFile
 from aisbench_core.base.errors import AisbenchError, ConfigError
 from aisbench_core.base.messages import Message
@@ -292,11 +292,6 @@ class Core:
         except AisbenchError:  # whoever records the run is told
             return None
         return rule.share if rule else None
-
-
-def utc_now() -> datetime:
-    """The time, aware and in UTC."""
-    return datetime.now(UTC)
 
 
 def open_core(settings: Settings | None = None, clock: Clock | None = None, machine: Clock = utc_now) -> Core:

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
+from aisbench_core.base.clock import utc_now
 from aisbench_core.exchange.importing.saving import SealedFolders
 from aisbench_core.store.audit.audit import Audit
 from aisbench_core.store.audit.audit_heads import AuditHeads
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.run_folders.folders import RunFolders
 from aisbench_core.store.seals.service import Seals
-from aisbench_core.wiring import utc_now
 from tests.actors import TESTER
 
 

@@ -6,10 +6,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from aisbench_core.base.clock import utc_now
 from aisbench_core.config.settings import Settings
 from aisbench_core.model import Run, RunSpec, RunState, Series
 from aisbench_core.running.series.matrix import Matrix
-from aisbench_core.wiring import Core, open_core, utc_now
+from aisbench_core.wiring import Core, open_core
 from tests import records as a
 from tests.actors import named
 from tests.flow.following import PERSON, MovableClock

@@ -3,8 +3,8 @@
 import threading
 from datetime import timedelta
 
+from aisbench_core.base.clock import utc_now
 from aisbench_core.cloud.ports import Cloud
-from aisbench_core.cloud.server_clock import machine_clock
 from aisbench_core.config.credentials import Credentials, find_credentials
 from aisbench_core.config.settings import Profile, Settings, load_profile
 from aisbench_core.model import Api, Clock
@@ -13,7 +13,7 @@ from aisbench_core.model import Api, Clock
 class Clouds:
     """Clouds by profile; adapters are reused until the profile or its keys change."""
 
-    def __init__(self, settings: Settings, request_seconds: float, machine: Clock = machine_clock) -> None:
+    def __init__(self, settings: Settings, request_seconds: float, machine: Clock = utc_now) -> None:
         self._settings = settings
         self._machine = machine
         self._request_seconds = request_seconds

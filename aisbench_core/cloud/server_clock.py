@@ -13,11 +13,6 @@ T = TypeVar("T")
 LONGEST = timedelta(seconds=5)
 
 
-def machine_clock() -> datetime:
-    """The time of this machine, aware and in UTC."""
-    return datetime.now(UTC)
-
-
 class ServerClock:
     """How far it is ahead of this machine's. Threads may share it."""
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.base.clock import utc_now
 from aisbench_core.base.messages import Message
 from aisbench_core.model import Budget, BudgetScope, ExpectedCost, Run, RunState, StoredBudget
 from aisbench_core.people.budgets.holds import admit_run
 from aisbench_core.people.budgets.ledger import BudgetLedger
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.ledger.series import hold_series
-from aisbench_core.wiring import utc_now
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
 from tests.series_bench import SeriesBench

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.base.clock import utc_now
 from aisbench_core.running.following.beats import Beats
 from aisbench_core.store.ledger.database.connection import ProfileShare
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.wiring import utc_now
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
 

@@ -7,11 +7,12 @@ import pytest
 from streamlit import config
 from streamlit.testing.v1 import AppTest
 
+from aisbench_core.base.clock import utc_now
 from aisbench_core.base.messages import Message
 from aisbench_core.config.settings import Settings
 from aisbench_core.model import Notice
 from aisbench_core.people.notifications.channels import NotificationChannels
-from aisbench_core.wiring import open_core, utc_now
+from aisbench_core.wiring import open_core
 from tests.console.conftest import OpenPage, newest, texts
 from tests.receivers import Hook, webhook
 

@@ -8,9 +8,9 @@ import yaml
 from huaweicloudsdkmodelarts.v1 import CreateAlgorithmRequest
 from streamlit.testing.v1 import AppTest
 
+from aisbench_core.base.clock import utc_now
 from aisbench_core.model import JobTask, RunAttempt
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.wiring import utc_now
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
 from tests.sandbox_process import SandboxProcess

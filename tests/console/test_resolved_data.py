@@ -3,9 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
+from aisbench_core.base.clock import utc_now
 from aisbench_core.model import Event, Level, Progress, RunState
 from aisbench_core.store.ledger.ledger import Ledger
-from aisbench_core.wiring import utc_now
 from tests import records as a
 from tests.console.conftest import OpenPage
 from tests.console.seeds import ACTIVE_RUN, DONE_RUN

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
+from aisbench_core.base.clock import utc_now
 from aisbench_core.base.formats import format_number
 from aisbench_core.domain.progress.points import add_points
 from aisbench_core.domain.results.card_samples import write_card_samples
@@ -14,7 +15,6 @@ from aisbench_core.domain.results.record import write_samples
 from aisbench_core.model import CardSample, Event, Level, MetricSample, Progress, RunState, TrainingPoint
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.wiring import utc_now
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
 from tests.console.seeds import ACTIVE_RUN, DONE_RUN, FAILED_RUN, RETRYING_RUN, many

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.base.clock import utc_now
 from aisbench_core.domain.liveness.stalls import Pauses, Quiet, Watch
 from aisbench_core.model import Event, Level, RunState
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.ledger.watches import WatchLedger
-from aisbench_core.wiring import utc_now
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
 

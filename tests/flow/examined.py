@@ -1,10 +1,10 @@
 """What the doctor says, as tests read it."""
 
+from aisbench_core.base.clock import utc_now
 from aisbench_core.cloud.clouds import Clouds
 from aisbench_core.config.settings import Settings
 from aisbench_core.maintenance.doctor.diagnosis import Diagnosis, State
 from aisbench_core.maintenance.doctor.examination import Doctor
-from aisbench_core.wiring import utc_now
 from tests.flow.command_line import CommandLine
 
 NAMED = {

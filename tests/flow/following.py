@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from aisbench_core.base.clock import utc_now
 from aisbench_core.cloud.clouds import Clouds
 from aisbench_core.cloud.ports import ObjectStore
 from aisbench_core.config.settings import Settings
 from aisbench_core.model import Run, RunSpec, RunState
 from aisbench_core.running.follower import Follower
-from aisbench_core.wiring import Core, open_core, utc_now
+from aisbench_core.wiring import Core, open_core
 from tests.actors import named
 from tests.sandbox_process import SandboxProcess
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.base.clock import utc_now
 from aisbench_core.cloud.clouds import Clouds
 from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
 from aisbench_core.cloud.ports import Cloud
@@ -15,7 +16,7 @@ from aisbench_core.config.credentials import find_credentials
 from aisbench_core.model import JobRequest, JobStatus, Run, RunState
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.wiring import Core, utc_now
+from aisbench_core.wiring import Core
 from tests.actors import TESTER
 from tests.flow.following import GOOD, SPEC, Bench, bench_on
 from tests.flow.trouble import IMPATIENT, assert_completed_once, assert_retrying, with_cloud

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.base.clock import utc_now
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import make_verbatim
 from aisbench_core.cloud.ports import Cloud
 from aisbench_core.maintenance.doctor.diagnosis import CHECKS, State
 from aisbench_core.maintenance.doctor.examination import Doctor
 from aisbench_core.maintenance.doctor.machine import LIBRARIES, check_libraries
-from aisbench_core.wiring import utc_now
 from tests.flow.command_line import CommandLine
 from tests.flow.examined import NAMED, examined, settings_of, states
 from tests.sandbox_process import SandboxProcess

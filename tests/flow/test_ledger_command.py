@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.base.clock import utc_now
 from aisbench_core.domain.access.audit_entry import Act, ActOutcome, AuditEntry
 from aisbench_core.model import Event, Level
 from aisbench_core.store.audit.audit import Audit
@@ -18,7 +19,6 @@ from aisbench_core.store.ledger.database.ledger_schema import TABLES
 from aisbench_core.store.ledger.database.rows import insert_row
 from aisbench_core.store.ledger.ledger import Ledger, as_text
 from aisbench_core.store.ledger.ledger_file import copy_database
-from aisbench_core.wiring import utc_now
 from tests import records as a
 from tests.actors import TESTER
 from tests.flow.command_line import CommandLine

@@ -9,9 +9,9 @@ from datetime import timedelta
 import pytest
 import yaml
 
+from aisbench_core.base.clock import utc_now
 from aisbench_core.config.settings import HOME
 from aisbench_core.model import Role, RunState
-from aisbench_core.wiring import utc_now
 from tests import records as a
 from tests.flow.api_process import ApiProcess, Program, require_problem, token_of
 from tests.flow.following import Bench

@@ -18,8 +18,8 @@ from filelock import FileLock
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
+from aisbench_core.base.clock import utc_now
 from aisbench_core.model import Role, RunState
-from aisbench_core.wiring import utc_now
 from tests import records as a
 from tests.browser.console_process import ConsoleProcess
 from tests.flow.api_process import token_of

@@ -38,7 +38,7 @@ from aisbench_core.store.ledger.outbox import Outbox
 from aisbench_core.config.settings import Settings
 from aisbench_core.wiring import open_core
 
-where = {"send": MessageSender, "sent": Outbox}[sys.argv[2]]
+where = {"send": MessageSender, "mark_sent": Outbox}[sys.argv[2]]
 setattr(where, sys.argv[2], lambda *_: os.kill(os.getpid(), signal.SIGKILL))
 open_core(Settings(data_dir=Path(sys.argv[1]), notify_private_addresses=True)).notifications.tick()
 """
@@ -152,7 +152,7 @@ def test_a_message_that_never_arrives_is_given_up_and_can_be_tried_again(bench: 
     assert delivery.state is DeliveryState.SENT
 
 
-@pytest.mark.parametrize(("call", "arrived"), [("send", 0), ("sent", 1)])
+@pytest.mark.parametrize(("call", "arrived"), [("send", 0), ("mark_sent", 1)])
 def test_a_kill_loses_no_message_and_a_second_one_has_the_same_id(
     bench: Bench, hook: Hook, call: str, arrived: int
 ) -> None:

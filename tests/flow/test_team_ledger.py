@@ -11,12 +11,13 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
+from aisbench_core.base.clock import utc_now
 from aisbench_core.config.settings import Settings
 from aisbench_core.maintenance.doctor.diagnosis import State
 from aisbench_core.model import Level, RunState
 from aisbench_core.store.ledger.database.address import ledger_address
 from aisbench_core.store.ledger.ledger import Ledger
-from aisbench_core.wiring import Core, open_core, utc_now
+from aisbench_core.wiring import Core, open_core
 from tests import records as a
 from tests.actors import TESTER, named
 from tests.flow.api_process import ApiProcess

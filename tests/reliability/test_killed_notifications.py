@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 
+from aisbench_core.base.clock import utc_now
 from aisbench_core.base.messages import Message
 from aisbench_core.config.settings import Settings
 from aisbench_core.model import DeliveryState, NewsKind, Notice
 from aisbench_core.people.notifications.channels import channel_of
 from aisbench_core.people.notifications.sending import MessageSender
 from aisbench_core.store.ledger.outbox import Outbox
-from aisbench_core.wiring import Core, open_core, utc_now
+from aisbench_core.wiring import Core, open_core
 from tests.actors import named
 from tests.processes import FORKED
 from tests.receivers import Hook, webhook

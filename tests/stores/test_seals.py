@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.base.clock import utc_now
 from aisbench_core.base.errors import ResultError, StaleRun
 from aisbench_core.domain.results.record import write_record
 from aisbench_core.model import RunRecord
@@ -19,7 +20,6 @@ from aisbench_core.store.run_folders.folders import RunFolders
 from aisbench_core.store.run_folders.parts import FolderPart
 from aisbench_core.store.seals.comparing import Recording, SealComparing
 from aisbench_core.store.seals.service import BATCH, Seals
-from aisbench_core.wiring import utc_now
 from tests import records as a
 from tests.actors import TESTER
 from tests.published_machines import LOG, RUN, Bucket, Machine

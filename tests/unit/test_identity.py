@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from starlette.types import Message, Scope
 
+from aisbench_core.base.clock import utc_now
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.config.console_address import FORWARDED
 from aisbench_core.config.credentials import find_client_secret
@@ -24,7 +25,6 @@ from aisbench_core.interfaces.web.identity import (
     require_complete,
 )
 from aisbench_core.people.accounts.sign_in_audit import SignInAudit
-from aisbench_core.wiring import utc_now
 
 PROXY, ELSEWHERE = "10.0.0.2", "10.0.0.3"
 

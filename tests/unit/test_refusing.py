@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from starlette.types import Message, Scope
 
+from aisbench_core.base.clock import utc_now
 from aisbench_core.config.console_address import FORWARDED, ConsoleNames
 from aisbench_core.config.identity import Identity
 from aisbench_core.config.settings import Settings
 from aisbench_core.interfaces.web.front_door import FrontDoor, FrontDoorMiddleware
 from aisbench_core.interfaces.web.identity import IdentityMiddleware, proxy_identity
 from aisbench_core.people.accounts.sign_in_audit import SignInAudit
-from aisbench_core.wiring import utc_now
 
 TENSORBOARD = "Zm9v" * 10 + "abc"
 

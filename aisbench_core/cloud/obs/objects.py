@@ -12,6 +12,7 @@ from typing import Any
 
 from obs import DeleteObjectsRequest, Object, PutObjectHeader
 
+from aisbench_core.base.clock import utc_now
 from aisbench_core.base.errors import CloudNotFound, CloudRejected, ConfigError
 from aisbench_core.base.messages import Message
 from aisbench_core.base.private_files import draft_of, find_abandoned
@@ -19,7 +20,7 @@ from aisbench_core.cloud.obs import multipart
 from aisbench_core.cloud.obs.client import open_client
 from aisbench_core.cloud.ports import ObjectStat, OnProgress
 from aisbench_core.cloud.refusals import Refusals
-from aisbench_core.cloud.server_clock import ServerClock, machine_clock
+from aisbench_core.cloud.server_clock import ServerClock
 from aisbench_core.config.credentials import Credentials
 from aisbench_core.config.settings import Profile
 from aisbench_core.model import Clock, DirectoryEntry, DirectoryPage
@@ -40,7 +41,7 @@ class ObsStore:
         transfers: int,
         request_seconds: float,
         copied_at_once: int = COPIED_AT_ONCE,
-        machine: Clock = machine_clock,
+        machine: Clock = utc_now,
     ) -> None:
         """`transfers`: concurrent requests for many objects. `request_seconds`: timeout. `copied_at_once`: bytes of the
         largest object that one request copies. `machine`: this machine's clock. Sends nothing yet."""

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from aisbench_core.base.clock import utc_now
 from aisbench_core.base.errors import RunNotFound, StaleRun
 from aisbench_core.base.messages import Message, from_json, message_of, to_json
 from aisbench_core.model import ACTIVE, Attempt, Clock, Event, Level, Notice, Progress, Run, RunSort, RunSpec, RunState
 from aisbench_core.store.ledger.database.address import LedgerAddress
-from aisbench_core.store.ledger.database.clock import machine_clock
 from aisbench_core.store.ledger.database.connection import Leases, LedgerConnection, LedgerStore, Row
 from aisbench_core.store.ledger.database.rows import insert_new, insert_row, make_marks, replace_row
 from aisbench_core.store.ledger.ledger_file import LedgerFile
@@ -45,7 +45,7 @@ class Ledger:
 
     It is opened at first use, so that a damaged one does not hinder reading recorded results."""
 
-    def __init__(self, location: Path | LedgerAddress, machine: Clock = machine_clock) -> None:
+    def __init__(self, location: Path | LedgerAddress, machine: Clock = utc_now) -> None:
         """`location`: a file, or the address of a team's database. `machine`: this machine's clock."""
         self._machine = machine
         self._store: LedgerStore

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from time import monotonic
 
 from aisbench_core.base.errors import AisbenchError
@@ -19,11 +19,6 @@ NOTABLE_SKEW = timedelta(seconds=30)
 SET_CLOCK = Message("set it by NTP; until then the ledger's clock is used")
 THE_LEDGER = Message("the ledger")
 SET_BY_REGION = Message("synchronise it with NTP; the region refuses requests when clocks differ by 15 min or more")
-
-
-def machine_clock() -> datetime:
-    """The time of this machine, aware and in UTC."""
-    return datetime.now(UTC)
 
 
 class DatabaseClock:
