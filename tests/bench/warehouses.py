@@ -74,17 +74,19 @@ def _copy(warehouse: Warehouse, copy: int, by: timedelta) -> None:
         cur.commit()
 
 
-def launch_as_many(folder: Path) -> None:
-    """A ledger beside the warehouse that knows LAUNCHED ended runs: a console that launched all of them itself."""
+def launch_as_many(folder: Path, count: int = LAUNCHED, first: int = LAUNCHED_FIRST) -> None:
+    """A ledger beside the warehouse that knows so many ended runs: a console that launched all of them itself.
+
+    Those after the first are copies."""
     ledger = Ledger(folder / "ledger.sqlite3")
-    if ledger.count() >= LAUNCHED:
+    if ledger.count() >= count:
         return
     with ledger.transaction() as con:
-        for record in many_runs.many_runs(LAUNCHED_FIRST):
+        for record in many_runs.many_runs(first):
             insert_row(con, "runs", row_of(record.run))
     names = [field.name for field in fields(Run)] + ["workload"]
     with ledger.transaction() as con:
-        for copy in range(1, LAUNCHED // LAUNCHED_FIRST):
+        for copy in range(1, count // first):
             others = {"run_id": f"'c{copy:03}-' || run_id", "job_id": f"job_id || '{copy}'"}
             others |= {name: f"date({name}, '+{7 * copy} days') || substr({name}, 11)" for name in _TIMES}
             cells = ", ".join(others.get(name, name) for name in names)

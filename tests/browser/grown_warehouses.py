@@ -4,11 +4,9 @@ import shutil
 from datetime import timedelta
 from pathlib import Path
 
-from aisbench_core.store.ledger.database.rows import insert_row
-from aisbench_core.store.ledger.ledger import Ledger, row_of
 from aisbench_core.warehouse import Warehouse
 from tests.bench import many_runs
-from tests.bench.warehouses import copy_runs
+from tests.bench.warehouses import copy_runs, launch_as_many
 from tests.console import seeds
 from tests.sandbox_process import SandboxProcess
 
@@ -24,9 +22,7 @@ def fill(data_dir: Path, count: int) -> None:
     copy_runs(warehouse, count // recorded - 1, timedelta(minutes=recorded))
     if count > 1:
         warehouse.record_many(seeds.history())  # the same configuration on 1, 2 and 4 nodes
-    with Ledger(data_dir / "ledger.sqlite3").transaction() as con:
-        for record in many_runs.many_runs(count):
-            insert_row(con, "runs", row_of(record.run))
+    launch_as_many(data_dir, count, recorded)
 
 
 def add_region(data_dir: Path, sandbox: SandboxProcess) -> None:

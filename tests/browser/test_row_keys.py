@@ -13,7 +13,14 @@ from tests.browser.console_process import ConsoleProcess
 from tests.browser.prepared_console import PreparedConsole
 from tests.browser.visit import LookAt, OpenWindow, Visit
 
-RUNS = "Leaderboard runs"
+BEFORE = [
+    ("runs", "live", ()),
+    ("runs", "live", ("Space",)),
+    pytest.param("runs", "live", ("Space", "ArrowUp", "Space", "ArrowDown"), marks=pytest.mark.exhaustive),
+    *(pytest.param("groups", "configuration", keys, marks=pytest.mark.exhaustive) for keys in ((), ("Space",))),
+    ("groups", "configuration", ("Space", "ArrowUp", "Space", "ArrowDown")),
+]
+"""What a table shows, the page that Enter opens, and what was pressed before it: each of them once in `make test`."""
 
 
 @pytest.fixture(scope="module")
@@ -49,10 +56,9 @@ def test_two_rows_are_ticked_and_compared_by_keyboard(console: ConsoleProcess, l
     assert visit.troubles() == []
 
 
-@pytest.mark.parametrize("before", [(), ("Space",), ("Space", "ArrowUp", "Space", "ArrowDown")])
-@pytest.mark.parametrize(("view", "page"), [("runs", "live"), ("groups", "configuration")])
+@pytest.mark.parametrize(("view", "page", "before"), BEFORE)
 def test_enter_opens_the_row_whatever_is_ticked(
-    console: ConsoleProcess, look: LookAt, before: tuple[str, ...], view: str, page: str
+    console: ConsoleProcess, look: LookAt, view: str, page: str, before: tuple[str, ...]
 ) -> None:
     visit = look(console, f"/leaderboard?show={view}")
     focus_table(visit)
@@ -117,7 +123,7 @@ def test_a_run_of_a_configuration_and_of_its_history_opens_by_keyboard(
     visit.page.keyboard.press(key)
     expect(visit.page).to_have_url(re.compile(r"/live\?.*run=new-"))
 
-    visit.open("/configuration?run=new-0")
+    visit.go_to("/configuration?run=new-0")
     visit.page.get_by_role("link", name="Open the history").click()
     visit.page.get_by_role("link", name="Open the configuration").click()
     expect(visit.page).to_have_url(re.compile(r"/configuration\?.*run="))

@@ -8,6 +8,7 @@ from filelock import FileLock
 from playwright.sync_api import expect
 
 from aisbench_core.store.run_folders.run_paths import RunFolder
+from pages._ui.run.page import METRICS_SECONDS
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.prepared_console import PreparedConsole
 from tests.browser.visit import OpenWindow
@@ -38,11 +39,13 @@ def test_curves_grow_while_the_page_is_open(used: ConsoleProcess, window: OpenWi
     file = summaries(used, seeds.RETRYING_RUN) / NAME
     file.write_bytes(file_of(*(event(step, train__loss=LOSS[step]) for step in range(20))))
     visit = window(used)
+    visit.page.clock.install()
     visit.open(f"/live?run={seeds.RETRYING_RUN}")
     expect(visit.page.get_by_text("train/loss · 0.4107 at step 19")).to_be_visible()
 
     with file.open("ab") as events:
         events.write(file_of(*(event(step, train__loss=LOSS[step]) for step in range(20, 41))))
+    visit.page.clock.fast_forward(int(METRICS_SECONDS * 1000))
 
     expect(visit.page.get_by_text("at step 40")).to_be_visible()
     assert visit.troubles() == []
@@ -85,7 +88,6 @@ def test_tensorboard_opens_from_the_page_and_ends_with_the_console(used: Console
     board = opened.value
     expect(board.get_by_text("train/loss", exact=True).first).to_be_visible()
     address = board.url
-    board.screenshot(path=Path(__file__).parent / "screenshots" / "tensorboard.png")
     board.close()
     console, started, troubles = used.pid, tensorboards(used.pid), visit.troubles()
     used.kill()

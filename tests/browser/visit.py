@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,7 +12,6 @@ from playwright.sync_api import TimeoutError as TookTooLong
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.windows import HEIGHT
 
-PICTURES = Path(__file__).parent / "screenshots"
 TRIES = 5
 """How often a window is sent to another page."""
 
@@ -199,22 +197,22 @@ class Visit:
         self.rest()
 
     def picture(self, name: str) -> None:
-        """Keep a picture of the window for a person to look at."""
-        PICTURES.mkdir(exist_ok=True)
-        self.page.screenshot(path=PICTURES / f"{name}.png", animations="disabled")
+        """Draw the window for a person to look at, if PICTURES_TO names a folder for that."""
+        self._draw(name, "PICTURES_TO")
 
     def publish(self, name: str, height: int = HEIGHT) -> None:
-        """The same from a window so high, put where SCREENSHOTS_TO says: the README's pictures are made this way."""
+        """The same from a window so high, if SCREENSHOTS_TO names one: the README's pictures are made this way."""
         width = self.width
         self.page.mouse.move(width - 1, HEIGHT - 1)
         self.page.evaluate("document.activeElement.blur()")
         self.page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")
         self.page.set_viewport_size({"width": width, "height": height})
-        self.picture(name)
+        self._draw(name, "SCREENSHOTS_TO")
         self.page.set_viewport_size({"width": width, "height": HEIGHT})
-        folder = os.environ.get("SCREENSHOTS_TO")
-        if folder:
-            shutil.copy(PICTURES / f"{name}.png", folder)
+
+    def _draw(self, name: str, variable: str) -> None:
+        if folder := os.environ.get(variable):
+            self.page.screenshot(path=Path(folder) / f"{name}.png", animations="disabled")
 
     def widen(self, width: int) -> None:
         """Give the window another width."""
