@@ -19,19 +19,46 @@ FORKED.set_forkserver_preload(
         "aisbench_core.wiring",
         "aisbench_core.cloud.modelarts_v2.service",
         "aisbench_core.cloud.obs.objects",
+        "numpy.random",
         "optuna",
+        "pandas",  # which DuckDB imports for the first value of a query
         "tests.team_warehouse",
     ]
 )
 
 
-class AisbenchProcess:
-    """`aisbench` in a process of its own, as `subprocess.Popen` with pipes and an empty stdin would start it.
+IS_MEASURED = "AISBENCH_TESTS_CONTEXT" in os.environ
+"""Whether coverage asks which test each process runs for: a fork would say the one for which its server was started."""
+
+_AS_TYPED = """
+import signal, sys
+sys.modules |= {hidden}
+from aisbench_core.interfaces.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main()
+"""
+
+
+def start_aisbench(
+    *words: str, environment: Mapping[str, str], merged: bool = False, without: str | None = None
+) -> "AisbenchProcess":
+    """`aisbench` in a process of its own, with pipes and an empty stdin.
 
     `merged`: stderr goes to stdout, too. `without`: a library that cannot be imported there."""
+    if not IS_MEASURED:
+        return ForkedProcess(words, environment, merged, without)
+    program = _AS_TYPED.format(hidden={without: None} if without else {})
+    return subprocess.Popen(
+        [sys.executable, "-c", program, *words], env=environment, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT if merged else subprocess.PIPE,
+    )  # fmt: skip
+
+
+class ForkedProcess:
+    """A command that was forked from a process that has loaded the program, handled as `subprocess.Popen`."""
 
     def __init__(
-        self, *words: str, environment: Mapping[str, str], merged: bool = False, without: str | None = None
+        self, words: tuple[str, ...], environment: Mapping[str, str], merged: bool, without: str | None
     ) -> None:
         outputs = [FORKED.Pipe(duplex=False) for _ in range(1 if merged else 2)]
         ways = [way for _, way in outputs]
@@ -94,6 +121,9 @@ class AisbenchProcess:
         for stream in streams:
             stream.close()
         return texts[0], texts[1]
+
+
+AisbenchProcess = ForkedProcess | subprocess.Popen[str]
 
 
 def _open_text(end: Connection) -> TextIO:

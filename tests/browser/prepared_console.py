@@ -12,9 +12,7 @@ from pathlib import Path
 
 from aisbench_sandbox.engine.node import launcher
 from tests.browser.console_process import ROOT, ConsoleProcess, Started
-
-IS_MEASURED = "AISBENCH_TESTS_CONTEXT" in os.environ
-"""Whether coverage asks which test each process runs for: a fork would say the one for which its host was started."""
+from tests.processes import IS_MEASURED
 
 
 class ForkedProcess:

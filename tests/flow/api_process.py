@@ -17,7 +17,7 @@ from aisbench_core.model import Role
 from aisbench_core.model.token import TokenRequest
 from tests.actors import TESTER
 from tests.flow.following import Bench
-from tests.processes import AisbenchProcess
+from tests.processes import start_aisbench
 
 SPEC = {"workload": "quickstart_digits", "flavor": "sandbox.cpu.2cards", "cards_per_node": 2}
 READY_SECONDS = 60
@@ -95,7 +95,7 @@ class ApiProcess:
         environment = os.environ | {"AISBENCH_DATA_DIR": str(data_dir)}
         environment |= {f"AISBENCH_{name.upper()}": value for name, value in settings.items()}
         command = ("api", "serve", "--port", "0")
-        self._process = AisbenchProcess(*command, environment=environment, merged=True)
+        self._process = start_aisbench(*command, environment=environment, merged=True)
         self.url = self._address()
 
     @property
@@ -106,6 +106,7 @@ class ApiProcess:
     def _address(self) -> str:
         watchdog = threading.Timer(READY_SECONDS, self._process.kill)
         watchdog.start()
+        assert self._process.stdout is not None
         line = self._process.stdout.readline()
         watchdog.cancel()
         assert line.startswith("AISBench API: "), line + self._process.stdout.read()

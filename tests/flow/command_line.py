@@ -10,13 +10,13 @@ import yaml
 from click.testing import CliRunner, Result
 
 from aisbench_core.interfaces.cli import main
-from tests.processes import AisbenchProcess
+from tests.processes import AisbenchProcess, start_aisbench
 from tests.sandbox_process import SandboxProcess
 
 QUICK = {
     "AISBENCH_PROFILE": "lab",
     "AISBENCH_POLL_SECONDS": "0.05",
-    "AISBENCH_TICK_SECONDS": "0.02",
+    "AISBENCH_TICK_SECONDS": "0.05",
     "AISBENCH_RETRY_FIRST_SECONDS": "0.05",
 }
 
@@ -49,7 +49,7 @@ class CommandLine:
 
     def start(self, *words: str, without: str | None = None) -> AisbenchProcess:
         """A command in a process of its own, there `without` a library."""
-        process = AisbenchProcess(*words, environment={**os.environ, **self.environment}, without=without)
+        process = start_aisbench(*words, environment={**os.environ, **self.environment}, without=without)
         self._started.append(process)
         return process
 

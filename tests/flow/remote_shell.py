@@ -18,7 +18,7 @@ from aisbench_core.model import Role
 from aisbench_core.model.token import TokenRequest
 from aisbench_core.wiring import Core
 from tests.actors import TESTER
-from tests.processes import AisbenchProcess
+from tests.processes import AisbenchProcess, start_aisbench
 
 LONGEST_SECONDS = 90.0
 
@@ -40,7 +40,7 @@ class RemoteShell:
 
     def start(self, *words: str) -> AisbenchProcess:
         """A command in a process of its own."""
-        process = AisbenchProcess(*words, environment={**os.environ, **self.environment})
+        process = start_aisbench(*words, environment={**os.environ, **self.environment})
         self._started.append(process)
         return process
 

@@ -114,8 +114,8 @@ def test_a_follower_that_is_killed_again_and_again_loses_no_trial_and_launches_n
     space = ("--search", "batch_size=16..256 log", "--trials", str(TRIALS))
     series_id = shell.answer("series", "run", *WHAT, *space)["series_id"]
 
-    def has_ended() -> bool:
-        return core.series.matrix(series_id).state.has_ended
+    def has_ended() -> bool:  # asked of the ledger, as the follower needs the warehouse
+        return core.ledger.count() == TRIALS and not core.ledger.active()
 
     def requests() -> int:
         return sum(sandbox.requests()["modelarts"].values())
@@ -128,6 +128,7 @@ def test_a_follower_that_is_killed_again_and_again_loses_no_trial_and_launches_n
     follower.start()
     follower.wait(has_ended, "the series to end")
 
+    assert core.series.matrix(series_id).state.has_ended
     runs = sorted(core.ledger.page(limit=100), key=lambda run: run.series_index or 0)
     rows = core.series.get(series_id).rows
     assert [run.series_index for run in runs] == list(range(1, TRIALS + 1))

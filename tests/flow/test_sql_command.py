@@ -16,7 +16,7 @@ from aisbench_core.interfaces.cli import main
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.mlflow_server import tracking_server
-from tests.processes import AisbenchProcess
+from tests.processes import start_aisbench
 
 
 @pytest.fixture
@@ -219,7 +219,7 @@ def test_a_key_press_ends_a_long_question(data_dir: Path) -> None:
     folder = data_dir / "copies"
     folder.mkdir()
     environment = os.environ | {"AISBENCH_DATA_DIR": str(data_dir), "TMPDIR": str(folder)}
-    process = AisbenchProcess("sql", sql, environment=environment)
+    process = start_aisbench("sql", sql, environment=environment)
 
     try:
         until = time.monotonic() + 60
