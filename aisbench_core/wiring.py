@@ -273,7 +273,7 @@ class Core:
         """The region of the default profile; without that profile, the first that has results. Raises ConfigError."""
         if self.settings.profile in self.regions.names():
             return self.regions.profile().region
-        regions = self.warehouse.regions()
+        regions = self.warehouse.facets.list_regions()
         if not regions:
             raise ConfigError(Message("no results yet, and no profile with a region"), Message("use --region"))
         return regions[0].region

@@ -18,12 +18,12 @@ saved_views.show_title(COMPARE, t("compare.title"))
 run_ids = parts.choose_runs()
 saved_views.show_missing()
 if len(run_ids) < MIN_COMPARED:
-    row = run_cached(core().warehouse.run, run_ids[0]) if run_ids else None
+    row = run_cached(core().warehouse.runs.find_row, run_ids[0]) if run_ids else None
     if row:
         parts.show_scaling(row)
     end_page()
 
-comparison = run_cached(core().warehouse.compare, tuple(run_ids), parts.choose_compared())
+comparison = run_cached(core().warehouse.runs.compare, tuple(run_ids), parts.choose_compared())
 show_sentences(comparison)
 show_comparability(comparison)
 parts.show_metrics(comparison)

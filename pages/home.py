@@ -12,7 +12,7 @@ from pages._ui.shell.filters import choose_region, show_rehearsal
 from pages._ui.shell.words import t
 
 url.clear_missing()
-regions = run_cached(core().warehouse.regions)
+regions = run_cached(core().warehouse.facets.list_regions)
 with st.container(horizontal=True, vertical_alignment="top", horizontal_alignment="distribute"):
     st.title(t("menu.home"))
     region = choose_region(regions) if regions else None

@@ -34,7 +34,7 @@ with left:
 if row is None:
     end_page()
 
-scalings = run_cached(core().warehouse.fetch_scaling, row.configuration)
+scalings = run_cached(core().warehouse.scaling.list_curves, row.configuration)
 names = choice.curve_names([scaling for scaling in scalings if scaling.points])
 curves = choice.choose_curves(scalings, names)
 if curves:

@@ -166,7 +166,7 @@ def _read_warehouse(file: Path, folder: Path) -> str:
     warehouse = Warehouse(folder / "ours.duckdb")
     warehouse.merging.merge(file, folder / "taken", frozenset(), lambda _done, _of: None, a.T0)
     query = BoardQuery("cn-north-9", include_invalid=True)
-    told = [repr(warehouse.leaderboard(query)), repr(warehouse.runs(query)), repr(warehouse.check([]))]
+    told = [repr(warehouse.board.list_rows(query)), repr(warehouse.runs.list_rows(query)), repr(warehouse.check([]))]
     with aisbench_core.open_warehouse(file) as opened:
         told.append(opened.sql("from v_runs").to_csv())
         told.append(opened.sql("from v_groups").to_csv())

@@ -49,7 +49,7 @@ def with_many_samples(run_id: str) -> RunRecord:
 def refused(team: TeamWarehouse, kind: type[AisbenchError] = WarehouseError) -> str:
     """What somebody who asks is told; never a secret."""
     with pytest.raises(kind) as refusal:
-        team.open(patience_s=2.0).leaderboard(BoardQuery("cn-north-9"))
+        team.open(patience_s=2.0).board.list_rows(BoardQuery("cn-north-9"))
     assert refusal.value.hint
     for secret in (PASSWORD, team.access.bucket.secret_key):
         assert secret not in str(refusal.value)

@@ -131,14 +131,14 @@ class AnnotationService:
             add_annotations(folder.path, every.changes)
 
     def _is_recorded(self, run_id: str) -> bool:
-        return self._get_folder(run_id).record.exists() or bool(self.warehouse.select_recorded([run_id]))
+        return self._get_folder(run_id).record.exists() or bool(self.warehouse.runs.select_recorded([run_id]))
 
     def _find_run(self, run_id: str) -> Run | None:
         """The ledger's run; None for one that only the warehouse, or its folder, has."""
         try:
             return self.ledger.get(run_id)
         except (RunNotFound, DamagedLedger):
-            if self._get_folder(run_id).record.exists() or self.warehouse.select_recorded([run_id]):
+            if self._get_folder(run_id).record.exists() or self.warehouse.runs.select_recorded([run_id]):
                 return None
             raise
 

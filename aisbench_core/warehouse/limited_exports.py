@@ -30,7 +30,7 @@ class Exports:
 
     def require_size(self, request: Export) -> None:
         """Raises SpecError if the query has more runs than one export may hold."""
-        if self._most_runs and (count := self._warehouse.count(request.query)) > self._most_runs:
+        if self._most_runs and (count := self._warehouse.runs.count_rows(request.query)) > self._most_runs:
             limit = Message("an export holds as many as `export_most_runs` allows ({limit:,})", limit=self._most_runs)
             raise SpecError(
                 Message("export"),

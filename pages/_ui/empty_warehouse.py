@@ -16,7 +16,7 @@ from pages._ui.shell.words import t
 
 def recorded_regions() -> Sequence[RegionFacts]:
     """The regions with results. Without any, the page ends with a hint at importing or restoring them."""
-    regions = run_cached(core().warehouse.regions)
+    regions = run_cached(core().warehouse.facets.list_regions)
     if not regions:
         _show_empty()
     return regions

@@ -112,20 +112,20 @@ def _find_runs(wanted: str) -> Iterator[_Result]:
         yield _Result(navigation.LIVE, titles[run.run_id], {"run": run.run_id}, facts)
     if not wanted:
         return
-    for region in run_cached(core().warehouse.regions):
+    for region in run_cached(core().warehouse.facets.list_regions):
         query = BoardQuery(
             region.region, rehearsal=region.rehearsal, text=wanted, include_invalid=True, sort="created_at", limit=EACH
         )
-        for row in run_cached(core().warehouse.runs, query).rows:
+        for row in run_cached(core().warehouse.runs.list_rows, query).rows:
             if row.run_id not in shown:
                 yield _Result(navigation.LIVE, f"{row.title} · {row.run_id}", {"run": row.run_id}, region.region)
 
 
 def _find_configurations(wanted: str) -> Iterator[_Result]:
     """Rows of the leaderboard whose runs, model, versions or hardware have the text."""
-    for region in run_cached(core().warehouse.regions) if wanted else ():
+    for region in run_cached(core().warehouse.facets.list_regions) if wanted else ():
         query = BoardQuery(region.region, rehearsal=region.rehearsal, text=wanted, limit=EACH)
-        for row in run_cached(core().warehouse.leaderboard, query).rows:
+        for row in run_cached(core().warehouse.board.list_rows, query).rows:
             selection = {"run": row.median_run_id or row.latest_run_id}
             facts = " · ".join(filter(None, (row.system, region.region)))
             yield _Result(navigation.CONFIGURATION, row_name(row, ""), selection, facts)

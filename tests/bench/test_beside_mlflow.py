@@ -30,10 +30,10 @@ def test_questions_take_a_fraction_of_what_mlflow_takes(count: int, tmp_path: Pa
     peer = json.loads(ran.stdout.splitlines()[-1])
     warehouse = Warehouse(folder_of(count) / "warehouse.duckdb")
 
-    opened = median_ms(lambda: warehouse.runs(ASKED))
+    opened = median_ms(lambda: warehouse.runs.list_rows(ASKED))
     with warehouse.cursor() as cur:
         found = median_ms(lambda: runs.fetch_page(cur, ASKED), 15)
-    board = median_ms(lambda: warehouse.leaderboard(FILTERED))
+    board = median_ms(lambda: warehouse.board.list_rows(FILTERED))
     export = median_ms(lambda: exported(warehouse), 3)
 
     name, asked = f"MLflow {peer['version']}", f"{peer['search_ms']:.0f} ms"

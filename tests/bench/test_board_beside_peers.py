@@ -19,11 +19,11 @@ def test_the_whole_leaderboard_takes_a_fraction_of_what_pandas_and_sqlite_take(t
         frame = frame_of(cur)
         con = filled(tmp_path / "runs.sqlite3", cur.execute(ROWS).fetchall())
 
-    whole = median_ms(lambda: warehouse.leaderboard(BOARD))
+    whole = median_ms(lambda: warehouse.board.list_rows(BOARD))
     pandas = median_ms(lambda: with_pandas(frame), 3)
     sqlite = median_ms(lambda: with_sqlite(con), 1)
 
-    board = [(row.throughput, row.best, row.olympic_mean) for row in warehouse.leaderboard(BOARD).rows]
+    board = [(row.throughput, row.best, row.olympic_mean) for row in warehouse.board.list_rows(BOARD).rows]
     for peer in (with_pandas(frame), with_sqlite(con)):
         assert [row[:3] for row in peer[: len(board)]] == [pytest.approx(row, rel=1e-9) for row in board]
     asked = "pandas, the rows in memory"

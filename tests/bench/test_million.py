@@ -57,12 +57,12 @@ def test_a_board_of_a_million_runs_is_there_at_once(warehouse: Warehouse) -> Non
     naive = median_ms(lambda: counted_anew(warehouse), 1)
     listed = median_ms(lambda: joined(warehouse), 1)
 
-    whole = median_ms(lambda: warehouse.leaderboard(BOARD))
-    top = median_ms(lambda: warehouse.leaderboard(FILTERED))
-    newest = median_ms(lambda: warehouse.runs(replace(FILTERED, sort="created_at")))
-    fastest = median_ms(lambda: warehouse.runs(FILTERED), 3)
+    whole = median_ms(lambda: warehouse.board.list_rows(BOARD))
+    top = median_ms(lambda: warehouse.board.list_rows(FILTERED))
+    newest = median_ms(lambda: warehouse.runs.list_rows(replace(FILTERED, sort="created_at")))
+    fastest = median_ms(lambda: warehouse.runs.list_rows(FILTERED), 3)
 
-    assert 0.9 * GROUPS < warehouse.leaderboard(BOARD).total <= GROUPS
+    assert 0.9 * GROUPS < warehouse.board.list_rows(BOARD).total <= GROUPS
     put(
         "Whole leaderboard, 1,000,000 runs",
         f"{whole:.0f} ms",
@@ -137,7 +137,7 @@ def silent(_done: int, _of: int) -> None:
 
 def pages(warehouse: Warehouse) -> Iterator[tuple[str, str, dict[str, str | list[str]]]]:
     """Every page that shows what is stored, and the address that makes it show most."""
-    newest = [row.run_id for row in warehouse.runs(BoardQuery(REGION, sort="created_at", limit=8)).rows]
+    newest = [row.run_id for row in warehouse.runs.list_rows(BoardQuery(REGION, sort="created_at", limit=8)).rows]
     yield "Home", "home", {"region": REGION}
     yield "Leaderboard", "leaderboard", {"region": REGION}
     yield "Leaderboard, 100 rows", "leaderboard", {"region": REGION, "size": "100"}

@@ -97,11 +97,11 @@ def test_the_leaderboard_of_ten_thousand_runs_is_made_in_sql(
     warehouse = Warehouse(tmp_path / "warehouse.duckdb")
     warehouse.rebuild(many_runs())
 
-    ours = median_ms([lambda: warehouse.leaderboard(BOARD)] * 9)
-    listed = median_ms([lambda: warehouse.runs(replace(BOARD, sort="created_at"))] * 9)
+    ours = median_ms([lambda: warehouse.board.list_rows(BOARD)] * 9)
+    listed = median_ms([lambda: warehouse.runs.list_rows(replace(BOARD, sort="created_at"))] * 9)
     naive = median_ms([lambda: group_in_python(warehouse)] * 3)
 
-    page = warehouse.leaderboard(BOARD)
+    page = warehouse.board.list_rows(BOARD)
     with capsys.disabled():
         print(
             f"\nleaderboard of {RUNS:,} runs in {page.total} rows: {ours:.1f} ms, a page of runs {listed:.1f} ms; ",

@@ -220,8 +220,8 @@ def assert_reachable(visit: Visit, name: str, count: int) -> None:
 def addresses(console: ConsoleProcess) -> dict[str, str]:
     """Where each page shows the newest runs, by the names of PAGES."""
     warehouse = Warehouse(console.data_dir / "warehouse.duckdb")
-    rows = warehouse.runs(BoardQuery(REGION, sort="created_at", limit=4)).rows
-    groups = sorted(warehouse.benchmarks(BoardQuery(REGION), 2).rows[0].rows, key=lambda row: -row.runs)
+    rows = warehouse.runs.list_rows(BoardQuery(REGION, sort="created_at", limit=4)).rows
+    groups = sorted(warehouse.board.list_benchmarks(BoardQuery(REGION), 2).rows[0].rows, key=lambda row: -row.runs)
     return {name: f"/{name}" for name in PAGES} | {
         "live": f"/live?run={rows[0].run_id}",
         "configuration": f"/configuration?run={rows[0].run_id}",

@@ -21,7 +21,7 @@ def remark(app: AppTest, tags: str, note: str) -> AppTest:
 def test_tags_and_note_are_stored_shown_and_filtered_by(open_page: OpenPage, used: Path) -> None:
     app = remark(open_page("live", run=DONE_RUN), "night, </script>, 标签", "fan 3 was off\n=1+1 [x](y)")
 
-    row = Warehouse(used / "warehouse.duckdb").run(DONE_RUN)
+    row = Warehouse(used / "warehouse.duckdb").runs.find_row(DONE_RUN)
     assert row
     assert row.tags == ("</script>", "night", "标签")
     assert "fan 3 was off  \n=1+1 \\[x\\](y)" in texts(app)
@@ -82,6 +82,6 @@ def test_an_imported_run_without_its_folder_is_remarked_of(open_page: OpenPage, 
 
     remark(open_page("live", run="i-1"), "old", "from the archive")
 
-    row = warehouse.run("i-1")
+    row = warehouse.runs.find_row("i-1")
     assert row
     assert (row.tags, row.note) == (("old",), "from the archive; not measured there: max_power")

@@ -39,7 +39,7 @@ def test_where_colours_begin_anew_versions_differ_in_shape(open_page: OpenPage, 
         for nodes in (1, 2)
         for run in a.records([8_000.0 * nodes] * 2, f"{version}-{nodes}", framework_version=version, node_count=nodes)
     )
-    group = store.trends(BoardQuery("cn-north-9")).rows[0].group.id
+    group = store.trends.list_rows(BoardQuery("cn-north-9")).rows[0].group.id
 
     history = open_page("history", group=group)
     scaling = open_page("scaling", curve=_two_of_one_colour(store, versions))
@@ -52,7 +52,9 @@ def test_where_colours_begin_anew_versions_differ_in_shape(open_page: OpenPage, 
 
 
 def _two_of_one_colour(store: Warehouse, versions: list[str]) -> list[str]:
-    curves = store.fetch_scaling(store.configurations(BoardQuery("cn-north-9")).rows[0].configuration)
+    curves = store.scaling.list_curves(
+        store.scaling.list_configurations(BoardQuery("cn-north-9")).rows[0].configuration
+    )
     same = (versions[0], versions[len(RAMP)])
     return [curve.query.id for curve in curves if curve.query.framework_version in same]
 
@@ -67,7 +69,7 @@ def _ranges(app: AppTest, channel: str) -> list[list[str]]:
 
 
 def _trend_of_two_versions(folder: Path) -> str:
-    rows = Warehouse(folder / "warehouse.duckdb").trends(BoardQuery("cn-north-9")).rows
+    rows = Warehouse(folder / "warehouse.duckdb").trends.list_rows(BoardQuery("cn-north-9")).rows
     return next(row.group.id for row in rows if row.group.node_count == 1)
 
 

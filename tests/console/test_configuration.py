@@ -8,8 +8,8 @@ from tests.console.conftest import OpenPage, drawn, texts
 
 def test_a_row_shows_its_rank_history_curve_and_runs(open_page: OpenPage, used: Path) -> None:
     store = Warehouse(used / "warehouse.duckdb")
-    region = store.regions()[0]
-    rows = store.leaderboard(BoardQuery(region.region, rehearsal=region.rehearsal)).rows
+    region = store.facets.list_regions()[0]
+    rows = store.board.list_rows(BoardQuery(region.region, rehearsal=region.rehearsal)).rows
     row = next(row for row in rows if row.throughput is not None and row.rank_from is not None)
 
     app = open_page("configuration", run=row.latest_run_id)

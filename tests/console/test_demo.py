@@ -24,7 +24,7 @@ def test_an_empty_console_offers_a_demo_and_removes_it_without_a_trace(open_page
     app.button(key="demo-remove").click().run()
     assert not app.exception
     assert "1. Configure a run" in texts(app)
-    assert core().warehouse.regions() == []
+    assert core().warehouse.facets.list_regions() == []
     assert [*(data_dir / "runs").iterdir()] == []
 
 
@@ -32,7 +32,7 @@ def test_results_of_the_demo_are_imported_rehearsals(data_dir: Path) -> None:
     assert data_dir.exists()
     core().imports.add_demo(ACTOR)
 
-    runs = core().warehouse.runs(QUERY)
+    runs = core().warehouse.runs.list_rows(QUERY)
 
     assert runs.rehearsal
     assert {row.origin for row in runs.rows} == {"imported"}
@@ -42,21 +42,21 @@ def test_results_of_the_demo_are_imported_rehearsals(data_dir: Path) -> None:
 def test_the_demo_is_there_once_and_the_same_for_everybody(data_dir: Path) -> None:
     assert data_dir.exists()
     assert core().imports.add_demo(ACTOR) == 120
-    first = {row.run_id: row.throughput for row in core().warehouse.runs(QUERY).rows}
+    first = {row.run_id: row.throughput for row in core().warehouse.runs.list_rows(QUERY).rows}
 
     assert core().imports.add_demo(ACTOR) == 0
     assert core().imports.remove_demo(ACTOR) == 120
     assert core().imports.remove_demo(ACTOR) == 0
     core().imports.add_demo(ACTOR)
 
-    assert {row.run_id: row.throughput for row in core().warehouse.runs(QUERY).rows} == first
+    assert {row.run_id: row.throughput for row in core().warehouse.runs.list_rows(QUERY).rows} == first
 
 
 def test_removing_the_demo_leaves_every_other_run(used: Path) -> None:
     assert used.exists()
-    before = {region: region.runs for region in core().warehouse.regions()}
+    before = {region: region.runs for region in core().warehouse.facets.list_regions()}
     core().imports.add_demo(ACTOR)
 
     core().imports.remove_demo(ACTOR)
 
-    assert {region: region.runs for region in core().warehouse.regions()} == before
+    assert {region: region.runs for region in core().warehouse.facets.list_regions()} == before

@@ -38,7 +38,7 @@ def warehouse(data_dir: Path) -> Warehouse:
 
 def main_group(warehouse: Warehouse) -> str:
     """The group with the most runs."""
-    return max(warehouse.trends(BoardQuery("cn-north-9")).rows, key=lambda row: row.runs).group.id
+    return max(warehouse.trends.list_rows(BoardQuery("cn-north-9")).rows, key=lambda row: row.runs).group.id
 
 
 def verdicts(app: AppTest) -> pd.DataFrame:
@@ -61,7 +61,7 @@ def test_all_groups_are_listed_with_their_verdicts_before_one_is_chosen(
 
 
 def test_the_list_of_groups_follows_the_filters(open_page: OpenPage, warehouse: Warehouse) -> None:
-    assert len(table(open_page("history"))) == len(warehouse.trends(BoardQuery("cn-north-9")).rows)
+    assert len(table(open_page("history"))) == len(warehouse.trends.list_rows(BoardQuery("cn-north-9")).rows)
 
     assert "r1.9" in texts(open_page("history", nodes="4"))  # only one is left, so it is opened
 
@@ -170,14 +170,14 @@ def test_a_version_is_marked_as_the_baseline_and_unmarked(open_page: OpenPage, w
     app.selectbox(key="baseline-choice").set_value("r1.10").run()
     app.button(key="mark-baseline").click().run()
 
-    (marked,) = warehouse.baselines()
+    (marked,) = warehouse.trends.list_baselines()
     assert (marked.names, marked.marked_by) == (("r1.10",), "console")
     assert "Framework version**: r1.10 – marked by console" in texts(app)
     assert "Regression" in app.error[0].value
 
     app.button(key="unmark-baseline").click().run()
 
-    assert warehouse.baselines() == []
+    assert warehouse.trends.list_baselines() == []
     assert not app.error
 
 
@@ -213,9 +213,9 @@ def test_an_address_of_an_unknown_group_says_so(open_page: OpenPage, warehouse: 
 def test_an_address_of_before_fingerprints_covered_the_spec_opens_the_group_of_today(
     open_page: OpenPage, warehouse: Warehouse
 ) -> None:
-    rows = warehouse.trends(BoardQuery("cn-north-9")).rows
+    rows = warehouse.trends.list_rows(BoardQuery("cn-north-9")).rows
     oldest = rows[-1].group.id
-    [first] = [before for before, today in warehouse.first_trend_ids(rows).items() if today == oldest]
+    [first] = [before for before, today in warehouse.trends.find_first_ids(rows).items() if today == oldest]
 
     app = open_page("history", group=first)
 

@@ -71,7 +71,7 @@ def test_ranks_that_tie_are_a_band_of_one_colour(open_page: OpenPage) -> None:
 def test_rows_of_several_tables_are_compared_as_groups(open_page: OpenPage, data_dir: Path) -> None:
     app = open_page("leaderboard")
     warehouse = Warehouse(data_dir / "warehouse.duckdb")
-    fingerprints = [row.fingerprint for row in warehouse.leaderboard(BoardQuery("cn-north-9")).rows]
+    fingerprints = [row.fingerprint for row in warehouse.board.list_rows(BoardQuery("cn-north-9")).rows]
 
     for fingerprint, unit in zip(fingerprints[-2:], ("samples/s", "sentences/s"), strict=True):
         ticked = {"selection": {"rows": [0], "columns": [], "cells": []}}

@@ -27,7 +27,7 @@ def upload(app: AppTest, *files: tuple[str, str]) -> AppTest:
 
 def imported(data_dir: Path, region: str = "imported") -> list[RunRow]:
     query = BoardQuery(region, include_invalid=True, sort="model", descending=False)
-    return list(Warehouse(data_dir / "warehouse.duckdb").runs(query).rows)
+    return list(Warehouse(data_dir / "warehouse.duckdb").runs.list_rows(query).rows)
 
 
 def test_nothing_is_stored_before_the_button_is_pressed(open_page: OpenPage, data_dir: Path) -> None:

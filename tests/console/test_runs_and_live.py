@@ -63,7 +63,7 @@ def test_a_completed_run_shows_its_result_and_never_the_last_estimate(open_page:
     for run in (lost, collecting):
         ledger.add(run, Event(run.run_id, a.T0, "console", Level.INFO, "launched", "somebody"))
         shutil.copytree(used / "runs" / DONE_RUN, used / "runs" / run.run_id)
-    recorded = Warehouse(used / "warehouse.duckdb").run(DONE_RUN)
+    recorded = Warehouse(used / "warehouse.duckdb").runs.find_row(DONE_RUN)
 
     done, failed = texts(open_page("live", run=DONE_RUN)), texts(open_page("live", run=FAILED_RUN))
 

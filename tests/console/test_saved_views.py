@@ -67,7 +67,7 @@ def test_a_view_says_which_of_its_filters_are_gone(open_page: OpenPage, used: Pa
 
 def test_compare_history_and_scaling_have_views_too(open_page: OpenPage, used: Path) -> None:
     save(open_page("compare", ids=["run-n1-0", "run-n2-0", "run-gone"]), "Two")
-    group = Warehouse(used / "warehouse.duckdb").trends(BoardQuery("cn-north-9")).rows[0].group.id
+    group = Warehouse(used / "warehouse.duckdb").trends.list_rows(BoardQuery("cn-north-9")).rows[0].group.id
     save(open_page("history", group=group, along="version"), "By version")
     save(open_page("scaling"), "All")
 

@@ -74,7 +74,7 @@ def test_several_versions_lie_over_each_other_and_stay_in_the_address(
     assert warehouse.revision()
     app = open_page("scaling")
 
-    every = warehouse.scaling_of("old1-0").query.id, warehouse.scaling_of("new-0").query.id
+    every = warehouse.scaling.find_curve("old1-0").query.id, warehouse.scaling.find_curve("new-0").query.id
     app.multiselect(key="curve").set_value(list(every)).run()
     app.text_input(key="at").set_value("12").run()
 
@@ -159,7 +159,7 @@ def test_a_curve_of_imported_results_is_called_so(open_page: OpenPage, data_dir:
 
 def app_region(warehouse: Warehouse) -> str:
     """The first region as the address names it."""
-    return warehouse.regions()[0].region
+    return warehouse.facets.list_regions()[0].region
 
 
 def test_the_newest_version_of_each_flavor_is_drawn_unless_it_was_hardly_measured(

@@ -103,7 +103,7 @@ def test_rows_that_differ_in_a_parameter_alone_say_so(open_page: OpenPage, data_
     assert list(table(app)["Rank"]) == ["1", "1"]
     assert "Ranks are within one benchmark" in texts(app)
     assert any("batch_size=512" in str(row.get("name")) for row in drawn(app))
-    group = warehouse.trends(BoardQuery("cn-north-9")).rows[0].group.id
+    group = warehouse.trends.list_rows(BoardQuery("cn-north-9")).rows[0].group.id
     for page, label in (("scaling", "Benchmark"), ("history", "Configuration")):
         options = next(each.options for each in open_page(page, group=group).selectbox if each.label == label)
         assert sum("batch_size=512" in option for option in options) == 1
@@ -114,7 +114,7 @@ def test_a_parameter_that_never_ends_is_cut_where_questions_are_chosen(open_page
     warehouse = Warehouse(data_dir / "warehouse.duckdb")
     warehouse.rebuild([a.record("usual"), a.record("long", speed_parameters=speed)])
 
-    group = warehouse.trends(BoardQuery("cn-north-9")).rows[0].group.id
+    group = warehouse.trends.list_rows(BoardQuery("cn-north-9")).rows[0].group.id
     for page, label in (("scaling", "Benchmark"), ("history", "Configuration")):
         options = next(each.options for each in open_page(page, group=group).selectbox if each.label == label)
         assert sum("note=xxx" in option for option in options) == 1

@@ -14,7 +14,7 @@ BY = "Ruleset: AISBench Console (aisbench/1) · division: not stated, treated as
 
 
 def test_live_compare_history_and_the_lists_say_what_a_result_is_worth_and_why(open_page: OpenPage, used: Path) -> None:
-    assert Warehouse(used / "warehouse.duckdb").run("run-bad") is not None
+    assert Warehouse(used / "warehouse.duckdb").runs.find_row("run-bad") is not None
 
     live, compared = open_page("live", run="run-bad"), open_page("compare", ids=["run-bad", "run-n1-0"])
     runs = open_page("runs")

@@ -75,12 +75,12 @@ def test_the_tooltip_of_a_shortened_title_or_filter_is_the_whole_name(
     assert any(LONG in each.help and "note" in each.help for each in blocks.markdown if each.help)
     assert any(LONG in each.help for each in blocks.markdown if each.help and each.value != each.help)
     assert LONG in run.title[0].proto.help
-    assert long_names.trends(BoardQuery("cn-north-9")).rows
+    assert long_names.trends.list_rows(BoardQuery("cn-north-9")).rows
 
 
 @pytest.mark.parametrize("page", ["history", "scaling"])
 def test_the_whole_name_of_a_choice_is_below_its_field(open_page: OpenPage, long_names: Warehouse, page: str) -> None:
-    groups = {row.group.fingerprint: row.group.id for row in long_names.trends(BoardQuery("cn-north-9")).rows}
+    groups = {row.group.fingerprint: row.group.id for row in long_names.trends.list_rows(BoardQuery("cn-north-9")).rows}
     group = next(iter(groups.values()))
 
     captions = [each.value for each in open_page(page, group=group).caption]
@@ -89,7 +89,7 @@ def test_the_whole_name_of_a_choice_is_below_its_field(open_page: OpenPage, long
 
 
 def test_the_tooltip_of_history_has_the_whole_version(open_page: OpenPage, long_names: Warehouse) -> None:
-    groups = long_names.trends(BoardQuery("cn-north-9")).rows
+    groups = long_names.trends.list_rows(BoardQuery("cn-north-9")).rows
 
     app = open_page("history", group=groups[0].group.id, by="code_sha256", along="version")
 

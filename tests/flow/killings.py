@@ -65,7 +65,7 @@ class Killings:
         assert [self.state(run) for run in stopped] == [RunState.STOPPED] * len(stopped)
         for run in [*completed, *stopped]:
             assert len(jobs_named(self._sandbox, run.job_name)) == 1
-        recorded = core.warehouse.runs(BoardQuery("sandbox", include_invalid=True, limit=1000))
+        recorded = core.warehouse.runs.list_rows(BoardQuery("sandbox", include_invalid=True, limit=1000))
         assert sorted(row.run_id for row in recorded.rows) == sorted(run.run_id for run in [*completed, *stopped])
         assert [len(rank_results_of(core.warehouse, run.run_id)) for run in completed] == [SPEC.card_count] * len(
             completed

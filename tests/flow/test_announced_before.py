@@ -40,7 +40,7 @@ def test_a_change_told_under_the_first_id_of_its_group_is_not_told_again(bench: 
 
 
 def first_trend_id(warehouse: Warehouse) -> str:
-    rows = warehouse.trends(BoardQuery("cn-north-9")).rows
-    [(first, today)] = warehouse.first_trend_ids(rows).items()
+    rows = warehouse.trends.list_rows(BoardQuery("cn-north-9")).rows
+    [(first, today)] = warehouse.trends.find_first_ids(rows).items()
     assert first != today == rows[0].group.id
     return first

@@ -37,14 +37,14 @@ def shell(sandbox: SandboxProcess, tmp_path: Path) -> CommandLine:
 
 def content(core: Core) -> dict[str, Any]:
     """What people see of a console."""
-    board = core.warehouse.leaderboard(BoardQuery("sandbox", include_invalid=True))
+    board = core.warehouse.board.list_rows(BoardQuery("sandbox", include_invalid=True))
     return {
         "runs": core.ledger.page(limit=100),
         "events": [core.ledger.events(run.run_id) for run in core.ledger.page(limit=100)],
         "series": [series.plan for series in core.series.newest(10)],
         "schedules": core.schedules.all(),
         "leaderboard": board.rows,
-        "baselines": core.warehouse.baselines(),
+        "baselines": core.warehouse.trends.list_baselines(),
         "files": {run.run_id: core.files.record(run.run_id) for run in core.ledger.page(limit=100)},
     }
 

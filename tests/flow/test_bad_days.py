@@ -219,7 +219,7 @@ def test_a_job_that_was_deleted_in_the_cloud_fails_its_run(bench: Bench, sandbox
     assert "was deleted in the cloud" in ended.detail
     assert_one_sentence(ended.detail)
     assert "so far" in bench.core.files.log_tail(run.run_id, 0)
-    assert bench.core.warehouse.run(run.run_id) is not None
+    assert bench.core.warehouse.runs.find_row(run.run_id) is not None
 
 
 def test_a_refused_job_fails_its_run_with_the_clouds_words(bench: Bench, sandbox: SandboxProcess) -> None:

@@ -83,7 +83,7 @@ def test_a_clock_that_jumps_back_ends_no_run_and_is_named_in_its_verdict(bench: 
     bench.follow(run)
 
     assert_completed_once(bench, sandbox, run)
-    row = bench.core.warehouse.run(run.run_id)
+    row = bench.core.warehouse.runs.find_row(run.run_id)
     assert row is not None
     assert "V26" in {check.id for check in row.reasons}
 

@@ -189,7 +189,7 @@ def test_a_profile_that_is_removed_before_a_job_exists_fails_the_run(bench: Benc
     assert ended.state is RunState.FAILED
     assert "there is no profile named 'sandbox'" in ended.detail
     assert_one_sentence(ended.detail)
-    assert bench.core.warehouse.run(run.run_id) is not None
+    assert bench.core.warehouse.runs.find_row(run.run_id) is not None
 
 
 @pytest.mark.parametrize("state", [RunState.SUBMITTING, *WITH_A_JOB])

@@ -96,7 +96,7 @@ def test_what_is_written_while_a_backup_is_taken_agrees_when_it_is_restored(
     assert other.storage.check(TESTER).damages == ()
     runs = [path.name for path in core.settings.runs_dir.iterdir()]
     assert sorted(runs) == sorted(path.name for path in other.settings.runs_dir.iterdir())
-    assert core.warehouse.select_recorded(runs) == other.warehouse.select_recorded(runs)
+    assert core.warehouse.runs.select_recorded(runs) == other.warehouse.runs.select_recorded(runs)
     assert core.files.record(run_id) == other.files.record(run_id)
 
 

@@ -90,13 +90,13 @@ def test_one_part_is_removed_by_itself_and_nothing_of_another_run(bench: Bench, 
 def test_the_record_stays_and_says_what_was_removed_when_and_by_whom(bench: Bench) -> None:
     core, run = bench.core, bench.follow(bench.launch())
     core.annotations.tag(run.run_id, ["kept"], [], TESTER)
-    row, record = core.warehouse.run(run.run_id), core.files.record(run.run_id)
+    row, record = core.warehouse.runs.find_row(run.run_id), core.files.record(run.run_id)
 
     core.cleaning.clean(core.cleaning.plan(run.run_id), named("ann"))
 
     assert row is not None
     assert record is not None
-    assert core.warehouse.run(run.run_id) == row
+    assert core.warehouse.runs.find_row(run.run_id) == row
     assert core.ledger.get(run.run_id).state is RunState.COMPLETED
     now = core.files.record(run.run_id)
     assert now is not None
@@ -107,7 +107,7 @@ def test_the_record_stays_and_says_what_was_removed_when_and_by_whom(bench: Benc
         *((f"{path} removed", "ann") for path in (*directories(bench, run), str(core.settings.runs_dir / run.run_id))),
     ]
     core.storage.rebuild(TESTER)
-    assert core.warehouse.run(run.run_id) == row
+    assert core.warehouse.runs.find_row(run.run_id) == row
     assert core.files.log_tail(run.run_id, 0) == ""
     with pytest.raises(CloudNotFound):
         core.jobs.find("sandbox", run.job_id)

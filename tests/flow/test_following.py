@@ -24,7 +24,7 @@ def jobs_created(sandbox: SandboxProcess) -> int:
 def test_a_run_goes_along_the_line_and_ends_on_the_leaderboard(bench: Bench, sandbox: SandboxProcess) -> None:
     run = bench.follow(bench.launch())
 
-    recorded = bench.core.warehouse.run(run.run_id)
+    recorded = bench.core.warehouse.runs.find_row(run.run_id)
     assert run.state is RunState.COMPLETED, run.detail
     assert recorded is not None
     assert recorded.throughput == pytest.approx(200.0)
@@ -45,14 +45,14 @@ def test_every_move_of_a_run_is_an_event_with_who_and_when(bench: Bench) -> None
 
 def test_the_folder_of_a_run_holds_what_the_warehouse_can_be_rebuilt_from(bench: Bench) -> None:
     run = bench.follow(bench.launch())
-    before = bench.core.warehouse.run(run.run_id)
+    before = bench.core.warehouse.runs.find_row(run.run_id)
 
     for file in bench.core.settings.data_dir.glob("warehouse*"):  # with its log
         file.unlink()
     count = bench.core.warehouse.rebuild(bench.core.files.records())
 
     assert count == 1
-    assert bench.core.warehouse.run(run.run_id) == before
+    assert bench.core.warehouse.runs.find_row(run.run_id) == before
 
 
 def test_the_log_of_each_node_is_kept(bench: Bench) -> None:
@@ -108,7 +108,7 @@ def test_stopping_a_run_stops_its_job_and_keeps_its_log(bench: Bench, sandbox: S
     ended = bench.follow(run)
 
     assert ended.state is RunState.STOPPED
-    assert bench.core.warehouse.run(run.run_id) is not None
+    assert bench.core.warehouse.runs.find_row(run.run_id) is not None
     assert "stopped" in ended.detail
 
 
@@ -164,7 +164,7 @@ def test_a_bad_result_file_fails_the_run_by_its_name_and_can_be_rescued(
     assert again is not None
     assert again.result is not None
     assert again.result.info.total_end_time == first.result.info.total_end_time, "a day later it took no longer"
-    recorded = bench.core.warehouse.run(run.run_id)
+    recorded = bench.core.warehouse.runs.find_row(run.run_id)
     assert recorded is not None
     assert recorded.throughput == pytest.approx(200.0)
 
@@ -181,7 +181,7 @@ def test_single_server_mode_takes_the_mean_over_servers(bench: Bench, sandbox: S
 
     run = bench.follow(bench.launch(spec))
 
-    recorded = bench.core.warehouse.run(run.run_id)
+    recorded = bench.core.warehouse.runs.find_row(run.run_id)
     assert run.state is RunState.COMPLETED, run.detail
     assert recorded is not None
     assert recorded.throughput == pytest.approx(50.0)

@@ -45,7 +45,7 @@ def test_a_run_goes_along_the_line_and_ends_on_the_leaderboard(bench: Bench, san
     run = bench.follow(bench.launch())
 
     assert_completed_once(bench, sandbox, run)
-    recorded = bench.core.warehouse.run(run.run_id)
+    recorded = bench.core.warehouse.runs.find_row(run.run_id)
     assert recorded is not None
     assert recorded.throughput == pytest.approx(200.0)
     assert run.spec.api is Api.SDK

@@ -51,7 +51,7 @@ def versions_of(sandbox: SandboxProcess, run: Run) -> list[str]:
 def assert_completed_once(bench: Bench, sandbox: SandboxProcess, run: Run) -> None:
     """The run ended well, made exactly one version of one job, and is in the warehouse."""
     ended = bench.run(run)
-    recorded = bench.core.warehouse.run(run.run_id)
+    recorded = bench.core.warehouse.runs.find_row(run.run_id)
     assert ended.state is RunState.COMPLETED, ended.detail
     assert versions_of(sandbox, run) == ["V0001"]
     assert recorded is not None
@@ -193,7 +193,7 @@ def test_the_quickstart_really_trains_and_reports_through_moxing(real_sandbox: S
     await_true(ended, "the end of the run", LONGEST_SECONDS)
 
     log = bench.core.files.log_tail(run.run_id, 0)
-    recorded = bench.core.warehouse.run(run.run_id)
+    recorded = bench.core.warehouse.runs.find_row(run.run_id)
     target = Workloads(HOME / "workloads").get("quickstart_digits").target
     assert bench.run(run).state is RunState.COMPLETED, log
     assert recorded is not None

@@ -84,7 +84,7 @@ def test_a_declined_launch_ends_as_stopped_without_a_job_and_is_recorded_with_th
 
     assert (ended.state, str(ended.detail)) == (RunState.STOPPED, "declined by lena: not this month")
     assert jobs_created(sandbox) == 0
-    recorded = bench.core.warehouse.run(held.run_id)
+    recorded = bench.core.warehouse.runs.find_row(held.run_id)
     assert recorded is not None
     assert str(recorded.detail) == "declined by lena: not this month"
 

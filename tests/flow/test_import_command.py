@@ -42,7 +42,7 @@ def logs(tmp_path: Path) -> Path:
 
 def everything(core: Core, region: str = "imported") -> list[RunRow]:
     query = BoardQuery(region, include_invalid=True, sort="throughput", limit=2 * MANY)
-    return list(core.warehouse.runs(query).rows)
+    return list(core.warehouse.runs.list_rows(query).rows)
 
 
 def test_the_manuals_two_results_reach_the_leaderboard(shell: CommandLine, logs: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_dry_run_stores_nothing(shell: CommandLine, logs: Path, core: Core) ->
     assert "4 × –" in result.stdout, "how many cards a node has was not said"
     assert "claimed, unverified" in result.stdout
     assert "imported results are unverified claims" in result.stderr
-    assert core.warehouse.regions() == []
+    assert core.warehouse.facets.list_regions() == []
     assert not (shell.data_dir / "runs").exists()
 
 

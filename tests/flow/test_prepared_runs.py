@@ -110,7 +110,7 @@ def log(bench: Bench, run: Run, node: int = 0) -> str:
 
 
 def recorded(bench: Bench, run: Run) -> RunRow:
-    found = bench.core.warehouse.run(run.run_id)
+    found = bench.core.warehouse.runs.find_row(run.run_id)
     assert found is not None
     return found
 
@@ -174,7 +174,7 @@ def test_single_servers_are_measured_one_by_one_from_launch_to_leaderboard(
     row = recorded(bench, run)
     assert row.throughput == pytest.approx((100 + 101 + 110 + 111) / 2)
     assert row.accuracy == pytest.approx(0.91)
-    (first,) = bench.core.warehouse.leaderboard(BoardQuery(region=row.region)).rows
+    (first,) = bench.core.warehouse.board.list_rows(BoardQuery(region=row.region)).rows
     assert (first.mode, first.throughput) == (Mode.SINGLE_SERVER, row.throughput)
     shell = CommandLine(bench.core.settings.data_dir, real_sandbox)
     shown = shell.type("show", run.run_id).stdout
@@ -192,10 +192,10 @@ def test_single_servers_and_a_cluster_share_no_row_and_no_ratio(bench: Bench, sp
     cluster = ended(bench, spec, node_count=2)
     alone = ended(bench, spec, node_count=nodes, mode=Mode.SINGLE_SERVER)
 
-    comparison = bench.core.warehouse.compare([cluster.run_id, alone.run_id])
+    comparison = bench.core.warehouse.runs.compare([cluster.run_id, alone.run_id])
 
     assert "mode" in comparison.reasons
     assert all(cell.ratio is None and cell.difference is None for metric in comparison.metrics
                for cell in metric.values[1:])  # fmt: skip
-    rows = bench.core.warehouse.leaderboard(BoardQuery(region=recorded(bench, alone).region)).rows
+    rows = bench.core.warehouse.board.list_rows(BoardQuery(region=recorded(bench, alone).region)).rows
     assert sorted(row.mode for row in rows) == [Mode.CLUSTER, Mode.SINGLE_SERVER]

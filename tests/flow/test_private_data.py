@@ -105,7 +105,7 @@ def test_a_program_that_opens_the_core_by_itself_writes_private_files_too(shell:
     core = open_core(Settings(data_dir=shell.data_dir, profile="lab"))
     run = core.runs.launch(SPEC, "lab", named(PERSON))
     core.warehouse.revision()
-    core.warehouse.select_recorded([run.run_id])
+    core.warehouse.runs.select_recorded([run.run_id])
 
     for name in ("", "ledger.sqlite3", "warehouse.duckdb", "console.log", f"runs/{run.run_id}/spec.yaml"):
         path = shell.data_dir / name

@@ -31,7 +31,7 @@ def test_runs_that_the_ledger_does_not_know_come_back(core: Core) -> None:
     count = core.warehouse.rebuild(core.files.records())
 
     assert count == 2
-    found = core.warehouse.run("run-2")
+    found = core.warehouse.runs.find_row("run-2")
     assert found
     assert found.throughput == 8 * a.CARD_THROUGHPUT
 
@@ -58,7 +58,7 @@ def test_a_damaged_record_is_named_with_its_reason_and_keeps_nothing_else_from_b
     assert error.message.startswith("run-1/record.json cannot be read: ")
     assert DAMAGES[content] in error.message
     assert "backup" in error.hint
-    assert core.warehouse.run("run-2")
+    assert core.warehouse.runs.find_row("run-2")
 
 
 def test_what_is_stored_of_a_damaged_run_stays_and_a_check_names_it(core: Core) -> None:
@@ -66,7 +66,7 @@ def test_what_is_stored_of_a_damaged_run_stays_and_a_check_names_it(core: Core) 
     RunFolder(core.settings.runs_dir / "run-1").events.write_text("nonsense\n", "utf-8")
 
     assert core.storage.rebuild(TESTER).runs == 1
-    assert core.warehouse.run("run-1")
+    assert core.warehouse.runs.find_row("run-1")
     (damage,) = core.storage.check(TESTER).damages
     assert (damage.where, "events.jsonl, line 1 cannot be read" in damage.sentence) == ("run run-1", True)
 

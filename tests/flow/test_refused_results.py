@@ -100,7 +100,7 @@ def test_a_queue_of_ten_years_is_no_measurement(bench: Bench, sandbox: SandboxPr
     bench.follow(run)
 
     assert_completed_once(bench, sandbox, run)
-    row = bench.core.warehouse.run(run.run_id)
+    row = bench.core.warehouse.runs.find_row(run.run_id)
     assert row is not None
     assert row.queue_s is None
     found = {check.id: check for check in row.reasons}

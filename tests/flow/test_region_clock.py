@@ -23,7 +23,7 @@ def bench_off_by(sandbox: SandboxProcess, data_dir: Path, ahead: timedelta) -> B
 
 
 def recorded(core: Core, run_id: str) -> RunRow:
-    row = core.warehouse.run(run_id)
+    row = core.warehouse.runs.find_row(run_id)
     assert row
     return row
 

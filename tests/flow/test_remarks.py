@@ -31,7 +31,7 @@ def test_what_is_remarked_of_a_run_on_its_way_is_in_its_record_and_outlives_the_
 
     bench.follow(run)
 
-    row = bench.core.warehouse.run(run.run_id)
+    row = bench.core.warehouse.runs.find_row(run.run_id)
     assert row
     assert (row.tags, row.note) == (("baseline", "night"), "fan 3 was off")
     bench.core.annotations.tag(run.run_id, [], ["night"], named(PERSON))

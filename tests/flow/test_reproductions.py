@@ -85,7 +85,7 @@ def test_a_reproduction_remembers_its_original_and_its_result_is_compared(bench:
     assert f"reproduces {first.run_id}" in bench.core.ledger.events(again.run_id)[0].message
     assert bench.core.reproductions.result(again.run_id) is None
     bench.follow(again)
-    row = bench.core.warehouse.run(again.run_id)
+    row = bench.core.warehouse.runs.find_row(again.run_id)
     assert row is not None
     assert row.reproduces == first.run_id
     found = bench.core.reproductions.result(again.run_id)

@@ -32,7 +32,7 @@ def rows_of(bench: Bench, *specs: RunSpec) -> dict[str, BoardRow]:
     for spec in specs:
         run = bench.follow(bench.launch(spec))
         assert run.state is RunState.COMPLETED, run.detail
-    page = bench.core.warehouse.leaderboard(BoardQuery("sandbox", rehearsal=True))
+    page = bench.core.warehouse.board.list_rows(BoardQuery("sandbox", rehearsal=True))
     return {row.latest_run_id: row for row in page.rows}
 
 
@@ -68,7 +68,7 @@ def test_data_that_cannot_be_listed_is_unknown_and_does_not_hinder_the_launch(
 
     ended = bench.follow(run)
 
-    recorded = bench.core.warehouse.run(run.run_id)
+    recorded = bench.core.warehouse.runs.find_row(run.run_id)
     assert ended.state is RunState.COMPLETED
     assert recorded is not None
     assert recorded.not_known == "data"

@@ -62,13 +62,13 @@ def run_all(bench: Bench, *specs: RunSpec) -> list[Run]:
 
 
 def recorded(bench: Bench, run: Run) -> RunRow:
-    row = bench.core.warehouse.run(run.run_id)
+    row = bench.core.warehouse.runs.find_row(run.run_id)
     assert row is not None
     return row
 
 
 def rows(bench: Bench) -> list[BoardRow]:
-    return list(bench.core.warehouse.leaderboard(BoardQuery("sandbox", rehearsal=True)).rows)
+    return list(bench.core.warehouse.board.list_rows(BoardQuery("sandbox", rehearsal=True)).rows)
 
 
 def warnings(bench: Bench, run: Run) -> list[str]:
@@ -87,7 +87,7 @@ def test_runs_under_one_tag_are_one_row_until_the_tag_moves(bench: Bench, sandbo
     assert sorted(row.runs for row in rows(bench)) == [1, 2]
     assert {row.not_known for row in rows(bench)} == {""}
     assert recorded(bench, after).image == f"sandbox-team/bench/resnet@{digest}"
-    comparison = bench.core.warehouse.compare([before[0].run_id, after.run_id])
+    comparison = bench.core.warehouse.runs.compare([before[0].run_id, after.run_id])
     [image] = [field for field in comparison.differences if field.field == "image_digest"]
     assert image.values[1] == digest != image.values[0]
     assert comparison.unknown == ()
@@ -232,7 +232,7 @@ def test_a_file_on_obs_counts_by_its_content_not_by_its_path(bench: Bench) -> No
 
     assert sorted(row.runs for row in rows(bench)) == [1, 2]
     assert {row.not_known for row in rows(bench)} == {""}
-    distinctions = bench.core.warehouse.distinctions(
+    distinctions = bench.core.warehouse.board.find_distinctions(
         "sandbox", [row.fingerprint for row in rows(bench)], rehearsal=True
     )
     assert all(text.startswith("config_path=sha256:") for text in distinctions.values())

@@ -82,7 +82,7 @@ def test_a_recorded_run_is_sealed_and_has_one_entry_of_the_audit(core: Core, run
 
 
 def test_a_changed_result_is_refused_and_the_honest_copy_stays(core: Core, run_id: str, folder: Path) -> None:
-    before = core.warehouse.run(run_id)
+    before = core.warehouse.runs.find_row(run_id)
     faster(folder)
 
     assert problems(core) == [(f"run {run_id}", "files differ from what was recorded: record.json (changed)")]
@@ -92,7 +92,7 @@ def test_a_changed_result_is_refused_and_the_honest_copy_stays(core: Core, run_i
     for believe in (False, True):
         rebuilt = core.storage.rebuild(TESTER, believe=believe)
         assert (rebuilt.runs, errors(rebuilt)) == (1, ["files differ from what was recorded: record.json (changed)"])
-        assert core.warehouse.run(run_id) == before
+        assert core.warehouse.runs.find_row(run_id) == before
 
 
 def appended(file: Path) -> None:
@@ -146,7 +146,7 @@ def test_an_invented_folder_is_refused(core: Core, folder: Path) -> None:
     assert problems(core) == [(f"run {invented.name}", "was never recorded by this console")]
     rebuilt = core.storage.rebuild(TESTER)
     assert (rebuilt.runs, errors(rebuilt)) == (2, ["was never recorded by this console"])
-    assert core.warehouse.run(invented.name) is None
+    assert core.warehouse.runs.find_row(invented.name) is None
 
 
 def test_a_copy_under_another_name_is_refused(core: Core, folder: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_rehearsal_does_not_become_a_measurement(core: Core, run_id: str, fold
     assert "record.json (changed)" in errors(core.storage.rebuild(TESTER))[0]
     forget_seals(core)
     assert errors(core.storage.rebuild(TESTER)) == ["the record differs from the ledger: rehearsal"]
-    row = core.warehouse.run(run_id)
+    row = core.warehouse.runs.find_row(run_id)
     assert row
     assert row.rehearsal
 
@@ -177,7 +177,7 @@ def test_a_deleted_folder_is_reported_and_what_is_stored_of_it_stays(core: Core,
     rebuilt = core.storage.rebuild(TESTER)
 
     assert (rebuilt.runs, errors(rebuilt)) == (1, ["its folder is missing"])
-    assert core.warehouse.run(run_id)
+    assert core.warehouse.runs.find_row(run_id)
 
 
 def test_what_the_product_removes_is_known_afterwards(core: Core, run_id: str, folder: Path) -> None:
@@ -263,22 +263,22 @@ def test_runs_of_before_are_believed_as_far_as_warehouse_and_ledger_agree_and_ar
     faster(folder)
     assert "record.json (changed)" in problems(core)[0][1]
     assert core.storage.check(TESTER, seal=True).damages != (), "what is changed is not sealed"
-    assert core.warehouse.run(run_id)
+    assert core.warehouse.runs.find_row(run_id)
 
 
 def test_of_runs_of_before_a_folder_that_contradicts_the_warehouse_replaces_nothing(
     core: Core, run_id: str, folder: Path
 ) -> None:
     forget_seals(core)
-    before = core.warehouse.run(run_id)
+    before = core.warehouse.runs.find_row(run_id)
     faster(folder)
 
     (damage,) = core.storage.check(TESTER).damages
     assert "its folder says something else than the warehouse" in damage.sentence
     assert core.storage.rebuild(TESTER).runs == 1
-    assert core.warehouse.run(run_id) == before
+    assert core.warehouse.runs.find_row(run_id) == before
     assert core.storage.rebuild(TESTER, believe=True).runs == 2, "on request, and sealed from then on"
-    assert core.warehouse.run(run_id) != before
+    assert core.warehouse.runs.find_row(run_id) != before
     assert problems(core) == []
 
 
@@ -310,10 +310,10 @@ def test_launch_facts_that_are_changed_while_the_job_runs_make_no_result(
 
     assert ended.state is RunState.FAILED
     assert "files differ from what was recorded: launch.json" in ended.detail
-    assert bench.core.warehouse.run(run.run_id) is None
+    assert bench.core.warehouse.runs.find_row(run.run_id) is None
     facts.write_text(honest, "utf-8")
     again = bench.follow(bench.core.runs.collect_again(run.run_id, TESTER))
-    assert bench.core.warehouse.run(again.run_id)
+    assert bench.core.warehouse.runs.find_row(again.run_id)
     assert problems(bench.core) == []
 
 
@@ -331,12 +331,12 @@ def test_a_record_that_is_edited_before_it_is_sealed_is_written_anew(sandbox: Sa
     ended = replace(bench, follower=replace(following, seal=edit_and_seal).follower()).follow(run)
 
     assert (ended.state, len(edited)) == (RunState.COMPLETED, 1)
-    row = bench.core.warehouse.run(run.run_id)
+    row = bench.core.warehouse.runs.find_row(run.run_id)
     assert row
     assert row.throughput == 200
     assert problems(bench.core) == []
     assert bench.core.storage.rebuild(TESTER) == Rebuilt(1)
-    assert bench.core.warehouse.run(run.run_id) == row
+    assert bench.core.warehouse.runs.find_row(run.run_id) == row
 
 
 def test_retention_of_the_audit_leaves_seals_valid(sandbox: SandboxProcess, recorded: Path, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_a_run_on_the_sandbox_is_a_rehearsal_also_when_its_profile_says_otherwis
 
     run = bench.follow(bench.launch(SPEC))
 
-    row = bench.core.warehouse.run(run.run_id)
+    row = bench.core.warehouse.runs.find_row(run.run_id)
     assert row
     assert (row.region, row.rehearsal) == ("cn-north-4", True)
 
@@ -54,7 +54,7 @@ def test_a_copied_folder_of_a_run_is_imported_as_a_rehearsal(
     answer = shell.answer("import", str(copy / run.run_id / part), "--region", "cn-north-4")
 
     assert answer["new"]
-    rows = open_core(Settings(data_dir=shell.data_dir, profile="lab")).warehouse.runs_of(answer["new"])
+    rows = open_core(Settings(data_dir=shell.data_dir, profile="lab")).warehouse.runs.find_rows(answer["new"])
     assert {(row.region, row.rehearsal) for row in rows.values()} == {("imported", True)}
 
 

@@ -122,7 +122,7 @@ def test_a_rebuild_keeps_what_was_stated(typed: Typed, core: Core) -> None:
 
 def test_the_records_hash_covers_what_is_stated_and_only_that(typed: Typed, core: Core) -> None:
     def sha256() -> str:
-        found = core.warehouse.run("run-1")
+        found = core.warehouse.runs.find_row("run-1")
         assert found
         return found.record_sha256
 
@@ -235,7 +235,7 @@ def test_a_run_on_its_way_can_be_described_and_records_it_at_its_end(typed: Type
 
     assert result.exit_code == 0, result.output
     assert core.systems.of("run-2").stated.values == {"cooling": "air"}
-    assert core.warehouse.run("run-2") is None
+    assert core.warehouse.runs.find_row("run-2") is None
 
 
 def test_an_imported_run_says_only_what_its_source_gave(typed: Typed, core: Core) -> None:
@@ -254,7 +254,7 @@ def test_an_imported_run_says_only_what_its_source_gave(typed: Typed, core: Core
         "test_model": "resnet50_v1.5",
         "test_object_type": "single",
     }
-    assert core.warehouse.run("old-1")
+    assert core.warehouse.runs.find_row("old-1")
 
 
 def test_a_damaged_file_is_named(typed: Typed, core: Core) -> None:

@@ -110,7 +110,7 @@ def test_a_run_is_recorded_once_postgresql_is_back(
     bench.follow(run)
 
     assert_completed_once(bench, sandbox, run)
-    assert open_core(bench.core.settings).warehouse.run(run.run_id) is not None
+    assert open_core(bench.core.settings).warehouse.runs.find_row(run.run_id) is not None
     assert not bench.core.settings.warehouse_path.exists()
     assert bench.core.health.check().sizes.warehouse is None
 

@@ -108,4 +108,4 @@ def test_a_follower_that_loses_its_database_stops_leading_and_goes_on_when_it_is
     assert beat
     assert beat.at > before.at
     assert len(jobs_named(sandbox, run.job_name)) == 1
-    assert core.warehouse.run(run.run_id)
+    assert core.warehouse.runs.find_row(run.run_id)

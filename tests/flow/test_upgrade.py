@@ -227,7 +227,7 @@ def test_merged_results_are_found_in_their_folder_of_today(folder: Path) -> None
 
     assert not (folder / "taken").exists()
     assert (folder / "merged" / "0123456789abcdef.duckdb").exists()
-    assert Warehouse(folder / "warehouse.duckdb").run("cluster")
+    assert Warehouse(folder / "warehouse.duckdb").runs.find_row("cluster")
 
 
 def test_a_new_folder_has_nothing_to_upgrade(tmp_path: Path) -> None:

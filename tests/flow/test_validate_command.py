@@ -76,7 +76,7 @@ def test_another_ruleset_is_tried_as_json_and_then_kept(core: Core, typed: Typed
     assert answer["fixes"]["V21"].startswith("Fill in the system description")
     assert "validity of 3 runs stored" in kept.stderr
     assert all(run["is_stored"] for run in json.loads(again.stdout)["runs"])
-    row = core.warehouse.run("good")
+    row = core.warehouse.runs.find_row("good")
     assert row is not None
     assert (row.ruleset_id, row.validity) == ("ieee-2937-2022", "invalid")
 
@@ -85,11 +85,11 @@ def test_imports_that_were_stored_as_valid_before_they_were_claims_are_judged_an
     core.warehouse.record(a.imported("old", cards_heard=True))
     with core.warehouse.cursor() as cur:
         cur.execute("update results set validity = 'valid' where run_id = 'old'")
-    before = core.warehouse.run("old")
+    before = core.warehouse.runs.find_row("old")
 
     told = typed("validate", "--store", "--region", "imported")
 
-    after = core.warehouse.run("old")
+    after = core.warehouse.runs.find_row("old")
     assert before
     assert after
     assert (before.validity, after.validity) == ("valid", "claimed")

@@ -39,7 +39,7 @@ def jobs_named(sandbox: SandboxProcess, name: str) -> list[Any]:
 def assert_completed_once(bench: Bench, sandbox: SandboxProcess, run: Run) -> None:
     """The run ended well, made exactly one job, and is in the warehouse."""
     ended = bench.run(run)
-    recorded = bench.core.warehouse.run(run.run_id)
+    recorded = bench.core.warehouse.runs.find_row(run.run_id)
     assert ended.state is RunState.COMPLETED, ended.detail
     assert len(jobs_named(sandbox, run.job_name)) == 1
     assert recorded is not None

@@ -44,7 +44,7 @@ class Consoles:
 
     def found(self) -> int:
         """How many runs there are."""
-        return len(self._warehouses[0].runs(BOARD).rows)
+        return len(self._warehouses[0].runs.list_rows(BOARD).rows)
 
     def struggle(self, number: int) -> int:
         """Write and read again and again; returns how often a write failed."""
@@ -57,7 +57,7 @@ class Consoles:
     def _fails(self, warehouse: Warehouse, suffix: str) -> bool:
         try:
             warehouse.record(a.record(f"full-{suffix}"))
-            warehouse.runs(BOARD)
+            warehouse.runs.list_rows(BOARD)
         except WarehouseError:
             return True
         return False

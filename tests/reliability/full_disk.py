@@ -62,7 +62,7 @@ def main() -> None:
     ended = []
     for state in states * rounds:
         run, refused = walk(bench, state)
-        recorded = bench.core.warehouse.run(run.run_id) is not None
+        recorded = bench.core.warehouse.runs.find_row(run.run_id) is not None
         ended.append([str(state or "before the launch"), run.job_name, str(run.state), run.detail, recorded, refused])
     json.dump({"ended": ended, "folders": len(list(bench.core.settings.runs_dir.iterdir()))}, sys.stdout)
 

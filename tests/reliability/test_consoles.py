@@ -61,7 +61,7 @@ def test_two_consoles_and_a_command_line_make_one_job_of_each_launch(
             run = core.ledger.get(run_id)
             assert run.state is RunState.COMPLETED, run.detail
             assert len(jobs_named(sandbox, run.job_name)) == 1
-            assert core.warehouse.run(run_id)
+            assert core.warehouse.runs.find_row(run_id)
         row.repetitions = f"{len(launched)} launches from three sides, {ROUNDS} kills of a console"
         row.outcome = f"{len(launched)} runs, each with one job and one result"
 

@@ -71,7 +71,7 @@ def outcome_of(bench: Bench, sandbox: SandboxProcess, call: str, fault: str, sta
     sandbox.faults()
 
     jobs = len(jobs_named(sandbox, run.job_name))
-    assert bench.core.warehouse.run(run.run_id), case
+    assert bench.core.warehouse.runs.find_row(run.run_id), case
     if ended.state is RunState.FAILED and start is RunState.PREPARING:
         assert jobs == 0, f"{case}: {ended.detail}"
         assert_one_sentence(ended.detail)

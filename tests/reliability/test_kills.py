@@ -108,7 +108,7 @@ def test_a_killed_sandbox_delays_runs_and_loses_none(core: Core, sandbox: Sandbo
         assert set(ended) <= {RunState.COMPLETED, RunState.STOPPED}, ended
         jobs = {run.run_id: len(jobs_named(sandbox, run.job_name)) for run in runs}
         assert set(jobs.values()) == {1}, {run_id: count for run_id, count in jobs.items() if count != 1}
-        assert all(core.warehouse.run(run.run_id) for run in runs)
+        assert all(core.warehouse.runs.find_row(run.run_id) for run in runs)
         row.repetitions = counted(hits)
         row.outcome = "nothing lost, nothing twice"
 

@@ -17,12 +17,12 @@ def main(stored: Path) -> None:
     before = [a.record("before"), a.record("tuned", environments={"PRECISION": "int8"}, log_levels={"cann": "error"})]
     damages = [str(damage.sentence) for damage in warehouse.check(before).damages]
     warehouse.record_many([a.record("unset"), a.record("set", turbo=True)])
-    comparison = warehouse.compare(["before", "set"])
-    alike = warehouse.compare(["before", "unset"])
+    comparison = warehouse.runs.compare(["before", "set"])
+    alike = warehouse.runs.compare(["before", "unset"])
     answers = {
         "has_field": "turbo" in RunSpec.model_fields,
         "damages": damages,
-        "rows": sorted(row.runs for row in warehouse.leaderboard(EVERYTHING).rows),
+        "rows": sorted(row.runs for row in warehouse.board.list_rows(EVERYTHING).rows),
         "reasons": comparison.reasons,
         "alike": [alike.verdict, len(alike.differences)],
         "damages_after": [str(damage.sentence) for damage in warehouse.check([]).damages],

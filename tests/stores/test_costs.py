@@ -46,7 +46,7 @@ def test_a_run_keeps_the_price_of_its_launch(bench: SeriesBench) -> None:
 
     overview = bench.core.snapshots.of(run, None).overview
     bench.core.warehouse.record(replace(a.record(run.run_id), run=run))
-    recorded = bench.core.warehouse.run(run.run_id)
+    recorded = bench.core.warehouse.runs.find_row(run.run_id)
 
     assert (run.price_per_node_hour, run.currency) == (12.5, "USD")
     assert overview.cost == {"USD": 25.0}
@@ -57,7 +57,7 @@ def test_a_run_keeps_the_price_of_its_launch(bench: SeriesBench) -> None:
 def test_what_turns_out_to_be_a_rehearsal_costs_nothing(warehouse: Warehouse) -> None:
     warehouse.record(replace(priced("one", 12.0), rehearsal=True))
 
-    row = warehouse.run("one")
+    row = warehouse.runs.find_row("one")
 
     assert row
     assert (row.price_per_node_hour, row.currency, row.cost) == (None, "", None)
@@ -81,7 +81,7 @@ def test_without_a_price_of_the_flavor_a_run_has_no_cost_rather_than_zero(
 
     assert (run.price_per_node_hour, run.currency) == (None, "")
     assert bench.core.snapshots.of(run, None).overview.cost == {}
-    recorded = bench.core.warehouse.run(run.run_id)
+    recorded = bench.core.warehouse.runs.find_row(run.run_id)
     assert recorded
     assert (recorded.cost, recorded.cost_per_million_samples, recorded.currency) == (None, None, "")
 
@@ -98,7 +98,7 @@ def test_a_price_of_zero_is_a_price(bench: SeriesBench) -> None:
 def test_failed_and_stopped_runs_cost_what_they_ran(warehouse: Warehouse, state: RunState) -> None:
     warehouse.record(priced("one", 12.0, state=state))
 
-    row = warehouse.run("one")
+    row = warehouse.runs.find_row("one")
 
     assert row
     assert row.cost == pytest.approx(2.0)
@@ -109,7 +109,7 @@ def test_without_a_duration_of_the_platform_start_and_end_count(warehouse: Wareh
     warehouse.record(priced("one", 12.0, duration_s=None, started_at=a.T0, ended_at=hour_later))
     warehouse.record(priced("never", 12.0, duration_s=None, started_at=None, ended_at=hour_later))
 
-    rows = {name: warehouse.run(name) for name in ("one", "never")}
+    rows = {name: warehouse.runs.find_row(name) for name in ("one", "never")}
 
     assert {name: row and row.cost for name, row in rows.items()} == {"one": 12.0, "never": None}
 
@@ -119,7 +119,7 @@ def test_a_million_samples_cost_the_same_on_any_number_of_nodes(warehouse: Wareh
         record = a.record(f"{mode}-{nodes}", node_count=nodes, mode=mode)
         warehouse.record(replace(record, run=replace(record.run, price_per_node_hour=28.8, currency="CNY")))
 
-    rows = [warehouse.run(name) for name in ("cluster-1", "cluster-4", "single_server-4")]
+    rows = [warehouse.runs.find_row(name) for name in ("cluster-1", "cluster-4", "single_server-4")]
 
     # 28.8 CNY an hour are 0.008 CNY a second, in which a node does 8,000 samples.
     assert [row and row.cost_per_million_samples for row in rows] == pytest.approx([1.0] * 3)
@@ -128,13 +128,13 @@ def test_a_million_samples_cost_the_same_on_any_number_of_nodes(warehouse: Wareh
 
 def test_the_leaderboard_has_medians_of_costs_in_one_currency_only(warehouse: Warehouse) -> None:
     warehouse.record_many([priced("one", 12.0), priced("two", 18.0), priced("old", None, "")])
-    [row] = warehouse.leaderboard(HERE).rows
+    [row] = warehouse.board.list_rows(HERE).rows
     assert row.cost == pytest.approx(2.5)
     assert row.currency == "CNY"
 
     warehouse.record(priced("three", 6.0, "USD"))
 
-    [mixed] = warehouse.leaderboard(replace(HERE, sort="cost")).rows
+    [mixed] = warehouse.board.list_rows(replace(HERE, sort="cost")).rows
     assert (mixed.cost, mixed.cost_per_million_samples, mixed.currency, mixed.runs) == (None, None, "", 4)
 
 
@@ -144,8 +144,8 @@ def test_activity_and_rows_sum_costs_by_currency(warehouse: Warehouse) -> None:
         [priced("one", 12.0), priced("two", 18.0), priced("usd", 6.0, "USD"), priced("old", None, "")]
     )
 
-    activity = warehouse.activity(HERE, a.T0)
-    row = warehouse.board_row("one")
+    activity = warehouse.board.summarize_activity(HERE, a.T0)
+    row = warehouse.board.find_row("one")
 
     assert activity.costs == pytest.approx({"CNY": 5.0, "USD": 1.0})
     assert row

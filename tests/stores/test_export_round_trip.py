@@ -170,7 +170,7 @@ def test_rehearsals_stay_rehearsals_and_join_no_measurements(tmp_path: Path) -> 
     theirs.take(ours.exported("sandbox"))
     theirs.take(ours.exported("sandbox").replace(b",sandbox,true,", b",sandbox,false,").replace(b"practice", b"forged"))
 
-    (region,) = theirs.warehouse.regions()
+    (region,) = theirs.warehouse.facets.list_regions()
     assert (region.region, region.rehearsal, region.runs) == ("imported", True, 2)
     assert {row["division"] for row in rows(theirs.exported("imported"))} == {"rehearsal"}
 
@@ -221,7 +221,7 @@ def test_rows_of_an_earlier_console_that_say_nothing_of_what_is_not_known_have_n
 
     ours.take(target.getvalue().encode())
 
-    [row] = ours.warehouse.leaderboard(BoardQuery(HERE)).rows
+    [row] = ours.warehouse.board.list_rows(BoardQuery(HERE)).rows
     assert (row.runs, row.not_known, row.ci_low) == (2, "spec", None)
     assert row.mixed == "mixed or unknown: other fields of the spec"
 
@@ -234,7 +234,7 @@ def test_what_was_resolved_at_the_launch_comes_along(tmp_path: Path) -> None:
 
     ours.take(theirs.exported())
 
-    before, after = (console.warehouse.run("listed") for console in (theirs, ours))
+    before, after = (console.warehouse.runs.find_row("listed") for console in (theirs, ours))
     assert before
     assert after
     assert (after.resolved, after.fingerprint, after.not_known) == (resolved.text, before.fingerprint, "")
@@ -249,9 +249,11 @@ def test_a_configuration_file_that_came_along_without_its_parameter_is_no_error(
 
     ours.take(theirs.exported())
 
-    differing = {field.field: field.values for field in ours.warehouse.compare(["configured", "plain"]).differences}
+    differing = {
+        field.field: field.values for field in ours.warehouse.runs.compare(["configured", "plain"]).differences
+    }
     assert [name for name in differing if name.startswith("parameters.")] == []
-    told = theirs.warehouse.compare(["configured", "plain"]).differences
+    told = theirs.warehouse.runs.compare(["configured", "plain"]).differences
     assert f"obs://bucket/large.yaml (sha256:{'cafe' * 16})" in [field.values[0] for field in told]
 
 
@@ -266,7 +268,7 @@ def test_what_an_older_console_took_from_an_export_is_rebuilt_as_unknown(tmp_pat
 
     ours.warehouse.rebuild([replace(kept, imported=replace(kept.imported, carried=carried))])
 
-    run = ours.warehouse.run(run_id)
+    run = ours.warehouse.runs.find_row(run_id)
     assert run
     assert run.not_known == "spec"
 
@@ -281,7 +283,7 @@ def test_what_was_imported_before_it_was_stored_what_is_not_known_is_unknown(sto
         con.execute("update schema_version set version = 19")
         upgrade_tables(con, "ours")
 
-    run = Warehouse(tmp_path / "ours" / "warehouse.duckdb").run("one")
+    run = Warehouse(tmp_path / "ours" / "warehouse.duckdb").runs.find_row("one")
 
     assert run
     assert run.not_known == "spec"

@@ -38,7 +38,7 @@ def refused(file: Path, tmp_path: Path) -> str:
     with pytest.raises(ResultError) as error:
         warehouse.merging.merge(file, kept, frozenset(), lambda _done, _of: None, NOW)
     assert list(kept.iterdir()) == []
-    assert warehouse.runs(BOARD).total == 0
+    assert warehouse.runs.list_rows(BOARD).total == 0
     return str(error.value)
 
 
@@ -153,13 +153,13 @@ def test_macros_named_like_functions_change_nothing(theirs: Path, tmp_path: Path
 
 
 def test_groups_are_counted_from_the_rows_whatever_the_file_says_of_them(theirs: Path, tmp_path: Path) -> None:
-    [row] = Warehouse(theirs).leaderboard(BOARD).rows
+    [row] = Warehouse(theirs).board.list_rows(BOARD).rows
     changed(theirs, "update runs set group_id = 7", "update group_statistics set throughput = 1e9")
     warehouse = Warehouse(tmp_path / "ours.duckdb")
 
     warehouse.merging.merge(theirs, tmp_path / "taken", frozenset(), lambda _done, _of: None, NOW)
 
-    [found] = warehouse.leaderboard(BOARD).rows
+    [found] = warehouse.board.list_rows(BOARD).rows
     assert (found.runs, found.throughput, found.cv) == (row.runs, row.throughput, row.cv)
 
 
@@ -217,7 +217,7 @@ def test_a_snapshot_is_asked_with_its_date(whole: Path, theirs: Path) -> None:
         board = warehouse.leaderboard(region="cn-north-9")
 
     assert [tuple(row) for row in taken.itertuples(index=False)] == [(pd.Timestamp(NOW), 6)]
-    assert list(board["runs"]) == [row.runs for row in Warehouse(theirs).leaderboard(BOARD).rows]
+    assert list(board["runs"]) == [row.runs for row in Warehouse(theirs).board.list_rows(BOARD).rows]
 
 
 def test_a_damaged_file_is_named(theirs: Path, tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_a_file_that_somebody_records_into_is_read(theirs: Path, tmp_path: Path)
 
     warehouse.merging.merge(theirs, tmp_path / "taken", frozenset(), lambda _done, _of: None, NOW)
 
-    assert {row.created_by for row in warehouse.runs(BOARD).rows} == {"in the log"}
+    assert {row.created_by for row in warehouse.runs.list_rows(BOARD).rows} == {"in the log"}
 
 
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in (2, 3))])

@@ -83,7 +83,7 @@ def test_a_full_disk_is_a_sentence_that_says_what_to_do(told: tuple[Path, dict[s
 def test_what_was_kept_before_is_there_and_afterwards_everything_is(told: tuple[Path, dict[str, Any]]) -> None:
     folder, answers = told
 
-    assert Warehouse(folder / "warehouse.duckdb").runs(ALL).total == 401
+    assert Warehouse(folder / "warehouse.duckdb").runs.list_rows(ALL).total == 401
     assert Ledger(folder / "ledger.sqlite3").get("before").run_id == "before"
     assert len(Ledger(folder / "ledger.sqlite3").events("before")) >= 60
     assert (folder / "runs/r/x").stat().st_size == 1_000_000

@@ -62,7 +62,7 @@ def test_a_full_disk_keeps_nobody_from_reading_the_newest_that_is_in_the_ledger(
 def count_without_room(file: Path, told: "Queue[Any]") -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     warehouse = Warehouse(file)
-    told.put([warehouse.runs(ALL).total for _ in range(3)])
+    told.put([warehouse.runs.list_rows(ALL).total for _ in range(3)])
 
 
 def test_a_full_disk_keeps_nobody_from_reading_the_newest_that_is_in_the_warehouse(
@@ -83,6 +83,6 @@ def test_a_full_disk_keeps_nobody_from_reading_the_newest_that_is_in_the_warehou
 
     assert log_of(left).stat().st_size > MERGED_FROM
     assert read == [9, 9, 9]
-    assert Warehouse(left).runs(ALL).total == 9
+    assert Warehouse(left).runs.list_rows(ALL).total == 9
     assert not log_of(left).exists()
     assert not log_of(tmp_path / "warehouse.duckdb").exists()

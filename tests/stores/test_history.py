@@ -37,13 +37,13 @@ def core(tmp_path: Path) -> Core:
 def imported(core: Core, result: ParsedResult, choices: Choices = Choices()) -> RunRow:  # noqa: B008 (frozen)
     """The result's row in the warehouse."""
     saved = core.imports.save([result], choices, named(WHO))
-    row = core.warehouse.run(saved.new[0])
+    row = core.warehouse.runs.find_row(saved.new[0])
     assert row
     return row
 
 
 def everything(core: Core, region: str = "imported") -> list[RunRow]:
-    return list(core.warehouse.runs(BoardQuery(region, include_invalid=True, limit=1000)).rows)
+    return list(core.warehouse.runs.list_rows(BoardQuery(region, include_invalid=True, limit=1000)).rows)
 
 
 def test_the_preview_says_what_keeps_a_result_off_the_leaderboard(core: Core) -> None:
@@ -78,7 +78,7 @@ def test_a_result_of_a_known_workload_becomes_a_valid_run(core: Core) -> None:
 def test_servers_that_trained_alone_are_kept_one_by_one(core: Core) -> None:
     row = imported(core, found(server_accuracies=(0.7705, 0.7707)))
 
-    servers = core.warehouse.servers(row.run_id)
+    servers = core.warehouse.cards.find_servers(row.run_id)
     assert servers is not None
     assert servers.results == (ServerResult(0, 14_147.3, 0.7705), ServerResult(1, 14_155.0, 0.7707))
     assert servers.throughput is not None

@@ -27,7 +27,7 @@ def core(tmp_path: Path) -> Core:
 
 
 def everything(core: Core) -> list[RunRow]:
-    return list(core.warehouse.runs(BoardQuery("imported", include_invalid=True, limit=1000)).rows)
+    return list(core.warehouse.runs.list_rows(BoardQuery("imported", include_invalid=True, limit=1000)).rows)
 
 
 TABLE = "模型,吞吐量,备用,何时\nresnet50,8000.5,7000.5,2025-03-01 10:00:00\nbert,450.5,400.5,2025-03-02 10:00:00\n"

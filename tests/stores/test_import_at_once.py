@@ -40,8 +40,8 @@ def test_of_two_machines_that_import_at_once_only_one_finds_a_result_new(warehou
 
     assert sorted([len(one.new), len(two.new)]) in ([1, 4], [2, 3])
     assert (len(one.new) + one.existing, len(two.new) + two.existing) == (3, 4)
-    assert warehouse.runs(ALL).total == 5
-    by = {row.run_id: row.created_by for row in warehouse.runs(ALL).rows}
+    assert warehouse.runs.list_rows(ALL).total == 5
+    by = {row.run_id: row.created_by for row in warehouse.runs.list_rows(ALL).rows}
     assert by == {**dict.fromkeys(one.new, "one"), **dict.fromkeys(two.new, "two")}
     kept = {(each.parent.parent.name, each.name) for each in tmp_path.glob("*/runs/*")}
     assert kept == {(machine, run_id) for run_id, machine in by.items()}, "who did not store a run keeps nothing of it"

@@ -60,7 +60,7 @@ def test_writes_that_fail_again_and_again_keep_no_connection(
     postgres.sql(f"alter database {team.database} reset default_transaction_read_only")
 
     full.record(a.record("after"))
-    assert [row.run_id for row in full.runs(BOARD).rows] == ["after", "before"]
+    assert [row.run_id for row in full.runs.list_rows(BOARD).rows] == ["after", "before"]
 
 
 def options_of_connections(port: int) -> set[tuple[int, ...]]:
@@ -97,7 +97,7 @@ def test_many_readers_at_once_take_few_connections(team: TeamWarehouse, connecti
         readers.wait()
         if number == 0:
             counts.extend(connections() for _ in range(5))
-        return len(warehouse.runs(BOARD).rows)
+        return len(warehouse.runs.list_rows(BOARD).rows)
 
     with ThreadPoolExecutor(readers.parties) as threads:
         assert [*threads.map(read, range(readers.parties))] == [1] * readers.parties
@@ -111,7 +111,7 @@ def test_a_thread_that_reads_while_it_reads_waits_for_nobody(team: TeamWarehouse
 
     def nested(depth: int) -> int:
         with warehouse.cursor():
-            return nested(depth - 1) if depth else len(warehouse.runs(BOARD).rows)
+            return nested(depth - 1) if depth else len(warehouse.runs.list_rows(BOARD).rows)
 
     assert nested(MOST) == 1
 

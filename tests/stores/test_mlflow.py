@@ -102,7 +102,7 @@ def test_importing_a_store_twice_adds_nothing(store: Path, tmp_path: Path) -> No
         return len(saved.new), saved.existing
 
     assert (imported(), imported()) == ((3, 0), (0, 3))
-    page = core.warehouse.runs(BoardQuery("imported", include_invalid=True))
+    page = core.warehouse.runs.list_rows(BoardQuery("imported", include_invalid=True))
     assert {row.throughput for row in page.rows} == {1523.25, 1533.5, 700.0}
 
 
@@ -239,13 +239,13 @@ def test_numbers_come_back_as_they_went(tmp_path: Path) -> None:
     results = [each for each in there.imports.read(tmp_path / "out.db", {}) if isinstance(each, ParsedResult)]
     there.imports.save(results, Choices(there.imports.where(region="cn-north-9")), named("bob"))
 
-    back = {each.job_id: each for each in there.warehouse.runs(replace(QUERY, region="cn-north-9")).rows}
-    for before in here.warehouse.runs(QUERY).rows:
+    back = {each.job_id: each for each in there.warehouse.runs.list_rows(replace(QUERY, region="cn-north-9")).rows}
+    for before in here.warehouse.runs.list_rows(QUERY).rows:
         after = back[before.job_id]
         for name in NUMBERS:
             assert getattr(after, name) == getattr(before, name), (before.run_id, name)
         assert rank_results_of(there.warehouse, after.run_id) == rank_results_of(here.warehouse, before.run_id)
-        assert there.warehouse.servers(after.run_id) == here.warehouse.servers(before.run_id)
+        assert there.warehouse.cards.find_servers(after.run_id) == here.warehouse.cards.find_servers(before.run_id)
     with there.warehouse.cursor() as cur:
         cur.execute("select average_power, max_power, total_end_time from results where max_power is not null")
         assert cur.fetchall() == [(250.5, 300.0, a.T0.replace(hour=9, tzinfo=None))]
@@ -263,7 +263,7 @@ def test_rehearsals_stay_rehearsals_on_their_way(tmp_path: Path) -> None:
     assert rows(tmp_path / "out.db", "select name from experiments where experiment_id = 1") == [
         ("AISBench mindspore_resnet (cn-north-9, rehearsals)",)
     ]
-    (row,) = there.warehouse.runs(BoardQuery("imported", include_invalid=True)).rows
+    (row,) = there.warehouse.runs.list_rows(BoardQuery("imported", include_invalid=True)).rows
     assert row.rehearsal
 
 

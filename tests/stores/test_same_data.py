@@ -34,8 +34,8 @@ def warehouse(tmp_path: Path) -> Warehouse:
 def test_equal_objects_at_two_paths_are_one_row_and_comparable(warehouse: Warehouse) -> None:
     warehouse.record_many([read("here", "aa"), read("there", "aa", path="/copy/")])
 
-    [row] = warehouse.leaderboard(BoardQuery("cn-north-9")).rows
-    comparison = warehouse.compare(["here", "there"])
+    [row] = warehouse.board.list_rows(BoardQuery("cn-north-9")).rows
+    comparison = warehouse.runs.compare(["here", "there"])
 
     assert (row.runs, row.rank, row.not_known) == (2, "1", "")
     assert (comparison.verdict, comparison.unknown) == (Comparability.COMPARABLE, ())
@@ -44,9 +44,9 @@ def test_equal_objects_at_two_paths_are_one_row_and_comparable(warehouse: Wareho
 def test_other_objects_at_the_same_path_are_another_row_and_not_comparable(warehouse: Warehouse) -> None:
     warehouse.record_many([read("before", "aa"), read("after", "bb")])
 
-    comparison = warehouse.compare(["before", "after"])
+    comparison = warehouse.runs.compare(["before", "after"])
 
-    assert [row.rank for row in warehouse.leaderboard(BoardQuery("cn-north-9")).rows] == ["1", "1"]
+    assert [row.rank for row in warehouse.board.list_rows(BoardQuery("cn-north-9")).rows] == ["1", "1"]
     assert (comparison.verdict, comparison.reasons) == (Comparability.NOT_COMPARABLE, ("inputs.data_url",))
 
 
@@ -61,20 +61,20 @@ def test_hashes_that_both_jobs_reported_decide_before_lists_and_paths(warehouse:
     )
 
     for same in ("with a readme", "older"):
-        comparison = warehouse.compare(["plain", same])
+        comparison = warehouse.runs.compare(["plain", same])
         assert (comparison.verdict, comparison.unknown) == (Comparability.COMPARABLE, ())
-    assert warehouse.compare(["plain", "other"]).reasons == ("dataset_sha256",)
+    assert warehouse.runs.compare(["plain", "other"]).reasons == ("dataset_sha256",)
 
 
 @pytest.mark.parametrize("reported", ["", "d1"])
 def test_of_hashes_of_two_kinds_it_is_unknown_whether_the_data_is_the_same(reported: str, warehouse: Warehouse) -> None:
     warehouse.record_many([read("listed", "aa"), read("not listed", reported=reported)])
 
-    comparison = warehouse.compare(["listed", "not listed"])
+    comparison = warehouse.runs.compare(["listed", "not listed"])
 
     assert comparison.verdict is Comparability.COMPARABLE
     assert comparison.unknown == ("data",)
-    assert len(warehouse.leaderboard(BoardQuery("cn-north-9")).rows) == 2
+    assert len(warehouse.board.list_rows(BoardQuery("cn-north-9")).rows) == 2
 
 
 DATA = {"data_url": ("/data/all/", "aa")}
@@ -86,7 +86,7 @@ def test_an_input_that_only_one_run_has_is_a_difference(reported: str, listed: s
     more = {**DATA, "ckpt": ("/ckpt/", listed)}
     warehouse.record_many([read_all("without", DATA, reported), read_all("with", more, reported)])
 
-    comparison = warehouse.compare(["without", "with"])
+    comparison = warehouse.runs.compare(["without", "with"])
 
     assert (comparison.verdict, comparison.reasons) == (Comparability.NOT_COMPARABLE, ("inputs.ckpt",))
 
@@ -95,7 +95,7 @@ def test_the_hash_that_jobs_reported_says_nothing_of_further_inputs(warehouse: W
     listed, unlisted = ({**DATA, "ckpt": ("/ckpt/", sha256)} for sha256 in ("cc", ""))
     warehouse.record_many([read_all("listed", listed, "d1"), read_all("unlisted", unlisted, "d1")])
 
-    comparison = warehouse.compare(["listed", "unlisted"])
+    comparison = warehouse.runs.compare(["listed", "unlisted"])
 
     assert (comparison.verdict, comparison.unknown) == (Comparability.COMPARABLE, ("data",))
     assert [run.not_known for run in comparison.runs] == ["", "data"]
@@ -107,7 +107,7 @@ def test_the_hash_that_a_job_reported_does_not_cover_an_input_and_a_volume(wareh
     records.append(read_all("volume", {}, "d1", volumes=share))
     warehouse.record_many(records)
 
-    runs = {record.run.run_id: warehouse.run(record.run.run_id) for record in records}
+    runs = {record.run.run_id: warehouse.runs.find_row(record.run.run_id) for record in records}
 
     assert {run_id: run.not_known for run_id, run in runs.items() if run} == {
         "input": "", "both": "data", "listed": "", "volume": "",
@@ -118,7 +118,7 @@ def test_the_hash_that_a_job_reported_does_not_cover_an_input_and_a_volume(wareh
 def test_listed_runs_are_bases_of_scaling(warehouse: Warehouse) -> None:
     warehouse.record_many([read("one", "aa"), read("two", "aa", path="/copy/", node_count=2)])
 
-    curve = warehouse.scaling_of("one")
+    curve = warehouse.scaling.find_curve("one")
 
     assert [point.node_count for point in curve.points] == [1, 2]
     assert curve.left_out == ()
@@ -129,6 +129,6 @@ def test_an_attempt_that_failed_early_counts_in_the_row_with_the_same_list(wareh
     tenth = read("a tenth", "bb", path="/tenth/", state=RunState.FAILED, with_result=False)
     warehouse.record_many([read("whole", "aa", reported="d1"), early, tenth])
 
-    rows = warehouse.leaderboard(BoardQuery("cn-north-9", include_invalid=True)).rows
+    rows = warehouse.board.list_rows(BoardQuery("cn-north-9", include_invalid=True)).rows
 
     assert sorted((row.runs, row.incomplete) for row in rows) == [(0, 1), (1, 1)]

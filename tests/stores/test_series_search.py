@@ -199,7 +199,7 @@ def test_a_trial_that_costs_more_than_the_best_is_stopped_and_is_no_failure(benc
     assert stopping.detail == "stopped by the search: it has cost 2.5 CNY, and the best trial cost 2"
     assert [cell.shown.state for cell in matrix.cells] == [CellState.VALID, CellState.STOPPED_EARLY]
     assert (matrix.state, matrix.lost) == (SeriesState.COMPLETED, 0)
-    board = bench.core.warehouse.leaderboard(BoardQuery("sandbox", rehearsal=True)).rows
+    board = bench.core.warehouse.board.list_rows(BoardQuery("sandbox", rehearsal=True)).rows
     assert sum(row.runs for row in board) == 1, "the stopped one had written a result, too"
     bench.core.settings.ledger_path.unlink()
     elsewhere = SeriesBench.on(bench.core.settings.data_dir).look(series)

@@ -83,7 +83,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
 def test_a_run_that_differs_in_one_field_makes_another_row_unless_that_is_harmless(
     field: str, warehouse: Warehouse
 ) -> None:
-    runs = [warehouse.board_row(run_id) for run_id in ("plain", field)]
+    runs = [warehouse.board.find_row(run_id) for run_id in ("plain", field)]
 
     plain, changed = (row.row for row in runs if row)
 
@@ -94,7 +94,7 @@ def test_a_run_that_differs_in_one_field_makes_another_row_unless_that_is_harmle
 
 @pytest.mark.parametrize("field", fields_of(SpecRole.DECIDES))
 def test_runs_that_differ_in_what_decides_speed_are_not_comparable(field: str, warehouse: Warehouse) -> None:
-    comparison = warehouse.compare(["plain", field])
+    comparison = warehouse.runs.compare(["plain", field])
 
     assert comparison.verdict is Comparability.NOT_COMPARABLE
     assert any(reason.split(".")[0] == field for reason in comparison.reasons)
@@ -102,7 +102,7 @@ def test_runs_that_differ_in_what_decides_speed_are_not_comparable(field: str, w
 
 @pytest.mark.parametrize("field", fields_of(SpecRole.COMPARED_ALONG, SpecRole.DESCRIBES))
 def test_a_comparison_lists_what_else_can_explain_a_difference(field: str, warehouse: Warehouse) -> None:
-    comparison = warehouse.compare(["plain", field])
+    comparison = warehouse.runs.compare(["plain", field])
 
     assert comparison.verdict is not Comparability.NOT_COMPARABLE
     assert any(difference.field.split(".")[0] == field for difference in comparison.differences)
@@ -179,7 +179,7 @@ def test_a_row_of_which_something_decisive_is_not_known_has_neither_interval_nor
     warehouse = Warehouse(tmp_path / "warehouse.duckdb")
     warehouse.record_many(a.records([8000, 8100], **changes, speed_parameters=changes.get("parameters")))
 
-    [row] = warehouse.leaderboard(BoardQuery("cn-north-9")).rows
+    [row] = warehouse.board.list_rows(BoardQuery("cn-north-9")).rows
 
     assert row.not_known == expected
     assert (row.ci_low is None, row.rank) == ((True, "") if expected else (False, "1"))
@@ -205,11 +205,11 @@ def test_ranks_are_among_rows_with_equal_data(tmp_path: Path) -> None:
         ]
     )
 
-    page = warehouse.leaderboard(BoardQuery("cn-north-9"))
+    page = warehouse.board.list_rows(BoardQuery("cn-north-9"))
 
     assert [(row.dataset_sha256, row.rank) for row in page.rows] == [("a tenth", "1"), ("all", "1")]
-    assert warehouse.compare(["all-0", "a tenth-0"]).reasons == ("dataset_sha256",)
-    assert warehouse.benchmarks(BoardQuery("cn-north-9"), 10).total == 2
+    assert warehouse.runs.compare(["all-0", "a tenth-0"]).reasons == ("dataset_sha256",)
+    assert warehouse.board.list_benchmarks(BoardQuery("cn-north-9"), 10).total == 2
 
 
 def with_data(record: RunRecord, sha256: str) -> RunRecord:
@@ -222,7 +222,7 @@ def test_the_rank_of_a_single_run_is_unconfirmed(tmp_path: Path) -> None:
     warehouse = Warehouse(tmp_path / "warehouse.duckdb")
     warehouse.record_many([*a.records([8000, 8010], "twice"), *a.records([9000], "once", flavor="larger")])
 
-    once, twice = warehouse.leaderboard(BoardQuery("cn-north-9")).rows
+    once, twice = warehouse.board.list_rows(BoardQuery("cn-north-9")).rows
 
     assert (once.rank, once.is_confirmed) == ("1", False)
     assert (twice.rank, twice.is_confirmed) == ("2", True)
@@ -231,11 +231,11 @@ def test_the_rank_of_a_single_run_is_unconfirmed(tmp_path: Path) -> None:
 def test_rows_that_look_alike_say_which_field_of_the_spec_differs(tmp_path: Path) -> None:
     warehouse = Warehouse(tmp_path / "warehouse.duckdb")
     warehouse.record_many([a.record("plain"), a.record("tuned", environments={"PRECISION": "int8"})])
-    tuned = warehouse.run("tuned")
+    tuned = warehouse.runs.find_row("tuned")
     assert tuned is not None
 
-    rows = warehouse.leaderboard(BoardQuery("cn-north-9")).rows
-    distinctions = warehouse.distinctions("cn-north-9", [row.fingerprint for row in rows], rehearsal=False)
+    rows = warehouse.board.list_rows(BoardQuery("cn-north-9")).rows
+    distinctions = warehouse.board.find_distinctions("cn-north-9", [row.fingerprint for row in rows], rehearsal=False)
 
     assert distinctions[tuned.fingerprint] == "environments.PRECISION=int8"
 
@@ -245,7 +245,7 @@ def test_runs_of_which_something_decisive_is_not_known_are_no_base_of_scaling(tm
     image = {"image_url": "org/image:latest"}
     warehouse.record_many([a.record("one", **image), a.record("two", node_count=2, **image)])  # type: ignore[arg-type]  # of the spec
 
-    curve = warehouse.scaling_of("one")
+    curve = warehouse.scaling.find_curve("one")
 
     assert curve.points == ()
     assert [(excluded.why, excluded.runs) for excluded in curve.left_out] == [("mixed or unknown", 1)] * 2
@@ -260,12 +260,12 @@ def test_runs_that_failed_before_they_reported_their_data_count_in_the_row_that_
     older = with_data(a.record("older", inputs=DATA, created_at=a.T0 - timedelta(days=1)), "older")
     warehouse.record_many([early, replace(unhashed, run=replace(unhashed.run, code_sha256="")), other, *valid, older])
 
-    page = warehouse.leaderboard(BoardQuery("cn-north-9", include_invalid=True))
+    page = warehouse.board.list_rows(BoardQuery("cn-north-9", include_invalid=True))
 
     counts = {row.dataset_sha256: (row.runs, row.incomplete) for row in page.rows}
     assert counts == {"all": (2, 2), "older": (1, 0), "": (0, 1)}, "another configuration keeps a row of its own"
     for run_id in ("early", "valid-0"):
-        found = warehouse.board_row(run_id)
+        found = warehouse.board.find_row(run_id)
         assert found is not None
         assert found.row.dataset_sha256 == "all"
         assert {run.run_id for run in found.runs} == {"early", "unhashed", "valid-0", "valid-1"}

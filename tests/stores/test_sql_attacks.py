@@ -307,7 +307,7 @@ def test_nothing_of_it_is_possible_in_a_team_warehouse(warehouse: Warehouse) -> 
         require_refused(found, sql)
 
     found.close()
-    assert warehouse.run("run-1") is not None
+    assert warehouse.runs.find_row("run-1") is not None
 
 
 def test_the_refusal_names_what_was_found_and_what_is_possible(reading: FileReader) -> None:

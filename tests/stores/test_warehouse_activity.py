@@ -23,7 +23,7 @@ def later(run_id: str, card: float, **changes: object) -> RunRecord:
 def test_a_run_that_is_faster_than_all_before_it_breaks_the_record(warehouse: Warehouse) -> None:
     warehouse.rebuild([*a.records([8000.0, 8200.0, 8100.0], "old"), later("fast", 1100.0, framework_version="r1.11")])
 
-    [record] = warehouse.activity(REGION, WEEK).records
+    [record] = warehouse.board.summarize_activity(REGION, WEEK).records
 
     assert (record.run_id, record.throughput, record.previous) == ("fast", 8800.0, 8200.0)
     assert record.change == pytest.approx(8800 / 8200 - 1)
@@ -42,14 +42,14 @@ def test_nothing_else_breaks_a_record(warehouse: Warehouse) -> None:
         ]
     )
 
-    assert warehouse.activity(REGION, WEEK).records == ()
+    assert warehouse.board.summarize_activity(REGION, WEEK).records == ()
 
 
 def test_node_hours_are_of_all_runs_that_ended_in_the_period(warehouse: Warehouse) -> None:
     failed = later("failed", 1.0, with_result=False, state=RunState.FAILED, node_count=4, accuracy=None)
     warehouse.rebuild([*a.records([8000.0], "old"), later("done", 1000.0), failed, later("far", 1.0, region="other")])
 
-    [used] = warehouse.activity(REGION, WEEK).usage
+    [used] = warehouse.board.summarize_activity(REGION, WEEK).usage
 
     assert (used.profile, used.flavor, used.runs, used.failed) == ("beijing", "modelarts.kat1.8xlarge", 2, 1)
     assert used.node_hours == pytest.approx(600 * (1 + 4) / 3600)
@@ -60,5 +60,5 @@ def test_the_moment_is_the_same_in_any_time_zone(warehouse: Warehouse) -> None:
     ended = LATER + timedelta(seconds=640)
     east = timezone(timedelta(hours=8))
 
-    assert warehouse.activity(REGION, ended.astimezone(east)).usage
-    assert not warehouse.activity(REGION, (ended + timedelta(seconds=1)).astimezone(east)).usage
+    assert warehouse.board.summarize_activity(REGION, ended.astimezone(east)).usage
+    assert not warehouse.board.summarize_activity(REGION, (ended + timedelta(seconds=1)).astimezone(east)).usage

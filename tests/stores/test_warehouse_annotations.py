@@ -25,19 +25,19 @@ def note(text: str, minute: int = 0, who: str = "ann") -> AnnotationChange:
 
 def test_tags_and_note_are_in_the_run_and_filter_everything(warehouse: Warehouse) -> None:
     warehouse.record_many([a.record("one"), a.record("two", node_count=2)])
-    sha256 = (warehouse.run("one") or pytest.fail("not there")).record_sha256
+    sha256 = (warehouse.runs.find_row("one") or pytest.fail("not there")).record_sha256
 
     warehouse.annotations.add("one", [tag("a"), tag("b"), note("fan 3")], None)
     warehouse.annotations.add("two", [tag("b")], None)
 
-    row = warehouse.run("one")
+    row = warehouse.runs.find_row("one")
     assert row
     assert (row.tags, row.note, row.record_sha256) == (("a", "b"), "fan 3", sha256)
-    assert warehouse.facets("cn-north-9").tags == ("a", "b")
-    assert [each.run_id for each in warehouse.runs(replace(EVERY, tags=("a", "b"))).rows] == ["one"]
-    assert warehouse.runs(replace(EVERY, tags=("b",))).total == 2
-    assert [each.node_count for each in warehouse.leaderboard(replace(EVERY, tags=("a",))).rows] == [1]
-    assert warehouse.runs(replace(EVERY, tags=("nobody's",))).total == 0
+    assert warehouse.facets.fetch_values("cn-north-9").tags == ("a", "b")
+    assert [each.run_id for each in warehouse.runs.list_rows(replace(EVERY, tags=("a", "b"))).rows] == ["one"]
+    assert warehouse.runs.list_rows(replace(EVERY, tags=("b",))).total == 2
+    assert [each.node_count for each in warehouse.board.list_rows(replace(EVERY, tags=("a",))).rows] == [1]
+    assert warehouse.runs.list_rows(replace(EVERY, tags=("nobody's",))).total == 0
     assert warehouse.check([a.record("one"), a.record("two", node_count=2)]).damages == ()
 
 
@@ -47,12 +47,12 @@ def test_a_run_that_is_stored_anew_keeps_its_remarks_and_those_of_its_folder(war
 
     warehouse.rebuild([replace(a.imported("old"), remarks=Annotations.of([tag("folder", 0)]))])
 
-    row = warehouse.run("old")
+    row = warehouse.runs.find_row("old")
     assert row
     assert row.tags == ("folder", "here")
     assert row.note == "person's; not measured there: max_power"
     warehouse.annotations.add("old", [note("", 2)], a.T0 + timedelta(minutes=1))
-    assert (warehouse.run("old") or row).note == "not measured there: max_power"
+    assert (warehouse.runs.find_row("old") or row).note == "not measured there: max_power"
     warehouse.rebuild([])
     assert warehouse.annotations.of(["old"]) == {}
 
@@ -78,12 +78,12 @@ def test_hostile_texts_come_back_as_they_are(warehouse: Warehouse) -> None:
 
     warehouse.annotations.add("one", [*map(tag, HOSTILE), note("; ".join(HOSTILE))], None)
 
-    row = warehouse.run("one")
+    row = warehouse.runs.find_row("one")
     assert row
     assert set(row.tags) == set(HOSTILE)
     assert row.note == "; ".join(HOSTILE)
     for each in HOSTILE:
-        assert warehouse.runs(replace(EVERY, tags=(each,))).total == 1
+        assert warehouse.runs.list_rows(replace(EVERY, tags=(each,))).total == 1
 
 
 def test_a_move_brings_the_remarks_of_both_sides_together(tmp_path: Path) -> None:
@@ -99,4 +99,4 @@ def test_a_move_brings_the_remarks_of_both_sides_together(tmp_path: Path) -> Non
 
     assert target.annotations.of(["both"])["both"].tags == ("source", "target")
     assert target.annotations.of(["only"])["only"].tags == ("alone",)
-    assert (target.run("both") or pytest.fail("not there")).note == "kept; not measured there: max_power"
+    assert (target.runs.find_row("both") or pytest.fail("not there")).note == "kept; not measured there: max_power"

@@ -12,8 +12,10 @@ from tests import records as a
 def told(warehouse: Warehouse, *records: RunRecord) -> dict[str, str]:
     """What tells each run's question apart, by the run's id."""
     warehouse.rebuild(records)
-    page = warehouse.leaderboard(BoardQuery("cn-north-9"))
-    apart = warehouse.distinctions("cn-north-9", (row.fingerprint for row in page.rows), rehearsal=page.rehearsal)
+    page = warehouse.board.list_rows(BoardQuery("cn-north-9"))
+    apart = warehouse.board.find_distinctions(
+        "cn-north-9", (row.fingerprint for row in page.rows), rehearsal=page.rehearsal
+    )
     return {row.latest_run_id: apart.get(row.fingerprint, "") for row in page.rows}
 
 

@@ -20,7 +20,7 @@ def test_benchmarks_come_by_name_and_their_best_configurations_first(warehouse: 
         ]
     )
 
-    page = warehouse.benchmarks(BOARD, 1)
+    page = warehouse.board.list_benchmarks(BOARD, 1)
 
     assert [(block.rows[0].model, block.rows[0].throughput, block.total) for block in page.rows] == [
         ("bert_large", 500, 1),
@@ -33,8 +33,8 @@ def test_a_page_has_so_many_benchmarks_and_ranks_among_all_configurations(wareho
     resnet = [*a.records([8000], "slow", flavor="f1"), *a.records([9000], "fast", flavor="f2")]
     warehouse.rebuild([*resnet, *a.records([500], "bert", facts=BERT)])
 
-    second = warehouse.benchmarks(replace(BOARD, limit=1, offset=1), 10)
-    behind = warehouse.benchmarks(replace(BOARD, limit=1, offset=9), 10)
+    second = warehouse.board.list_benchmarks(replace(BOARD, limit=1, offset=1), 10)
+    behind = warehouse.board.list_benchmarks(replace(BOARD, limit=1, offset=9), 10)
 
     assert [row.rank for row in second.rows[0].rows] == ["1", "2"]
     assert (second.total, behind.rows, behind.total) == (2, (), 2)
@@ -44,7 +44,7 @@ def test_rows_without_a_valid_run_are_the_last_of_their_benchmark(warehouse: War
     bad = a.record("bad", accuracy=7, flavor="f2", throughputs=[9_000.0] * 8)
     warehouse.rebuild([*a.records([8000], "slow", flavor="f1"), bad])
 
-    [block] = warehouse.benchmarks(replace(BOARD, include_invalid=True), 10).rows
+    [block] = warehouse.board.list_benchmarks(replace(BOARD, include_invalid=True), 10).rows
 
     assert [(row.latest_run_id, row.rank) for row in block.rows] == [("slow-0", "1"), ("bad", "")]
 
@@ -52,8 +52,8 @@ def test_rows_without_a_valid_run_are_the_last_of_their_benchmark(warehouse: War
 @pytest.mark.every_store
 def test_the_newest_runs_of_a_row_are_in_time_order(warehouse: Warehouse) -> None:
     warehouse.rebuild(a.records([8000, 8100, 8200, 8300], "one"))
-    [block] = warehouse.benchmarks(BOARD, 10).rows
+    [block] = warehouse.board.list_benchmarks(BOARD, 10).rows
 
-    newest = warehouse.newest_dots(BOARD, block.rows, 3)
+    newest = warehouse.board.list_newest_dots(BOARD, block.rows, 3)
 
     assert [dot.throughput for dot in newest[block.rows[0].latest_run_id]] == [8100, 8200, 8300]

@@ -20,18 +20,18 @@ BOARD = BoardQuery("cn-north-9")
 
 
 def only_row(warehouse: Warehouse, query: BoardQuery = BOARD) -> BoardRow:
-    (row,) = warehouse.leaderboard(query).rows
+    (row,) = warehouse.board.list_rows(query).rows
     return row
 
 
 def test_an_empty_warehouse_has_an_empty_board(warehouse: Warehouse) -> None:
-    page = warehouse.leaderboard(BOARD)
+    page = warehouse.board.list_rows(BOARD)
 
     assert (page.rows, page.total, page.rehearsal) == ((), 0, False)
-    assert warehouse.regions() == []
-    assert warehouse.facets("cn-north-9") == Facets()
-    assert warehouse.runs(BOARD).total == 0
-    assert warehouse.run("run-1") is None
+    assert warehouse.facets.list_regions() == []
+    assert warehouse.facets.fetch_values("cn-north-9") == Facets()
+    assert warehouse.runs.list_rows(BOARD).total == 0
+    assert warehouse.runs.find_row("run-1") is None
 
 
 def test_equal_runs_make_one_row_with_their_statistics(warehouse: Warehouse) -> None:
@@ -95,9 +95,9 @@ def test_invalid_runs_never_enter_a_statistic(warehouse: Warehouse) -> None:
 
 def test_a_group_without_a_valid_run_is_one_click_away_and_says_why(warehouse: Warehouse) -> None:
     warehouse.rebuild([a.record("wrong", accuracy=7.0), a.record("stopped", node_count=2, state=RunState.STOPPED)])
-    assert warehouse.leaderboard(BOARD).total == 0
+    assert warehouse.board.list_rows(BOARD).total == 0
 
-    page = warehouse.leaderboard(replace(BOARD, include_invalid=True, sort="node_count", descending=False))
+    page = warehouse.board.list_rows(replace(BOARD, include_invalid=True, sort="node_count", descending=False))
 
     assert [(row.reason, row.rank, row.throughput) for row in page.rows] == [("V06", "", None), ("stopped", "", None)]
 
@@ -116,7 +116,7 @@ def test_what_people_compare_along_makes_rows_of_its_own(warehouse: Warehouse) -
         ]
     )
 
-    rows = warehouse.leaderboard(BOARD).rows
+    rows = warehouse.board.list_rows(BOARD).rows
 
     assert sorted(row.runs for row in rows) == [1, 1, 1, 1, 1, 1, 2]
     assert [row.synthetic_data for row in rows].count(True) == 1
@@ -126,7 +126,7 @@ def test_dedicated_pools_make_rows_of_their_own(warehouse: Warehouse) -> None:
     for pool, speed in (("pool-a", 1000.0), ("pool-b", 3000.0)):
         warehouse.record(a.record(f"in-{pool}", throughputs=[speed] * 8, flavor="", pool_id=pool))
 
-    rows = warehouse.leaderboard(BOARD).rows
+    rows = warehouse.board.list_rows(BOARD).rows
 
     assert [(row.pool_id, row.throughput) for row in rows] == [("pool-b", 24000.0), ("pool-a", 8000.0)]
 
@@ -156,14 +156,14 @@ def test_rehearsals_and_measurements_are_never_on_one_board(warehouse: Warehouse
         [a.record("real"), a.record("practice", rehearsal=True), a.record("s", region="sandbox", rehearsal=True)]
     )
 
-    measured, rehearsed = warehouse.leaderboard(BOARD), warehouse.leaderboard(replace(BOARD, rehearsal=True))
+    measured, rehearsed = warehouse.board.list_rows(BOARD), warehouse.board.list_rows(replace(BOARD, rehearsal=True))
 
     assert [row.best_run_id for row in measured.rows] == ["real"]
     assert [row.best_run_id for row in rehearsed.rows] == ["practice"]
     assert (measured.rehearsal, rehearsed.rehearsal) == (False, True)
-    assert warehouse.leaderboard(BoardQuery("sandbox")).rehearsal
-    assert warehouse.leaderboard(BoardQuery("sandbox", models=("none",))).rehearsal
-    assert warehouse.regions() == [
+    assert warehouse.board.list_rows(BoardQuery("sandbox")).rehearsal
+    assert warehouse.board.list_rows(BoardQuery("sandbox", models=("none",))).rehearsal
+    assert warehouse.facets.list_regions() == [
         RegionFacts("cn-north-9", rehearsal=False, runs=1),
         RegionFacts("cn-north-9", rehearsal=True, runs=1),
         RegionFacts("sandbox", rehearsal=True, runs=1),
@@ -184,7 +184,7 @@ def test_the_board_can_be_sorted_by_each_column_with_empty_values_last(warehouse
     )
 
     for sort, descending in product(BOARD_SORTS, (True, False)):
-        page = warehouse.leaderboard(replace(BOARD, sort=sort, descending=descending, include_invalid=True))
+        page = warehouse.board.list_rows(replace(BOARD, sort=sort, descending=descending, include_invalid=True))
 
         assert len(page.rows) == 2
         assert_sorted(page.rows, sort, descending=descending)
@@ -195,7 +195,7 @@ def test_runs_can_be_sorted_by_each_column_with_empty_values_last(warehouse: War
     warehouse.rebuild([*a.records([8000, 8100]), a.record("bad", with_result=False, state=RunState.FAILED)])
 
     for sort in RUN_SORTS:
-        page = warehouse.runs(replace(BOARD, sort=sort, include_invalid=True))
+        page = warehouse.runs.list_rows(replace(BOARD, sort=sort, include_invalid=True))
 
         assert len(page.rows) == 3
         assert_sorted(page.rows, sort, descending=True)
@@ -204,7 +204,7 @@ def test_runs_can_be_sorted_by_each_column_with_empty_values_last(warehouse: War
 @pytest.mark.parametrize("bad", [{"sort": "throughput; drop table runs"}, {"limit": 0}, {"offset": -1}])
 def test_a_page_that_makes_no_sense_names_the_field(warehouse: Warehouse, bad: dict[str, object]) -> None:
     query = replace(BOARD, **bad)  # type: ignore[arg-type]  # one field of the query
-    for ask in (warehouse.leaderboard, warehouse.runs):
+    for ask in (warehouse.board.list_rows, warehouse.runs.list_rows):
         with pytest.raises(SpecError, match=next(iter(bad))):
             ask(query)
 
@@ -223,7 +223,7 @@ def test_filters_choose_runs_and_facets_name_what_there_is(warehouse: Warehouse)
 
     def chosen(**fields: object) -> list[str]:
         query = replace(BOARD, sort="run_id", descending=False, **fields)  # type: ignore[arg-type]  # fields of the query
-        return [row.run_id for row in warehouse.runs(query).rows]
+        return [row.run_id for row in warehouse.runs.list_rows(query).rows]
 
     assert chosen() == ["bert", "one", "two"]
     assert chosen(models=("bert_large",)) == ["bert"]
@@ -235,7 +235,7 @@ def test_filters_choose_runs_and_facets_name_what_there_is(warehouse: Warehouse)
     assert chosen(text="'; drop table runs; --") == []
     assert chosen(fingerprint=compute_fingerprint(a.spec(), a.FACTS)) == ["one", "two"]
     assert chosen(synthetic_data=True) == []
-    assert warehouse.facets("cn-north-9") == Facets(
+    assert warehouse.facets.fetch_values("cn-north-9") == Facets(
         models=("bert_large", "resnet50_v1.5"),
         workloads=("mindspore_bert", "mindspore_resnet"),
         framework_versions=("r1.10", "r2.0"),
@@ -248,7 +248,9 @@ def test_filters_choose_runs_and_facets_name_what_there_is(warehouse: Warehouse)
 def test_the_run_list_is_paged_with_its_total(warehouse: Warehouse) -> None:
     warehouse.rebuild(a.records([8000.0] * 7))
 
-    pages = [warehouse.runs(replace(BOARD, sort="created_at", limit=3, offset=offset)) for offset in (0, 3, 6, 9)]
+    pages = [
+        warehouse.runs.list_rows(replace(BOARD, sort="created_at", limit=3, offset=offset)) for offset in (0, 3, 6, 9)
+    ]
 
     assert [row.run_id for page in pages for row in page.rows] == [f"run-{number}" for number in range(6, -1, -1)]
     assert [page.total for page in pages] == [7, 7, 7, 7]
@@ -257,5 +259,5 @@ def test_the_run_list_is_paged_with_its_total(warehouse: Warehouse) -> None:
 def test_only_valid_runs_are_listed_unless_asked_for(warehouse: Warehouse) -> None:
     warehouse.rebuild([*a.records([8000]), a.record("bad", accuracy=7.0)])
 
-    assert [row.run_id for row in warehouse.runs(BOARD).rows] == ["run-0"]
-    assert warehouse.runs(replace(BOARD, include_invalid=True)).total == 2
+    assert [row.run_id for row in warehouse.runs.list_rows(BOARD).rows] == ["run-0"]
+    assert warehouse.runs.list_rows(replace(BOARD, include_invalid=True)).total == 2

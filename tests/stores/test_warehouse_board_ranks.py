@@ -20,7 +20,7 @@ def test_ranks_never_cross_units_and_units_follow_each_other(warehouse: Warehous
         ]
     )
 
-    rows = warehouse.leaderboard(BOARD).rows
+    rows = warehouse.board.list_rows(BOARD).rows
 
     assert [(row.throughput_unit, row.throughput, row.rank) for row in rows] == [
         ("samples/s", 9000, "1"),
@@ -39,7 +39,7 @@ def test_places_are_shared_where_the_data_cannot_tell(warehouse: Warehouse) -> N
         ]
     )
 
-    rows = warehouse.leaderboard(BOARD).rows
+    rows = warehouse.board.list_rows(BOARD).rows
 
     assert [(row.flavor, row.rank) for row in rows] == [("f1", "1"), ("f3", "2–3"), ("f2", "2–3"), ("f4", "4")]
 
@@ -48,14 +48,14 @@ def test_places_are_only_given_among_rows_that_answer_the_same_question(warehous
     other = replace(a.FACTS, model="bert_large", dataset="enwiki")
     warehouse.rebuild([a.record("resnet"), a.record("bert", facts=other, throughputs=[1.0] * 8)])
 
-    assert [row.rank for row in warehouse.leaderboard(BOARD).rows] == ["1", "1"]
+    assert [row.rank for row in warehouse.board.list_rows(BOARD).rows] == ["1", "1"]
 
 
 @pytest.mark.every_store
 def test_places_do_not_depend_on_the_page(warehouse: Warehouse) -> None:
     warehouse.rebuild([a.record(f"run-{nodes}", node_count=nodes) for nodes in range(1, 8)])
 
-    pages = [warehouse.leaderboard(replace(BOARD, limit=3, offset=offset)) for offset in (0, 3, 6, 9)]
+    pages = [warehouse.board.list_rows(replace(BOARD, limit=3, offset=offset)) for offset in (0, 3, 6, 9)]
 
     assert [row.rank for page in pages for row in page.rows] == ["1", "2", "3", "4", "5", "6", "7"]
     assert [page.total for page in pages] == [7, 7, 7, 7]

@@ -27,7 +27,7 @@ def warehouse(tmp_path: Path) -> Warehouse:
 def test_any_run_of_a_row_leads_to_it(tmp_path: Path) -> None:
     store = warehouse(tmp_path)
 
-    found = [store.board_row(run_id) for run_id in ("fast-1", "fast-2", "failed")]
+    found = [store.board.find_row(run_id) for run_id in ("fast-1", "fast-2", "failed")]
 
     assert found[0] == found[1] == found[2]
     details = found[0]
@@ -40,7 +40,7 @@ def test_any_run_of_a_row_leads_to_it(tmp_path: Path) -> None:
 
 
 def test_a_slower_row_is_told_against_the_best_of_its_benchmark(tmp_path: Path) -> None:
-    details = warehouse(tmp_path).board_row("slow")
+    details = warehouse(tmp_path).board.find_row("slow")
 
     assert details is not None
     assert (details.row.throughput, details.best.throughput) == (500.0, 1005.0)
@@ -52,11 +52,11 @@ def test_imported_rows_which_have_no_rank_are_told_against_the_fastest_of_them(t
     store = warehouse(tmp_path)
     store.record_many([a.imported("i-fast", reported=900.0), a.imported("i-slow", reported=500.0, node_count=2)])
 
-    details = store.board_row("i-slow")
+    details = store.board.find_row("i-slow")
 
     assert details is not None
     assert (details.ranked, details.row.throughput, details.best.throughput) == (0, 500.0, 900.0)
 
 
 def test_a_run_that_is_not_recorded_has_no_row(tmp_path: Path) -> None:
-    assert warehouse(tmp_path).board_row("nobody") is None
+    assert warehouse(tmp_path).board.find_row("nobody") is None

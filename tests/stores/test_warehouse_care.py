@@ -139,15 +139,15 @@ def list_parquet(team: TeamWarehouse, obs: SandboxProcess) -> list[Path]:
 @pytest.mark.every_store
 def test_compacting_changes_nothing_that_is_asked(warehouse: Warehouse) -> None:
     some(warehouse)
-    before, page = everything(warehouse), warehouse.leaderboard(BOARD)
+    before, page = everything(warehouse), warehouse.board.list_rows(BOARD)
 
     warehouse.compact()
     warehouse.compact()
 
     assert everything(warehouse) == before
-    assert warehouse.leaderboard(BOARD) == page
+    assert warehouse.board.list_rows(BOARD) == page
     warehouse.record(a.record("afterwards"))
-    assert warehouse.run("afterwards") is not None
+    assert warehouse.runs.find_row("afterwards") is not None
 
 
 def test_compacting_a_file_gives_room_back(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_compacting_a_file_gives_room_back(tmp_path: Path) -> None:
     done = warehouse.compact()
 
     assert done.after.bytes < done.before.bytes / 2
-    assert warehouse.runs(BOARD).total == 1
+    assert warehouse.runs.list_rows(BOARD).total == 1
     assert sorted(file.name for file in tmp_path.iterdir()) == ["warehouse.duckdb", "warehouse.duckdb.queue"]
 
 
@@ -217,7 +217,7 @@ def test_a_file_is_compacted_while_others_record(tmp_path: Path) -> None:
     for writer in writers:
         writer.join(60)
     assert [writer.exitcode for writer in writers] == [0, 0]
-    assert Warehouse(file).runs(BOARD).total == 41
+    assert Warehouse(file).runs.list_rows(BOARD).total == 41
     assert Warehouse(file).check([]).damages == ()
 
 

@@ -13,7 +13,7 @@ from tests import records as a
 
 def compared(warehouse: Warehouse, *records: RunRecord) -> Comparison:
     warehouse.rebuild(records)
-    return warehouse.compare([record.run.run_id for record in records])
+    return warehouse.runs.compare([record.run.run_id for record in records])
 
 
 def metric(comparison: Comparison, name: str) -> MetricComparison:
@@ -73,7 +73,7 @@ def test_how_a_job_gets_its_files_is_a_difference_by_itself(warehouse: Warehouse
     warehouse.rebuild([a.record("a"), *(a.record(field, **changes) for changes, field, _ in HANDLED_OTHERWISE)])
 
     for _, field, value in HANDLED_OTHERWISE:
-        comparison = warehouse.compare(["a", field])
+        comparison = warehouse.runs.compare(["a", field])
 
         assert [(one.field, one.values[1]) for one in comparison.differences] == [(field, value)]
         assert comparison.reasons == (() if field in DESCRIBE_ONLY else (field,))
@@ -138,7 +138,7 @@ def test_there_is_no_ratio_between_answers_to_different_questions(warehouse: War
     warehouse.rebuild([a.record("a"), *(other for other, _ in others)])
 
     for other, reason in others:
-        comparison = warehouse.compare(["a", other.run.run_id])
+        comparison = warehouse.runs.compare(["a", other.run.run_id])
 
         assert comparison.verdict is Comparability.NOT_COMPARABLE, reason
         assert reason in comparison.reasons
@@ -199,23 +199,23 @@ def test_a_comparison_takes_two_to_eight_different_runs(warehouse: Warehouse, ru
     warehouse.rebuild(a.records([8000.0] * 9))
 
     with pytest.raises(SpecError, match="2 to 8"):
-        warehouse.compare(run_ids)
+        warehouse.runs.compare(run_ids)
 
 
 def test_eight_runs_are_compared_in_the_order_given(warehouse: Warehouse) -> None:
     warehouse.rebuild(a.records([8000.0 + number for number in range(8)]))
     order = [f"run-{number}" for number in (7, 0, 6, 1, 5, 2, 4, 3)]
 
-    assert [run.run_id for run in warehouse.compare(order).runs] == order
+    assert [run.run_id for run in warehouse.runs.compare(order).runs] == order
 
 
 def test_a_run_that_is_not_there_is_named(warehouse: Warehouse) -> None:
     warehouse.record(a.record("a"))
 
     with pytest.raises(RunNotFound, match="nobody"):
-        warehouse.compare(["a", "nobody"])
+        warehouse.runs.compare(["a", "nobody"])
     with pytest.raises(RunNotFound, match="nobody"):
-        warehouse.scaling_of("nobody")
+        warehouse.scaling.find_curve("nobody")
 
 
 def test_speed_up_and_efficiency_are_against_the_smallest_node_count(warehouse: Warehouse) -> None:
@@ -227,7 +227,7 @@ def test_speed_up_and_efficiency_are_against_the_smallest_node_count(warehouse: 
         ]
     )
 
-    scaling = warehouse.scaling_of("one-0")
+    scaling = warehouse.scaling.find_curve("one-0")
 
     assert scaling.base_nodes == 1
     assert scaling.throughput_unit == "samples/s"
@@ -246,7 +246,7 @@ def test_without_a_single_node_the_smallest_count_is_the_base(warehouse: Warehou
         [*a.records([16_000], prefix="two", node_count=2), *a.records([24_000], prefix="four", node_count=4)]
     )
 
-    scaling = warehouse.scaling_of("four-0")
+    scaling = warehouse.scaling.find_curve("four-0")
 
     assert scaling.base_nodes == 2
     assert [(point.speed_up, point.efficiency, point.ideal) for point in scaling.points] == [(1, 1, 1), (1.5, 0.75, 2)]
@@ -264,13 +264,13 @@ def test_only_valid_runs_of_the_same_kind_lie_on_a_curve(warehouse: Warehouse) -
         ]
     )
 
-    assert [point.node_count for point in warehouse.scaling_of("base").points] == [1]
+    assert [point.node_count for point in warehouse.scaling.find_curve("base").points] == [1]
 
 
 def test_single_servers_do_not_scale(warehouse: Warehouse) -> None:
     warehouse.rebuild([a.record("one", mode="single_server"), a.record("two", mode="single_server", node_count=2)])
 
-    scaling = warehouse.scaling_of("one")
+    scaling = warehouse.scaling.find_curve("one")
 
     assert (scaling.points, scaling.base_nodes) == ((), None)
 
@@ -278,4 +278,4 @@ def test_single_servers_do_not_scale(warehouse: Warehouse) -> None:
 def test_a_curve_that_nobody_measured_is_empty(warehouse: Warehouse) -> None:
     question = BenchmarkConfiguration("cn-north-9", False, False, "0" * 64, "samples/s")
 
-    assert warehouse.fetch_scaling(question) == ()
+    assert warehouse.scaling.list_curves(question) == ()

@@ -17,14 +17,14 @@ def test_single_runs_stand_behind_each_row_and_invalid_ones_do_not(warehouse: Wa
             a.record("bad", accuracy=7),
         ]
     )
-    rows = warehouse.leaderboard(BOARD).rows
+    rows = warehouse.board.list_rows(BOARD).rows
 
-    found = warehouse.dots(BOARD, rows, 60)
-    few = warehouse.dots(BOARD, rows, 2)
+    found = warehouse.board.list_dots(BOARD, rows, 60)
+    few = warehouse.board.list_dots(BOARD, rows, 2)
 
     assert {row.node_count: sorted(dot.run_id for dot in found[row.latest_run_id]) for row in rows} == {
         1: ["one-0", "one-1", "one-2"],
         2: ["two-0"],
     }
     assert sorted(map(len, few.values())) == [1, 2]
-    assert few == warehouse.dots(BOARD, rows, 2)
+    assert few == warehouse.board.list_dots(BOARD, rows, 2)

@@ -200,7 +200,9 @@ def test_the_statistics_of_a_series_are_the_leaderboard_s(warehouse: Warehouse) 
     some_runs(warehouse)
 
     board = {
-        (row.node_count, row.pool_id, row.synthetic_data): row for row in warehouse.leaderboard(ALL).rows if row.runs
+        (row.node_count, row.pool_id, row.synthetic_data): row
+        for row in warehouse.board.list_rows(ALL).rows
+        if row.runs
     }
     series = [row for row in rows(exported(warehouse, table=ExportTable.SERIES)) if row["runs_valid"] != "0"]
     often = next(row for row in series if row["node_count"] == "4")
@@ -281,7 +283,7 @@ def test_scaling_stands_beside_each_valid_run(warehouse: Warehouse) -> None:
 
 def test_the_hash_in_a_row_is_the_record_s(warehouse: Warehouse) -> None:
     warehouse.record(a.record())
-    run = warehouse.run("run-1")
+    run = warehouse.runs.find_row("run-1")
 
     assert run is not None
     assert [row["record_sha256"] for row in rows(exported(warehouse))] == [run.record_sha256]

@@ -45,7 +45,7 @@ def record_and_look(file: Path, process: int) -> None:
     def work(thread: int) -> None:
         for number in range(RUNS):
             warehouse.record(a.record(f"run-{process}-{thread}-{number}"))
-            assert warehouse.leaderboard(BOARD).total == 1
+            assert warehouse.board.list_rows(BOARD).total == 1
 
     in_threads(THREADS, work)
 
@@ -82,7 +82,7 @@ def test_processes_and_threads_share_a_new_warehouse_without_an_error(file: Path
         process.join(120)
 
     assert [process.exitcode for process in processes] == [0] * PROCESSES
-    assert Warehouse(file).runs(BOARD).total == PROCESSES * THREADS * RUNS
+    assert Warehouse(file).runs.list_rows(BOARD).total == PROCESSES * THREADS * RUNS
     assert [found.name for found in file.parent.glob("*.new")] == []
 
 
@@ -98,7 +98,7 @@ def test_a_log_whose_file_was_removed_is_set_aside_by_one_of_many(file: Path) ->
         process.join(120)
 
     assert [process.exitcode for process in processes] == [0, 0]
-    assert Warehouse(file).runs(BOARD).total == 6
+    assert Warehouse(file).runs.list_rows(BOARD).total == 6
     assert sorted(found.name for found in file.parent.glob("*.lost-*")) == [
         "warehouse.duckdb.wal.lost-1",
         "warehouse.duckdb.wal.lost-2",
@@ -121,7 +121,7 @@ def test_threads_that_record_the_same_run_store_it_once(file: Path) -> None:
 
     in_threads(8, lambda number: (first if number % 2 else second).record(record))
 
-    assert Warehouse(file).runs(BOARD).total == 1
+    assert Warehouse(file).runs.list_rows(BOARD).total == 1
     assert len(rank_results_of(first, "same")) == 8
 
 
@@ -170,7 +170,7 @@ def test_nobody_holds_the_file_when_nobody_asks(file: Path) -> None:
     with held_elsewhere(file):
         pass
 
-    assert Warehouse(file).run("run-1") is not None
+    assert Warehouse(file).runs.find_row("run-1") is not None
 
 
 def test_a_file_held_by_another_process_is_busy_after_a_bounded_wait(file: Path) -> None:
@@ -191,7 +191,7 @@ def test_waiting_for_another_process_ends_when_it_lets_go(file: Path) -> None:
     holder.start()
     assert held.wait(60)
     found: list[RunRow | None] = []
-    asking = threading.Thread(target=lambda: found.append(warehouse.run("run-1")))
+    asking = threading.Thread(target=lambda: found.append(warehouse.runs.find_row("run-1")))
     asking.start()
 
     release.set()
@@ -238,7 +238,7 @@ def test_a_process_that_dies_while_writing_loses_nothing_acknowledged(file: Path
     while not told.empty():
         told.get(timeout=1)
         acknowledged += 1
-    assert Warehouse(file).runs(BOARD).total >= acknowledged
+    assert Warehouse(file).runs.list_rows(BOARD).total >= acknowledged
 
 
 def write_for_ever(file: Path, told: "multiprocessing.queues.Queue[int]") -> None:
@@ -262,7 +262,7 @@ def test_the_migrated_tables_are_the_declared_ones(file: Path) -> None:
 
 def test_a_warehouse_is_migrated_once(file: Path) -> None:
     for _ in range(3):
-        Warehouse(file).regions()
+        Warehouse(file).facets.list_regions()
 
     with Warehouse(file).cursor() as cur:
         assert cur.execute("select version from schema_version").fetchall() == [(LATEST,)]
@@ -299,7 +299,7 @@ def test_an_upgrade_that_fails_changes_nothing(file: Path) -> None:
     with duckdb.connect(file) as con, pytest.raises(duckdb.CatalogException):
         migrate_tables(con, file, later("update runs set extra = 7; update no_such_table set extra = 7"))
 
-    assert Warehouse(file).run("run-1") is not None
+    assert Warehouse(file).runs.find_row("run-1") is not None
     with Warehouse(file).cursor() as cur:
         assert "extra" not in [name for name, *_ in cur.execute("describe runs").fetchall()]
 
@@ -309,7 +309,7 @@ def test_an_upgrade_that_fails_changes_nothing(file: Path) -> None:
 
 def refused(file: Path) -> str:
     with pytest.raises(WarehouseError) as refusal:
-        Warehouse(file).leaderboard(BOARD)
+        Warehouse(file).board.list_rows(BOARD)
     assert str(file) in str(refusal.value)
     assert refusal.value.hint
     return str(refusal.value)
@@ -391,7 +391,7 @@ def look_as_somebody_else(file: Path, told: "multiprocessing.queues.Queue[str]")
     if os.geteuid() == 0:
         os.seteuid(65534)
     try:
-        warehouse.leaderboard(BOARD)
+        warehouse.board.list_rows(BOARD)
     except WarehouseError as error:
         told.put(str(error))
     else:

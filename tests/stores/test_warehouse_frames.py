@@ -54,7 +54,7 @@ def test_the_board_and_the_runs_are_those_of_the_pages(filled: Warehouse) -> Non
         everything = opened.runs(include_invalid=True, limit=3)
         rehearsed = opened.leaderboard(rehearsal=True)
 
-    page = filled.leaderboard(BoardQuery("cn-north-9"))
+    page = filled.board.list_rows(BoardQuery("cn-north-9"))
     assert list(board.columns) == columns("v_groups")
     assert list(board["throughput"]) == [row.throughput for row in page.rows] == [15050, 8100, 7000]
     assert list(board["latest_at_utc"]) == [row.latest_at for row in page.rows]
@@ -85,7 +85,8 @@ def test_runs_are_sorted_by_what_lists_of_runs_are_sorted_by(filled: Warehouse) 
     assert list(after["run_id"]) == ["one-0", "one-1"]
     assert list(invalid["run_id"]) == ["broken"]
     assert sorted_by == {
-        sort: [row.run_id for row in filled.runs(replace(query, sort=sort, descending=True)).rows] for sort in RUN_SORTS
+        sort: [row.run_id for row in filled.runs.list_rows(replace(query, sort=sort, descending=True)).rows]
+        for sort in RUN_SORTS
     }
 
 

@@ -46,18 +46,18 @@ def two_versions(good: Sequence[float] = GOOD, bad: Sequence[float] = BAD) -> li
 
 
 def only_group(warehouse: Warehouse, query: BoardQuery = BOARD) -> TrendRow:
-    (row,) = warehouse.trends(query).rows
+    (row,) = warehouse.trends.list_rows(query).rows
     return row
 
 
 def only_history(warehouse: Warehouse) -> History:
-    return warehouse.history(only_group(warehouse))
+    return warehouse.trends.fetch_history(only_group(warehouse))
 
 
 def test_an_empty_warehouse_has_no_history(warehouse: Warehouse) -> None:
-    assert warehouse.trends(BOARD).rows == ()
-    assert warehouse.regressions(BOARD).outcome is Outcome.NOT_ENOUGH
-    assert warehouse.baselines() == []
+    assert warehouse.trends.list_rows(BOARD).rows == ()
+    assert warehouse.trends.list_verdicts(BOARD).outcome is Outcome.NOT_ENOUGH
+    assert warehouse.trends.list_baselines() == []
 
 
 def test_a_slower_version_is_found_from_what_was_recorded(warehouse: Warehouse) -> None:
@@ -91,11 +91,11 @@ def test_only_the_same_question_on_the_same_hardware_is_one_group(warehouse: War
         ]
     )
 
-    page = warehouse.trends(BOARD)
+    page = warehouse.trends.list_rows(BOARD)
 
     assert page.total == len(page.rows) == len({row.group.id for row in page.rows}) == 7
     for row in page.rows:
-        prefixes = {run.run_id.split("-")[0] for run in warehouse.history(row).runs}
+        prefixes = {run.run_id.split("-")[0] for run in warehouse.trends.fetch_history(row).runs}
         assert prefixes in ({"old", "new"}, {row.latest_run_id.split("-")[0]})
 
 
@@ -104,11 +104,11 @@ def test_groups_come_page_by_page_the_latest_first(warehouse: Warehouse) -> None
         [each for nodes in (1, 2, 4) for each in later(a.records([1.0], f"n{nodes}", node_count=nodes), nodes)]
     )
 
-    pages = [warehouse.trends(replace(BOARD, limit=2, offset=offset)) for offset in (0, 2)]
+    pages = [warehouse.trends.list_rows(replace(BOARD, limit=2, offset=offset)) for offset in (0, 2)]
 
     assert [row.group.node_count for page in pages for row in page.rows] == [4, 2, 1]
     assert pages[0].total == 3
-    assert [row.group.node_count for row in warehouse.trends(replace(BOARD, node_counts=(2,))).rows] == [2]
+    assert [row.group.node_count for row in warehouse.trends.list_rows(replace(BOARD, node_counts=(2,))).rows] == [2]
 
 
 def test_runs_that_are_not_valid_do_not_count_and_say_why(warehouse: Warehouse) -> None:
@@ -116,7 +116,10 @@ def test_runs_that_are_not_valid_do_not_count_and_say_why(warehouse: Warehouse) 
     stopped = a.record("stopped", state=RunState.STOPPED, with_result=False, created_at=a.T0 + timedelta(days=1))
     warehouse.rebuild([*two_versions(), broken, stopped])
 
-    without, with_all = only_history(warehouse), warehouse.history(only_group(warehouse), include_invalid=True)
+    without, with_all = (
+        only_history(warehouse),
+        warehouse.trends.fetch_history(only_group(warehouse), include_invalid=True),
+    )
 
     assert {"broken", "stopped"}.isdisjoint(run.run_id for run in without.runs)
     assert without.verdict == with_all.verdict
@@ -137,8 +140,8 @@ def test_imported_runs_whose_time_is_not_known_have_no_place_in_a_history(wareho
     dated = [a.imported(f"c-{n}", reported=value, framework_version="r1.12") for n, value in enumerate(GOOD)]
     warehouse.rebuild(map(a.all_known, [*slow, *fast, *dated]))
 
-    (judged,) = warehouse.regressions(BoardQuery("imported")).groups
-    history = warehouse.history(judged.row)
+    (judged,) = warehouse.trends.list_verdicts(BoardQuery("imported")).groups
+    history = warehouse.trends.fetch_history(judged.row)
 
     assert (judged.verdict.outcome, judged.timeless) == (Outcome.NO_CHANGE, 9)
     assert set(judged.verdict.candidate_run_ids) <= {f"c-{n}" for n in range(6)}
@@ -177,7 +180,10 @@ def test_a_long_history_shows_its_newest_runs_and_the_baseline(warehouse: Wareho
     warehouse.rebuild(a.records([8000.0 + index % 7 for index in range(MAX_RUNS + 20)], "run"))
     row = only_group(warehouse)
 
-    newest, with_old = warehouse.history(row), warehouse.history(row, names=["run-0", "run-1"])
+    newest, with_old = (
+        warehouse.trends.fetch_history(row),
+        warehouse.trends.fetch_history(row, names=["run-0", "run-1"]),
+    )
 
     assert (len(newest.runs), newest.older) == (MAX_RUNS, 20)
     assert newest.runs[-1].run_id == f"run-{MAX_RUNS + 19}"
@@ -195,7 +201,7 @@ def test_one_answer_judges_every_group_and_adjusts_over_all_of_them(warehouse: W
     ]
     warehouse.rebuild([*two_versions(), *calm, *a.records([1.0], "lonely", node_count=4)])
 
-    found = warehouse.regressions(BOARD)
+    found = warehouse.trends.list_verdicts(BOARD)
 
     outcomes = [(each.row.group.node_count, each.verdict.outcome) for each in found.groups]
     assert outcomes == [(1, Outcome.REGRESSION), (2, Outcome.NO_CHANGE), (4, Outcome.NOT_ENOUGH)]
@@ -210,7 +216,9 @@ def test_a_baseline_is_asked_for_by_version_or_by_run(warehouse: Warehouse) -> N
     newest = later(a.records(BAD, "newest", framework_version="r1.12"), 200)
     warehouse.rebuild([*two_versions(), *newest, *a.records(GOOD, "other", node_count=2)])
 
-    by_version, by_run = (warehouse.regressions(BOARD, names=names) for names in (["r1.10"], ["new-0", "new-1"]))
+    by_version, by_run = (
+        warehouse.trends.list_verdicts(BOARD, names=names) for names in (["r1.10"], ["new-0", "new-1"])
+    )
 
     (other, first) = sorted(by_version.groups, key=lambda each: -each.row.group.node_count)
     assert (first.verdict.baseline, first.verdict.candidate) == ("r1.10", "r1.12")
@@ -219,7 +227,7 @@ def test_a_baseline_is_asked_for_by_version_or_by_run(warehouse: Warehouse) -> N
     assert only.verdict.baseline_run_ids == ("new-0", "new-1")
     assert only.verdict.candidate == "r1.12"
     with pytest.raises(RunNotFound, match=r"r9"):
-        warehouse.regressions(BOARD, names=["r9"])
+        warehouse.trends.list_verdicts(BOARD, names=["r9"])
 
 
 # --- marked baselines -------------------------------------------------------------------------------
@@ -231,7 +239,7 @@ def test_a_marked_version_stays_the_baseline_until_it_is_unmarked(warehouse: War
 
     marked = warehouse.mark_baseline(["old-0"], VersionField.FRAMEWORK, named("ann"), a.T0)
 
-    assert (marked.names, warehouse.baselines()) == (("r1.10",), [marked])
+    assert (marked.names, warehouse.trends.list_baselines()) == (("r1.10",), [marked])
     history = only_history(warehouse)
     assert (history.verdict.rule, history.verdict.baseline) == (BaselineReason.MARKED, "r1.10")
     assert history.row.baseline == marked
@@ -246,7 +254,7 @@ def test_a_new_mark_takes_the_place_of_the_old_one(warehouse: Warehouse) -> None
 
     warehouse.mark_baseline(["old-1", "old-2"], None, named("bob"), a.T0 + timedelta(days=1))
 
-    (baseline,) = warehouse.baselines()
+    (baseline,) = warehouse.trends.list_baselines()
     assert (baseline.field, baseline.names, baseline.marked_by) == (None, ("old-1", "old-2"), "bob")
     assert only_history(warehouse).verdict.baseline_run_ids == ("old-1", "old-2")
 
@@ -257,7 +265,7 @@ def test_a_rebuild_keeps_the_marks(warehouse: Warehouse) -> None:
 
     warehouse.rebuild(two_versions())
 
-    assert warehouse.baselines() == [marked]
+    assert warehouse.trends.list_baselines() == [marked]
 
 
 def test_what_cannot_be_a_baseline_is_refused_with_every_reason(warehouse: Warehouse) -> None:
@@ -273,4 +281,4 @@ def test_what_cannot_be_a_baseline_is_refused_with_every_reason(warehouse: Wareh
 
     assert "one group" in str(refusal.value)
     assert "valid" in str(refusal.value)
-    assert warehouse.baselines() == []
+    assert warehouse.trends.list_baselines() == []

@@ -33,11 +33,11 @@ def in_sevens(failed: int) -> list[RunRecord]:
 def test_pages_and_history_begin_with_the_newest_runs_that_count(warehouse: Warehouse, failed: int) -> None:
     warehouse.rebuild(in_sevens(failed))
     valid = [f"run-{number:03}" for number in reversed(range(RUNS - failed))]
-    (row,) = warehouse.trends(BoardQuery("cn-north-9")).rows
+    (row,) = warehouse.trends.list_rows(BoardQuery("cn-north-9")).rows
 
-    pages = [warehouse.history_runs(replace(NEWEST, offset=offset), row) for offset in (0, 30, 300, RUNS)]
-    every = warehouse.history_runs(replace(NEWEST, include_invalid=True, offset=15), row)
-    whole = warehouse.history(row)
+    pages = [warehouse.trends.list_runs(replace(NEWEST, offset=offset), row.group) for offset in (0, 30, 300, RUNS)]
+    every = warehouse.trends.list_runs(replace(NEWEST, include_invalid=True, offset=15), row.group)
+    whole = warehouse.trends.fetch_history(row)
 
     assert [[run.run_id for run in page.rows] for page in pages] == [
         valid[offset : offset + 30] for offset in (0, 30, 300, RUNS)
@@ -50,10 +50,10 @@ def test_pages_and_history_begin_with_the_newest_runs_that_count(warehouse: Ware
 
 def test_the_count_is_of_this_moment_whatever_is_kept(warehouse: Warehouse) -> None:
     warehouse.rebuild(in_sevens(3)[-5:])
-    (row,) = warehouse.trends(BoardQuery("cn-north-9")).rows
+    (row,) = warehouse.trends.list_rows(BoardQuery("cn-north-9")).rows
     warehouse.record(a.record("later", created_at=a.T0 + timedelta(days=1)))
 
-    page = warehouse.history_runs(replace(NEWEST, limit=2), row)
+    page = warehouse.trends.list_runs(replace(NEWEST, limit=2), row.group)
 
     assert ([run.run_id for run in page.rows], page.total) == (["later", "run-636"], 3)
 
@@ -76,7 +76,7 @@ def test_a_page_far_down_passes_no_row_ids_of_all_the_runs_above_it(
 ) -> None:
     monkeypatch.setattr(history, "MAX_ROW_IDS", 100)
     warehouse.rebuild(in_sevens(3))
-    (row,) = warehouse.trends(BoardQuery("cn-north-9")).rows
+    (row,) = warehouse.trends.list_rows(BoardQuery("cn-north-9")).rows
 
     with warehouse.cursor() as cur:
         overheard = Overheard(cur)

@@ -25,7 +25,7 @@ def warehouse(tmp_path: Path) -> Warehouse:
 
 def stored(warehouse: Warehouse, record: RunRecord) -> RunRow:
     warehouse.record(record)
-    row = warehouse.run(record.run.run_id)
+    row = warehouse.runs.find_row(record.run.run_id)
     assert row
     return row
 
@@ -48,7 +48,7 @@ def test_an_imported_run_says_where_it_comes_from(warehouse: Warehouse) -> None:
 
 def test_the_moment_of_an_import_is_no_runs_time(warehouse: Warehouse) -> None:
     row = stored(warehouse, a.imported(created_at=datetime(2026, 3, 2, 8, 0, tzinfo=UTC)))
-    (group,) = warehouse.leaderboard(ALL).rows
+    (group,) = warehouse.board.list_rows(ALL).rows
 
     assert row.imported_at == row.created_at
     assert (row.began_at, group.latest_at) == (None, None)
@@ -81,15 +81,15 @@ def test_sizes_that_nobody_knows_are_empty_and_so_is_what_needs_them(warehouse: 
     assert (row.node_count, row.cards_per_node, row.card_count) == (None, None, None)
     assert (row.per_node, row.per_card) == (None, None)
     assert row.throughput == 14_151.18
-    assert warehouse.leaderboard(ALL).rows[0].node_count is None
-    assert warehouse.facets("imported").node_counts == ()
-    assert warehouse.scaling_of(row.run_id).points == ()
+    assert warehouse.board.list_rows(ALL).rows[0].node_count is None
+    assert warehouse.facets.fetch_values("imported").node_counts == ()
+    assert warehouse.scaling.find_curve(row.run_id).points == ()
 
 
 def test_launched_and_imported_runs_never_share_a_row(warehouse: Warehouse) -> None:
     warehouse.record_many([a.imported("old"), a.record("new", region="imported", flavor="")])
 
-    page = warehouse.leaderboard(ALL)
+    page = warehouse.board.list_rows(ALL)
 
     assert sorted((row.origin, row.latest_run_id) for row in page.rows) == [("imported", "old"), ("launched", "new")]
     assert len({row.fingerprint for row in page.rows}) == 2
@@ -100,14 +100,14 @@ def test_a_filter_shows_only_one_origin(warehouse: Warehouse, origin: Origin) ->
     warehouse.record_many([a.imported("imported"), a.record("launched", region="imported")])
     query = BoardQuery("imported", include_invalid=True, origin=origin)
 
-    assert [row.run_id for row in warehouse.runs(query).rows] == [origin.value]
-    assert [row.origin for row in warehouse.leaderboard(query).rows] == [origin]
+    assert [row.run_id for row in warehouse.runs.list_rows(query).rows] == [origin.value]
+    assert [row.origin for row in warehouse.board.list_rows(query).rows] == [origin]
 
 
 def test_a_comparison_with_an_imported_run_says_what_is_not_known(warehouse: Warehouse) -> None:
     warehouse.record_many([a.record("new", region="imported"), a.imported("old", stated=("mode", "node_count"))])
 
-    comparison = warehouse.compare(["new", "old"])
+    comparison = warehouse.runs.compare(["new", "old"])
 
     assert comparison.verdict is Comparability.COMPARABLE
     assert comparison.unknown == ("parameters", "cards_per_node", "data")
@@ -117,7 +117,7 @@ def test_a_comparison_with_an_imported_run_says_what_is_not_known(warehouse: War
 def test_what_is_known_to_differ_still_forbids_a_ratio(warehouse: Warehouse) -> None:
     warehouse.record_many([a.record("new", region="imported"), a.imported("old", mode=Mode.SINGLE_SERVER)])
 
-    comparison = warehouse.compare(["new", "old"])
+    comparison = warehouse.runs.compare(["new", "old"])
 
     assert comparison.verdict is Comparability.NOT_COMPARABLE
     assert comparison.reasons == ("mode",)
@@ -130,7 +130,7 @@ def test_two_definitions_that_nobody_knows_are_not_the_same(warehouse: Warehouse
     ]
     warehouse.record_many(unknown)
 
-    comparison = warehouse.compare(["old", "older"])
+    comparison = warehouse.runs.compare(["old", "older"])
 
     assert comparison.verdict is Comparability.NOT_COMPARABLE
     assert comparison.reasons == ("throughput_definition",)
@@ -165,14 +165,14 @@ def test_many_records_at_once_replace_what_was_there(warehouse: Warehouse) -> No
     warehouse.record_many(many)
     warehouse.record_many(many)
 
-    assert warehouse.runs(ALL).total == CHUNK + 1
-    assert warehouse.select_recorded(["imported-0", "nobody"]) == {"imported-0"}
+    assert warehouse.runs.list_rows(ALL).total == CHUNK + 1
+    assert warehouse.runs.select_recorded(["imported-0", "nobody"]) == {"imported-0"}
 
 
 def test_a_launched_run_is_found_by_its_job_and_an_imported_one_is_not(warehouse: Warehouse) -> None:
     warehouse.record_many([a.record("launched"), a.imported("old")])
 
-    assert warehouse.of_jobs(["job-launched", "job-old", ""]) == {"job-launched": "launched"}
+    assert warehouse.runs.find_by_job(["job-launched", "job-old", ""]) == {"job-launched": "launched"}
 
 
 def test_what_is_claimed_holds_no_rank_and_takes_none(warehouse: Warehouse) -> None:
@@ -180,7 +180,7 @@ def test_what_is_claimed_holds_no_rank_and_takes_none(warehouse: Warehouse) -> N
     fast = [replace(a.imported(f"fast-{n}", reported=20_000.0 + n), workload=launched[0].workload) for n in range(2)]
     warehouse.record_many([*launched, *fast])
 
-    rows = {row.origin: row for row in warehouse.leaderboard(ALL).rows}
+    rows = {row.origin: row for row in warehouse.board.list_rows(ALL).rows}
 
     assert rows[Origin.LAUNCHED].fingerprint == rows[Origin.IMPORTED].fingerprint, "they answer the same question"
     assert (rows[Origin.LAUNCHED].rank_from, rows[Origin.LAUNCHED].rank_to) == (1, 1)
@@ -197,15 +197,15 @@ def test_what_is_claimed_does_not_move_the_efficiency_of_launched_runs(warehouse
         *a.records([13_000], "two", node_count=2, region="imported", flavor=""),
     ]
     warehouse.record_many(launched)
-    before = warehouse.scaling_of("two-0").points
+    before = warehouse.scaling.find_curve("two-0").points
     slow = a.imported("slow", reported=3_000.0)
     warehouse.record(replace(slow, workload=launched[0].workload))
 
-    after = warehouse.scaling_of("two-0").points
+    after = warehouse.scaling.find_curve("two-0").points
 
     assert after == before
     assert after[-1].efficiency == pytest.approx(0.8125)
-    assert [point.throughput for point in warehouse.scaling_of("slow").points] == [3_000.0], (
+    assert [point.throughput for point in warehouse.scaling.find_curve("slow").points] == [3_000.0], (
         "among themselves they scale"
     )
     rows = {row["run_id"]: row["efficiency_pct"] for row in exported(warehouse)}
@@ -216,7 +216,7 @@ def test_what_is_claimed_does_not_move_the_efficiency_of_launched_runs(warehouse
 def test_valid_runs_and_claims_are_listed_apart(warehouse: Warehouse, validity: Validity, expected: list[str]) -> None:
     warehouse.record_many([a.imported("old"), a.record("new", region="imported")])
 
-    page = warehouse.runs(replace(ALL, validity=validity))
+    page = warehouse.runs.list_rows(replace(ALL, validity=validity))
 
     assert ([row.run_id for row in page.rows], page.total) == (expected, 1)
 
@@ -230,5 +230,5 @@ def test_a_verdict_that_was_stored_before_claims_were_told_apart_changes_when_it
 
     changed = warehouse.store_evaluations(warehouse.validate(ALL), actor=TESTER)
 
-    row = warehouse.run("old")
+    row = warehouse.runs.find_row("old")
     assert (changed, row and row.validity) == (1, Validity.CLAIMED)

@@ -63,14 +63,14 @@ def test_an_import_is_what_was_stored_at_one_moment(filled: Warehouse) -> None:
 @pytest.mark.every_store
 def test_a_forgotten_import_leaves_nothing_but_the_others_and_its_standings_are_counted_anew(filled: Warehouse) -> None:
     filled.annotations.add("i-2", [AnnotationChange(a.T0, "ann", AnnotationKind.NOTE, "odd")], None)
-    before = filled.leaderboard(ALL)
+    before = filled.board.list_rows(ALL)
 
     gone = filled.imports.forget(FIRST, keep_remarks=False)
     again = filled.imports.forget(FIRST, keep_remarks=False)
 
     assert (gone, again) == (3, 0)
     assert rows_left(filled) == ["i-4", "launched"]
-    assert (before.total, [row.runs + row.invalid for row in filled.leaderboard(ALL).rows]) == (2, [1])
+    assert (before.total, [row.runs + row.invalid for row in filled.board.list_rows(ALL).rows]) == (2, [1])
     assert filled.check([]).damages == ()
 
 
@@ -83,7 +83,7 @@ def test_remarks_that_are_kept_come_back_with_the_same_result(filled: Warehouse)
     filled.record(come("i-1", "old/a.log (1)", SECOND))
 
     assert clean == ()
-    row = filled.run("i-1")
+    row = filled.runs.find_row("i-1")
     assert row
     assert row.tags == ("golden",)
 
@@ -95,7 +95,7 @@ def test_baselines_lose_the_runs_and_go_when_nothing_is_left(filled: Warehouse) 
 
     filled.imports.forget(FIRST, keep_remarks=False)
 
-    assert [each.names for each in filled.baselines()] == [("i-4",)]
+    assert [each.names for each in filled.trends.list_baselines()] == [("i-4",)]
 
 
 def test_a_launched_run_is_never_forgotten(filled: Warehouse) -> None:
@@ -104,4 +104,4 @@ def test_a_launched_run_is_never_forgotten(filled: Warehouse) -> None:
 
     filled.imports.forget(FIRST, keep_remarks=False)
 
-    assert filled.run("launched")
+    assert filled.runs.find_row("launched")

@@ -17,7 +17,7 @@ def test_the_interval_is_that_of_students_t_for_any_number_of_runs(warehouse: Wa
     warehouse.rebuild(a.records(totals))
     expected = summarize_values(totals)
 
-    (row,) = warehouse.leaderboard(BoardQuery("cn-north-9")).rows
+    (row,) = warehouse.board.list_rows(BoardQuery("cn-north-9")).rows
 
     assert expected
     assert (row.ci_low, row.ci_high) == pytest.approx((expected.ci_low, expected.ci_high), rel=1e-9)
@@ -31,15 +31,15 @@ def test_two_runs_that_are_far_apart_have_the_same_interval_above_zero_everywher
     assert expected
     interval = pytest.approx((expected.ci_low, expected.ci_high), rel=1e-9)
 
-    (row,) = warehouse.leaderboard(BoardQuery("cn-north-9")).rows
-    run = warehouse.run("run-0")
+    (row,) = warehouse.board.list_rows(BoardQuery("cn-north-9")).rows
+    run = warehouse.runs.find_row("run-0")
     assert run
-    [point] = warehouse.curve(run).points
+    [point] = warehouse.scaling.fetch_curve(run).points
     with warehouse.cursor() as cur:
         views.create(cur)
         [group] = cur.execute("select ci_low, ci_high from v_groups").fetchall()
     [exported] = warehouse.fetch_reported(["run-0", "run-1"], a.T0, "").groups
-    compared = warehouse.compare(["run-0", "run-1"]).peers[0].summary
+    compared = warehouse.runs.compare(["run-0", "run-1"]).peers[0].summary
 
     assert expected.ci_low is not None
     assert 0 < expected.ci_low < 39_000 < 100_000 < (expected.ci_high or 0)

@@ -169,7 +169,7 @@ IEEE = "ieee-2937-2022"
 def test_every_verdict_says_which_ruleset_decided_it(warehouse: Warehouse) -> None:
     warehouse.record(a.record())
 
-    row = warehouse.run("run-1")
+    row = warehouse.runs.find_row("run-1")
 
     assert row is not None
     assert (row.ruleset_id, row.division) == ("aisbench/1", "")
@@ -182,7 +182,11 @@ def test_a_board_a_list_and_an_export_can_be_asked_for_under_another_ruleset(war
     warehouse.record_many(a.records([8000, 8100]))
     strict = replace(ALL, ruleset_id=IEEE)
 
-    board, listed, usual = warehouse.leaderboard(strict), warehouse.runs(strict), warehouse.leaderboard(ALL)
+    board, listed, usual = (
+        warehouse.board.list_rows(strict),
+        warehouse.runs.list_rows(strict),
+        warehouse.board.list_rows(ALL),
+    )
 
     assert [(row.runs, row.invalid) for row in usual.rows] == [(2, 0)]
     assert [(row.runs, row.invalid) for row in board.rows] == [(0, 2)]
@@ -207,10 +211,10 @@ def test_a_validation_changes_nothing_until_its_verdicts_are_kept(warehouse: War
     }
     assert found.by_rule["V21"] == (2, 0)
     assert {run.stored_ruleset_id for run in found.runs} == {"aisbench/1"}
-    assert warehouse.runs(ALL).rows[0].ruleset_id == "aisbench/1"
+    assert warehouse.runs.list_rows(ALL).rows[0].ruleset_id == "aisbench/1"
     assert warehouse.store_evaluations(found, actor=TESTER) == 3
-    assert warehouse.runs(replace(ALL, validity=Validity.INVALID)).total == 2
-    assert {row.ruleset_id for row in warehouse.runs(ALL).rows} == {IEEE}
+    assert warehouse.runs.list_rows(replace(ALL, validity=Validity.INVALID)).total == 2
+    assert {row.ruleset_id for row in warehouse.runs.list_rows(ALL).rows} == {IEEE}
     again = warehouse.validate(replace(ALL, ruleset_id=IEEE))
     assert all(run.is_stored for run in again.runs)
     assert warehouse.store_evaluations(again, actor=TESTER) == 0
@@ -223,7 +227,9 @@ def test_runs_can_be_listed_by_what_they_are_worth(warehouse: Warehouse) -> None
     )
 
     found = {
-        worth: [row.run_id for row in warehouse.runs(replace(ALL, include_invalid=False, validity=worth)).rows]
+        worth: [
+            row.run_id for row in warehouse.runs.list_rows(replace(ALL, include_invalid=False, validity=worth)).rows
+        ]
         for worth in (None, *Validity)
     }
 
@@ -239,7 +245,7 @@ def test_runs_can_be_listed_by_what_they_are_worth(warehouse: Warehouse) -> None
 def test_a_slow_card_is_told_with_a_number_that_a_person_reads(warehouse: Warehouse) -> None:
     warehouse.record(a.record("run-1", throughputs=[1000.0] * 7 + [846.1428845064999]))
 
-    run = warehouse.run("run-1")
+    run = warehouse.runs.find_row("run-1")
 
     assert run
     assert {check.id: check.evidence for check in run.checks}["V05"] == "server 0 rank 7: 846.1429"

@@ -35,27 +35,27 @@ def test_a_log_that_was_deleted_or_cut_is_named_and_a_rebuild_goes_on(file: Path
         log_of(file).write_bytes(content[: int(len(content) * kept)])
 
     with pytest.raises(WarehouseError, match="was deleted or cut") as error:
-        Warehouse(file).leaderboard(BOARD)
+        Warehouse(file).board.list_rows(BOARD)
     with pytest.raises(WarehouseError, match="was deleted or cut"), FileReader(file).cursor():
         pass
 
     assert "aisbench warehouse rebuild" in error.value.hint
     core = open_core(Settings(data_dir=file.parent))
     core.storage.rebuild(TESTER)
-    assert core.warehouse.leaderboard(BOARD).rows == ()
+    assert core.warehouse.board.list_rows(BOARD).rows == ()
 
 
 def test_a_log_that_another_program_merged_is_not_missed(file: Path) -> None:
     with duckdb.connect(file) as con:
         con.execute("checkpoint")
 
-    assert Warehouse(file).runs(BOARD).total == 3
+    assert Warehouse(file).runs.list_rows(BOARD).total == 3
 
 
 def test_a_log_that_is_brought_back_is_as_good_as_before(file: Path) -> None:
     aside = log_of(file).rename(file.with_name("aside"))
     with pytest.raises(WarehouseError, match="was deleted or cut"):
-        Warehouse(file).leaderboard(BOARD)
+        Warehouse(file).board.list_rows(BOARD)
     aside.replace(log_of(file))
 
-    assert Warehouse(file).runs(BOARD).total == 3
+    assert Warehouse(file).runs.list_rows(BOARD).total == 3

@@ -52,7 +52,7 @@ def test_every_run_comes_along_whole_and_once(warehouse: Warehouse, theirs: Ware
 
     assert (first, again) == (MergeCounts(new=6), MergeCounts(existing=6))
     assert whole(warehouse) == whole(theirs)
-    assert [row.runs for row in warehouse.leaderboard(BOARD).rows] == [6]
+    assert [row.runs for row in warehouse.board.list_rows(BOARD).rows] == [6]
     assert warehouse.check([]).damages == ()
     assert file.read_bytes() == before
 
@@ -71,17 +71,17 @@ def test_runs_that_were_launched_there_are_claims_here_that_move_no_launched_run
     """Anybody can edit a file, and write valid beside what was edited."""
     warehouse.record(a.record("ours"))
     theirs.record(a.record("theirs"))
-    ours = warehouse.leaderboard(BOARD).rows[0]
+    ours = warehouse.board.list_rows(BOARD).rows[0]
     with duckdb.connect(file) as con:
         con.execute("update results set throughput_cluster = 1e6, throughput_ratio = 1e6, throughput_per_card = 1e6")
         con.execute("update rank_results set throughput = 125000")
 
     warehouse.merging.merge(file, kept, NOWHERE, silent, NOW)
 
-    first, second = sorted(warehouse.leaderboard(BOARD).rows, key=lambda row: row.origin, reverse=True)
+    first, second = sorted(warehouse.board.list_rows(BOARD).rows, key=lambda row: row.origin, reverse=True)
     assert first == ours
     assert (ours.rank, second.rank) == ("1", "")
-    run = warehouse.run("theirs")
+    run = warehouse.runs.find_row("theirs")
     assert run
     assert (run.origin, run.source, run.validity) == ("imported", "theirs.duckdb (launched there)", "claimed")
     assert [each.files for each in warehouse.imports.page()[0]] == ["theirs.duckdb (launched there)"]
@@ -94,7 +94,7 @@ def test_a_verdict_in_the_file_is_not_believed(warehouse: Warehouse, theirs: War
 
     warehouse.merging.merge(file, kept, NOWHERE, silent, NOW)
 
-    run = warehouse.run("below target")
+    run = warehouse.runs.find_row("below target")
     assert run
     assert run.validity == "invalid"
 
@@ -113,7 +113,7 @@ def test_what_an_older_version_took_over_as_launched_becomes_a_claim_when_the_wa
     warehouse.rebuild(a.records([8000.0]), warehouse.merging.claims(kept))
     warehouse.merging.restore(kept)
 
-    origins = {row.run_id: row.origin.value for row in warehouse.runs(BOARD).rows}
+    origins = {row.run_id: row.origin.value for row in warehouse.runs.list_rows(BOARD).rows}
     assert origins.pop("run-0") == "launched"
     assert [*origins.values()] == ["imported"] * 5
     assert warehouse.check([]).damages == ()
@@ -124,15 +124,15 @@ def test_a_snapshot_is_as_good_and_what_is_here_stays_as_it_is(
 ) -> None:
     some(theirs)
     warehouse.record(a.record("run-0", engine_version="ours"))
-    ours = warehouse.run("run-0")
+    ours = warehouse.runs.find_row("run-0")
     snapshot = theirs.snapshot(tmp_path / "snapshot.duckdb", NOW).path
 
     seen = warehouse.merging.preview(snapshot, NOWHERE)
     taken = warehouse.merging.merge(snapshot, kept, NOWHERE, silent, NOW)
 
     assert seen == taken == MergeCounts(new=5, existing=1)
-    assert warehouse.run("run-0") == ours
-    assert warehouse.runs(BOARD).total == 6
+    assert warehouse.runs.find_row("run-0") == ours
+    assert warehouse.runs.list_rows(BOARD).total == 6
     assert len(list(merged_run_ids(kept))) == 5
 
 
@@ -148,7 +148,7 @@ def test_rehearsals_and_runs_of_a_job_that_was_launched_here_stay_out(
     taken = warehouse.merging.merge(file, kept, {"rehearsed-here"}, silent, NOW)
 
     assert taken == MergeCounts(new=1, existing=1, excluded=2)
-    assert [row.run_id for row in warehouse.runs(BOARD).rows] == ["new", "ours"]
+    assert [row.run_id for row in warehouse.runs.list_rows(BOARD).rows] == ["new", "ours"]
 
 
 def of_job(run_id: str, job_id: str) -> RunRecord:
@@ -163,12 +163,12 @@ def test_what_was_taken_over_survives_a_rebuild_and_an_interruption(
     warehouse.merging.merge(file, kept, NOWHERE, silent, NOW)
 
     warehouse.rebuild([a.record("of this console")], warehouse.merging.claims(kept))
-    after = warehouse.runs(BOARD).total
+    after = warehouse.runs.list_rows(BOARD).total
     warehouse.rebuild([a.record("of this console")])  # as after a loss
     warehouse.merging.restore(kept)
 
     assert after == 7
-    assert warehouse.runs(BOARD).total == 7
+    assert warehouse.runs.list_rows(BOARD).total == 7
     assert warehouse.check([]).damages == ()
 
 
@@ -181,7 +181,7 @@ def test_what_was_forgotten_is_kept_no_longer(theirs: Warehouse, file: Path, kep
     warehouse.rebuild([], merged_run_ids(kept))
     warehouse.merging.restore(kept)
 
-    assert warehouse.runs(BOARD).total == 4
+    assert warehouse.runs.list_rows(BOARD).total == 4
     assert warehouse.check([]).damages == ()
 
 
@@ -192,16 +192,16 @@ def test_what_was_forgotten_comes_along_again_when_its_file_is_imported_again(
     for day in (1, 2):
         at = datetime(2026, 3, day, tzinfo=UTC)
         assert warehouse.merging.merge(file, kept, NOWHERE, silent, at).new == 3
-        assert warehouse.runs(BOARD).total == 3
+        assert warehouse.runs.list_rows(BOARD).total == 3
         forget_runs(kept, warehouse.imports.run_ids(at))
         warehouse.imports.forget(at, keep_remarks=False)
-        assert warehouse.runs(BOARD).total == 0
+        assert warehouse.runs.list_rows(BOARD).total == 0
 
     warehouse.merging.merge(file, kept, NOWHERE, silent, NOW)
     warehouse.rebuild([], warehouse.merging.claims(kept))
 
     assert sorted(merged_run_ids(kept)) == ["run-0", "run-1", "run-2"]
-    assert warehouse.runs(BOARD).total == 3
+    assert warehouse.runs.list_rows(BOARD).total == 3
 
 
 def test_a_database_of_another_program_is_refused_by_its_name(warehouse: Warehouse, file: Path, kept: Path) -> None:
@@ -238,7 +238,7 @@ def test_what_a_killed_import_was_copying_goes_with_the_next_one(
 
     assert was_left
     assert list(kept.glob(".*")) == [living]
-    assert Warehouse(tmp_path / "ours.duckdb").runs(BOARD).total == 6
+    assert Warehouse(tmp_path / "ours.duckdb").runs.list_rows(BOARD).total == 6
 
 
 def here() -> str:

@@ -42,9 +42,9 @@ def test_everything_is_copied_and_others_stay(ways: tuple[Warehouse, Warehouse])
 
     assert (moved.runs, moved.copied, again.copied) == (6, 6, 0)
     assert target.check(records).damages == ()
-    assert target.runs(BOARD).total == 7
-    assert target.run("run-0") == source.run("run-0")
-    assert target.baselines() == source.baselines() != []
+    assert target.runs.list_rows(BOARD).total == 7
+    assert target.runs.find_row("run-0") == source.runs.find_row("run-0")
+    assert target.trends.list_baselines() == source.trends.list_baselines() != []
 
 
 def test_many_runs_are_copied_some_at_a_time_and_each_of_them_whole(
@@ -60,7 +60,7 @@ def test_many_runs_are_copied_some_at_a_time_and_each_of_them_whole(
     assert (moved.runs, moved.copied) == (7, 7)
     assert told == [(number, 7) for number in range(1, 8)]  # each has more samples than three runs should have rows
     assert everything(source) == everything(target)
-    assert source.leaderboard(BOARD) == target.leaderboard(BOARD)
+    assert source.board.list_rows(BOARD) == target.board.list_rows(BOARD)
 
 
 def test_runs_that_are_forgotten_while_others_are_copied_stop_nothing(
@@ -78,7 +78,7 @@ def test_runs_that_are_forgotten_while_others_are_copied_stop_nothing(
     source.move_to(target, forget)
 
     ids = [record.run.run_id for record in records]
-    copied = target.select_recorded(ids)
+    copied = target.runs.select_recorded(ids)
     assert {"run-0", "run-1"} <= copied <= {"run-0", "run-1", "run-2", "run-3"}  # two are read while two are written
     assert target.check([each for each in records if each.run.run_id in copied]).damages == ()
 
@@ -92,7 +92,7 @@ def test_there_and_back_again_is_the_same(team: TeamWarehouse, tmp_path: Path) -
     team.open().move_to(last, silent)
 
     assert everything(first) == everything(last)
-    assert first.leaderboard(BOARD) == last.leaderboard(BOARD)
+    assert first.board.list_rows(BOARD) == last.board.list_rows(BOARD)
 
 
 @pytest.mark.postgres
@@ -110,7 +110,7 @@ def test_a_move_that_was_killed_is_carried_on(team: TeamWarehouse, tmp_path: Pat
 
     assert moved.runs == 450
     assert moved.copied <= 250
-    assert team.open().runs(BOARD).total == 450
+    assert team.open().runs.list_rows(BOARD).total == 450
     assert team.open().check([]).damages == ()
 
 

@@ -30,7 +30,7 @@ def warehouse(tmp_path: Path) -> Warehouse:
 
 def slow_nodes(warehouse: Warehouse, records: list[RunRecord]) -> list[NodeHistory]:
     warehouse.record_many(records)
-    return warehouse.slow_nodes(records[0].region, rehearsal=records[0].rehearsal, now=NOW)
+    return warehouse.cards.list_slow_nodes(records[0].region, rehearsal=records[0].rehearsal, now=NOW)
 
 
 def test_a_node_that_is_slow_in_many_runs_comes_first(warehouse: Warehouse) -> None:

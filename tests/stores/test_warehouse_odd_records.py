@@ -46,7 +46,7 @@ def test_ten_thousand_ranks_are_one_run_like_any_other(warehouse: Warehouse) -> 
 
     warehouse.record(a.record(node_count=1250, throughputs=ranks))
 
-    row = warehouse.run("run-1")
+    row = warehouse.runs.find_row("run-1")
     assert row is not None
     assert (row.throughput, row.ranks_found, row.straggler_ranks) == (9_999_001.0, 10_000, "9999")
     assert row.validity is Validity.VALID
@@ -57,7 +57,7 @@ def test_ten_thousand_ranks_are_one_run_like_any_other(warehouse: Warehouse) -> 
 def test_ten_thousand_ranks_without_a_number_are_named_by_the_first_few(warehouse: Warehouse) -> None:
     warehouse.record(a.record(node_count=1250, throughputs=[float("nan")] * 10_000))
 
-    row = warehouse.run("run-1")
+    row = warehouse.runs.find_row("run-1")
     assert row is not None
     (ranks,) = [check for check in row.checks if check.id == "V03"]
     assert ranks.level is CheckLevel.FAIL
@@ -79,7 +79,7 @@ def test_ranks_that_cannot_be_are_named(warehouse: Warehouse, spoil: Spoil, evid
 
     warehouse.record(replace(record, result=replace(record.result, rank_results=spoil(record.result.rank_results))))
 
-    row = warehouse.run("run-1")
+    row = warehouse.runs.find_row("run-1")
     assert row is not None
     assert (row.validity, row.throughput) == (Validity.INVALID, None)
     (ranks,) = [check for check in row.reasons if check.id == "V03"]
@@ -94,7 +94,7 @@ def test_numbers_out_of_range_are_named_with_what_is_allowed(warehouse: Warehous
 
     warehouse.record(replace(record, result=replace(record.result, info=odd)))
 
-    row = warehouse.run("run-1")
+    row = warehouse.runs.find_row("run-1")
     assert row is not None
     (fields,) = [check for check in row.reasons if check.id == "V01"]
     assert fields.found == (
@@ -112,8 +112,8 @@ def test_the_ends_of_what_is_allowed_are_allowed(warehouse: Warehouse) -> None:
     info = replace(record.result.info, throughput_ratio=1e100)
     warehouse.record(replace(record, result=replace(record.result, info=info)))
 
-    worth = {row.run_id: row.validity for row in warehouse.runs_of(("least", "most")).values()}
-    (fields,) = [check for check in warehouse.runs_of(("reported",))["reported"].checks if check.id == "V01"]
+    worth = {row.run_id: row.validity for row in warehouse.runs.find_rows(("least", "most")).values()}
+    (fields,) = [check for check in warehouse.runs.find_rows(("reported",))["reported"].checks if check.id == "V01"]
     assert worth == {"least": Validity.VALID, "most": Validity.VALID}
     assert fields.level is CheckLevel.OK
     assert all(run.is_stored for run in warehouse.validate(ALL).runs)
@@ -122,7 +122,7 @@ def test_the_ends_of_what_is_allowed_are_allowed(warehouse: Warehouse) -> None:
 def test_a_model_of_ten_thousand_letters_is_the_model_that_ran(warehouse: Warehouse) -> None:
     warehouse.record(a.record(facts=replace(a.FACTS, model="训" * 10_000)))
 
-    row = warehouse.run("run-1")
+    row = warehouse.runs.find_row("run-1")
     assert row is not None
     assert "V25" not in {check.id for check in row.reasons}
 
@@ -134,7 +134,7 @@ def test_a_result_of_nothing_is_invalid_and_says_what_is_missing(warehouse: Ware
 
     warehouse.record(replace(record, result=nothing))
 
-    row = warehouse.run("run-1")
+    row = warehouse.runs.find_row("run-1")
     assert row is not None
     assert row.validity is Validity.INVALID
     assert {"V01", "V03", "V06"} <= {check.id for check in row.reasons}
@@ -144,20 +144,20 @@ def test_the_same_content_under_two_ids_is_two_runs_and_under_one_id_one(warehou
     record = a.record()
     warehouse.record_many([record, record, replace(record, run=replace(record.run, run_id="run-2"))])
 
-    assert warehouse.runs(ALL).total == 2
+    assert warehouse.runs.list_rows(ALL).total == 2
 
 
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
 def test_a_name_of_any_kind_is_kept_found_compared_and_exported_as_it_is(warehouse: Warehouse, name: str) -> None:
     warehouse.record_many([named(0, name), named(1, name)])
 
-    (row,) = warehouse.leaderboard(replace(ALL, models=(name,))).rows
-    (found, *_) = warehouse.runs(replace(ALL, text=name[:50])).rows
+    (row,) = warehouse.board.list_rows(replace(ALL, models=(name,))).rows
+    (found, *_) = warehouse.runs.list_rows(replace(ALL, text=name[:50])).rows
     target = BytesIO()
     warehouse.export(Export(ALL, a.T0), target)
 
     assert (row.model, row.best_by, found.created_by) == (name, name, name)
-    assert warehouse.compare(["run-0", "run-1"]).runs[0].model == name
+    assert warehouse.runs.compare(["run-0", "run-1"]).runs[0].model == name
     exported = next(csv.DictReader(target.getvalue().decode().splitlines(keepends=True)))["model_name"]
     assert exported.removeprefix("'") == name
     assert not exported.startswith(("=", "+", "-", "@", "\t", "\r"))
@@ -170,6 +170,10 @@ def test_filters_that_match_nothing_give_empty_answers_everywhere(warehouse: War
 
     warehouse.export(Export(nothing, a.T0), target)
 
-    assert [*warehouse.leaderboard(nothing).rows, *warehouse.runs(nothing).rows, *warehouse.trends(nothing).rows] == []
+    assert [
+        *warehouse.board.list_rows(nothing).rows,
+        *warehouse.runs.list_rows(nothing).rows,
+        *warehouse.trends.list_rows(nothing).rows,
+    ] == []
     assert [*warehouse.validate(nothing).runs, *warehouse.series.among(nothing)] == []
     assert len(target.getvalue().splitlines()) == 1

@@ -12,7 +12,7 @@ def test_a_ratio_of_groups_has_an_interval(warehouse: Warehouse) -> None:
     bad = a.record("bad", framework_version="r2.0", accuracy=7.0)
     warehouse.rebuild([*a.records(OLD, "old"), *a.records(NEW, "new", framework_version="r2.0"), bad])
 
-    one, other = warehouse.compare(["old-0", "new-3"]).peers
+    one, other = warehouse.runs.compare(["old-0", "new-3"]).peers
 
     assert one.summary
     assert other.summary
@@ -26,7 +26,7 @@ def test_a_ratio_of_groups_has_an_interval(warehouse: Warehouse) -> None:
 def test_runs_on_other_node_counts_are_compared_by_node(warehouse: Warehouse) -> None:
     warehouse.rebuild([*a.records(OLD, "one"), *a.records([2 * value for value in NEW], "two", node_count=2)])
 
-    _, two = warehouse.compare(["one-0", "two-0"]).peers
+    _, two = warehouse.runs.compare(["one-0", "two-0"]).peers
 
     assert two.summary
     assert two.summary.mean == pytest.approx(8_405)
@@ -45,7 +45,7 @@ def test_there_is_no_ratio_within_a_group_of_single_runs_or_of_other_questions(w
         ]
     )
 
-    peers = warehouse.compare(["old-0", "old-1", "single", "made-up-0", "broken"]).peers
+    peers = warehouse.runs.compare(["old-0", "old-1", "single", "made-up-0", "broken"]).peers
 
     assert [each.difference for each in peers] == [None] * 5
     assert [each.is_baselines for each in peers] == [True, True, False, False, False]
@@ -56,7 +56,7 @@ def test_a_group_of_which_something_decisive_is_not_known_has_a_mean_but_no_inte
     tagged = a.records(NEW, "tagged", framework_version="r2.0", image_url="org/image:latest")
     warehouse.rebuild([*a.records(OLD, "old"), *tagged])
 
-    known, mixed = warehouse.compare(["old-0", "tagged-0"]).peers
+    known, mixed = warehouse.runs.compare(["old-0", "tagged-0"]).peers
 
     assert known.summary
     assert mixed.summary

@@ -146,7 +146,7 @@ def test_a_queue_file_with_other_content_or_none_is_begun_anew(file: Path, conte
 
     Warehouse(file).record(a.record())
 
-    assert Warehouse(file).run("run-1") is not None
+    assert Warehouse(file).runs.find_row("run-1") is not None
 
 
 def test_a_queue_that_cannot_be_used_keeps_nobody_from_the_file(file: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_queue_that_cannot_be_used_keeps_nobody_from_the_file(file: Path) -> N
 
     Warehouse(file).record(a.record())
 
-    assert Warehouse(file).run("run-1") is not None
+    assert Warehouse(file).runs.find_row("run-1") is not None
 
 
 def test_the_queue_file_is_for_its_owner_only(file: Path) -> None:

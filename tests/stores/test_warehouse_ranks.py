@@ -17,7 +17,7 @@ def cards(count: int, slow: dict[int, float]) -> list[float]:
 def test_a_cluster_counts_its_ranks_through_over_the_nodes(warehouse: Warehouse) -> None:
     warehouse.record(a.record("four", node_count=4, throughputs=cards(32, {13: 900.0, 30: 940.0})))
 
-    found = warehouse.rank_map("four")
+    found = warehouse.cards.find_map("four")
 
     assert found
     assert found.by_card
@@ -31,7 +31,7 @@ def test_a_cluster_counts_its_ranks_through_over_the_nodes(warehouse: Warehouse)
 def test_single_servers_count_their_own_cards(warehouse: Warehouse) -> None:
     warehouse.record(a.record("alone", mode="single_server", node_count=2, throughputs=cards(16, {9: 800.0})))
 
-    found = warehouse.rank_map("alone")
+    found = warehouse.cards.find_map("alone")
 
     assert found
     assert [(each.node, each.card) for each in found.stragglers] == [(1, 1)]
@@ -45,7 +45,7 @@ def test_of_many_cards_nodes_become_cells_and_no_straggler_is_lost(
     values = cards(nodes * cards_per_node, slow)
     warehouse.record(a.record("many", node_count=nodes, cards_per_node=cards_per_node, throughputs=values))
 
-    found = warehouse.rank_map("many")
+    found = warehouse.cards.find_map("many")
 
     assert found
     assert not found.by_card
@@ -59,8 +59,8 @@ def test_of_many_cards_nodes_become_cells_and_no_straggler_is_lost(
 def test_the_spread_of_several_runs_is_asked_for_at_once(warehouse: Warehouse) -> None:
     warehouse.rebuild([a.record("a", throughputs=[1, 2, 3, 4, 5, 6, 7, 8]), a.record("b"), a.imported("c")])
 
-    found = warehouse.rank_spreads(["a", "b", "c"])
+    found = warehouse.cards.fetch_spreads(["a", "b", "c"])
 
     assert sorted(found) == ["a", "b"]
     assert (found["a"].lowest, found["a"].median, found["a"].highest, found["a"].stragglers) == (1, 4.5, 8, 4)
-    assert warehouse.rank_map("c") is None
+    assert warehouse.cards.find_map("c") is None

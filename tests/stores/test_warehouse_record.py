@@ -22,7 +22,7 @@ EVERYTHING = BoardQuery("cn-north-9", include_invalid=True, sort="run_id", limit
 
 def stored(warehouse: Warehouse, record: RunRecord) -> RunRow:
     warehouse.record(record)
-    row = warehouse.run(record.run.run_id)
+    row = warehouse.runs.find_row(record.run.run_id)
     assert row is not None
     return row
 
@@ -288,8 +288,8 @@ def test_rebuilding_makes_the_content_equal_to_the_records(warehouse: Warehouse)
     count = warehouse.rebuild(iter(kept))
 
     assert count == 450
-    assert warehouse.runs(EVERYTHING).total == 450
-    assert warehouse.run("old-0") is None
+    assert warehouse.runs.list_rows(EVERYTHING).total == 450
+    assert warehouse.runs.find_row("old-0") is None
 
 
 def test_rebuilding_an_empty_warehouse_row_by_row_gives_the_same_content(tmp_path: Path) -> None:
@@ -309,7 +309,7 @@ def test_the_revision_changes_with_the_content_and_not_with_reading(warehouse: W
     for record in a.records([8000, 8100, 8200, 8300, 8400]):
         warehouse.record(record)
         revisions.append(warehouse.revision())
-        warehouse.leaderboard(EVERYTHING_BOARD)
+        warehouse.board.list_rows(EVERYTHING_BOARD)
         assert warehouse.revision() == revisions[-1]
 
     assert len(set(revisions)) == len(revisions)
@@ -349,12 +349,14 @@ def test_no_number_and_no_text_breaks_recording_or_asking(
 
     assert content(warehouse) == once
     # Their environment has a variable with the text, which may decide speed.
-    assert warehouse.leaderboard(EVERYTHING_BOARD).total == len({text for _, text, _ in several}) + 1
-    assert warehouse.runs(EVERYTHING).total == 5
-    compared = warehouse.compare(["fine", *(each.run.run_id for each in odd)])
+    assert warehouse.board.list_rows(EVERYTHING_BOARD).total == len({text for _, text, _ in several}) + 1
+    assert warehouse.runs.list_rows(EVERYTHING).total == 5
+    compared = warehouse.runs.compare(["fine", *(each.run.run_id for each in odd)])
     json.dumps([[value.ratio for value in metric.values] for metric in compared.metrics], allow_nan=False)
     for each in odd:
-        json.dumps([point.throughput for point in warehouse.scaling_of(each.run.run_id).points], allow_nan=False)
+        json.dumps(
+            [point.throughput for point in warehouse.scaling.find_curve(each.run.run_id).points], allow_nan=False
+        )
 
 
 def test_an_empty_info_block_measures_nothing(warehouse: Warehouse) -> None:

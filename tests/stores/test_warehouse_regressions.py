@@ -23,7 +23,7 @@ def test_every_group_is_judged_however_many_there_are(warehouse: Warehouse) -> N
     newer = [each for n in range(1, 205) for each in later(a.records([1.0], f"n{n}", workload=f"other-{n}"), 1000 + n)]
     warehouse.record_many([*slower, *newer])
 
-    found = warehouse.regressions(BOARD)
+    found = warehouse.trends.list_verdicts(BOARD)
 
     assert (len(found.groups), found.total, found.outcome) == (205, 205, Outcome.REGRESSION)
 
@@ -56,38 +56,41 @@ def test_what_imports_claim_does_not_decide_over_launched_runs(warehouse: Wareho
     ]
     warehouse.record_many([*map(a.all_known, slow), *a.records(GOOD, "here", region="imported")])
 
-    both, claims = warehouse.regressions(BoardQuery("imported")), BoardQuery("imported", origin=Origin.IMPORTED)
+    both, claims = (
+        warehouse.trends.list_verdicts(BoardQuery("imported")),
+        BoardQuery("imported", origin=Origin.IMPORTED),
+    )
 
     assert both.outcome is Outcome.NO_CHANGE
-    assert warehouse.regressions(claims).outcome is Outcome.REGRESSION
+    assert warehouse.trends.list_verdicts(claims).outcome is Outcome.REGRESSION
 
 
 def test_a_verdict_that_was_given_before_changes_with_the_runs(warehouse: Warehouse) -> None:
     warehouse.rebuild(two_versions(GOOD, GOOD))
-    before = warehouse.regressions(BOARD)
+    before = warehouse.trends.list_verdicts(BOARD)
 
     warehouse.record_many(later(a.records(BAD, "newest", framework_version="r1.12"), 100_000))
 
-    assert (before.outcome, warehouse.regressions(BOARD).outcome) == (Outcome.NO_CHANGE, Outcome.REGRESSION)
-    assert warehouse.regressions(BOARD) == Warehouse(warehouse.location).regressions(BOARD)
+    assert (before.outcome, warehouse.trends.list_verdicts(BOARD).outcome) == (Outcome.NO_CHANGE, Outcome.REGRESSION)
+    assert warehouse.trends.list_verdicts(BOARD) == Warehouse(warehouse.location).trends.list_verdicts(BOARD)
 
 
 def test_a_verdict_that_was_given_before_changes_with_the_baseline(warehouse: Warehouse) -> None:
     newest = later(a.records(BAD, "newest", framework_version="r1.12"), 100_000)
     warehouse.rebuild([*two_versions(GOOD, BAD), *newest])
-    before = warehouse.regressions(BOARD)
+    before = warehouse.trends.list_verdicts(BOARD)
     first = next(run.run_id for run in only_history(warehouse).runs if run.framework_version == "r1.10")
 
     warehouse.mark_baseline([first], VersionField.FRAMEWORK, TESTER, a.T0)
 
-    assert (before.outcome, warehouse.regressions(BOARD).outcome) == (Outcome.NO_CHANGE, Outcome.REGRESSION)
+    assert (before.outcome, warehouse.trends.list_verdicts(BOARD).outcome) == (Outcome.NO_CHANGE, Outcome.REGRESSION)
 
 
 def test_regressions_are_found_among_the_runs_that_the_ruleset_of_the_query_counts(warehouse: Warehouse) -> None:
     warehouse.rebuild(two_versions())
     strict = BoardQuery("cn-north-9", ruleset_id="ieee-2937-2022")
 
-    stored, by_ieee, again = (warehouse.regressions(query) for query in (BOARD, strict, BOARD))
+    stored, by_ieee, again = (warehouse.trends.list_verdicts(query) for query in (BOARD, strict, BOARD))
 
     assert stored.outcome is again.outcome is Outcome.REGRESSION
     assert by_ieee.outcome is not Outcome.REGRESSION, "by this ruleset none of the runs is valid"

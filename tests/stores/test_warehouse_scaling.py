@@ -14,7 +14,7 @@ def lawful(serial: float, nodes: int, noise: float = 0.0) -> list[float]:
 
 
 def only_question(warehouse: Warehouse) -> BenchmarkConfiguration:
-    (row,) = warehouse.configurations(BoardQuery("cn-north-9")).rows
+    (row,) = warehouse.scaling.list_configurations(BoardQuery("cn-north-9")).rows
     return row.configuration
 
 
@@ -28,8 +28,8 @@ def test_curves_of_one_question_stand_side_by_side_those_on_most_node_counts_fir
         ]
     )
 
-    page = warehouse.configurations(BoardQuery("cn-north-9"))
-    old, new = warehouse.fetch_scaling(page.rows[0].configuration)
+    page = warehouse.scaling.list_configurations(BoardQuery("cn-north-9"))
+    old, new = warehouse.scaling.list_curves(page.rows[0].configuration)
 
     assert [(row.workload, row.node_counts, row.runs) for row in page.rows] == [
         ("mindspore_resnet", 3, 11),
@@ -53,12 +53,12 @@ def test_four_sizes_of_different_hardware_are_no_curve(warehouse: Warehouse) -> 
     curve = [run for n in (1, 2) for run in a.records([8_000.0 * n], f"curve-{n}", node_count=n)]
     warehouse.record_many([*scattered, *curve, *a.records([9_000], "newer", flavor="f2", framework_version="r9")])
 
-    page = warehouse.configurations(BoardQuery("cn-north-9"))
+    page = warehouse.scaling.list_configurations(BoardQuery("cn-north-9"))
 
     assert [(row.workload, row.node_counts) for row in page.rows] == [("mindspore_resnet", 2), ("another", 1)]
-    shown = newest_curves(warehouse.fetch_scaling(page.rows[0].configuration))
+    shown = newest_curves(warehouse.scaling.list_curves(page.rows[0].configuration))
     assert [curve.query.framework_version for curve in shown] == ["r1.10"]
-    assert len(newest_curves(warehouse.fetch_scaling(page.rows[1].configuration))) == 4
+    assert len(newest_curves(warehouse.scaling.list_curves(page.rows[1].configuration))) == 4
 
 
 def test_what_was_measured_here_stands_before_what_imported_results_claim(warehouse: Warehouse) -> None:
@@ -67,7 +67,7 @@ def test_what_was_measured_here_stands_before_what_imported_results_claim(wareho
     launched = a.records([8_000], "launched", region=region, workload="another")
     warehouse.record_many([*launched, *claimed])
 
-    page = warehouse.configurations(BoardQuery(region))
+    page = warehouse.scaling.list_configurations(BoardQuery(region))
 
     assert [(row.configuration.origin, row.node_counts) for row in page.rows] == [("launched", 1), ("imported", 3)]
 
@@ -75,7 +75,7 @@ def test_what_was_measured_here_stands_before_what_imported_results_claim(wareho
 def test_a_point_has_its_runs_behind_it_and_the_interval_of_their_mean(warehouse: Warehouse) -> None:
     warehouse.rebuild([*a.records([7_900, 8_000, 8_100], "one"), *a.records([15_000], "two", node_count=2)])
 
-    first, second = warehouse.fetch_scaling(only_question(warehouse))[0].points
+    first, second = warehouse.scaling.list_curves(only_question(warehouse))[0].points
 
     assert {dot.run_id: dot.throughput for dot in first.dots} == {"one-0": 7_900, "one-1": 8_000, "one-2": 8_100}
     assert (first.mean, first.ci_low, first.ci_high) == pytest.approx((8_000, 7_755.403, 8_252.311))
@@ -85,7 +85,7 @@ def test_a_point_has_its_runs_behind_it_and_the_interval_of_their_mean(warehouse
 def test_of_many_runs_a_part_is_shown_and_all_of_them_count(warehouse: Warehouse) -> None:
     warehouse.rebuild(a.records([8_000 + index for index in range(75)], "many"))
 
-    (point,) = warehouse.fetch_scaling(only_question(warehouse))[0].points
+    (point,) = warehouse.scaling.list_curves(only_question(warehouse))[0].points
 
     assert (point.runs, len(point.dots), point.throughput) == (75, 60, 8_037)
 
@@ -99,7 +99,7 @@ def test_what_does_not_count_is_named_with_the_reason(warehouse: Warehouse) -> N
         ]
     )
 
-    (curve,) = warehouse.fetch_scaling(only_question(warehouse))
+    (curve,) = warehouse.scaling.list_curves(only_question(warehouse))
 
     assert [(each.why, each.node_count, each.runs) for each in curve.left_out] == [
         ("incomplete", 2, 1),
@@ -110,7 +110,9 @@ def test_what_does_not_count_is_named_with_the_reason(warehouse: Warehouse) -> N
 def test_imported_results_that_do_not_tell_their_nodes_are_left_out(warehouse: Warehouse) -> None:
     warehouse.rebuild([a.imported("told"), a.imported("silent", stated=("framework_version", "mode"))])
 
-    curves = warehouse.fetch_scaling(warehouse.configurations(BoardQuery("imported")).rows[0].configuration)
+    curves = warehouse.scaling.list_curves(
+        warehouse.scaling.list_configurations(BoardQuery("imported")).rows[0].configuration
+    )
 
     assert [len(curve.points) for curve in curves] == [1, 0]
     assert [(each.why, each.runs) for curve in curves for each in curve.left_out] == [("nodes not known", 1)]
@@ -128,11 +130,11 @@ def test_a_run_lies_on_the_same_curve_that_its_question_shows(warehouse: Warehou
         ]
     )
 
-    rows = [row for run_id in ("old2-0", "new-1", "pool", "bad", "silent") if (row := warehouse.run(run_id))]
+    rows = [row for run_id in ("old2-0", "new-1", "pool", "bad", "silent") if (row := warehouse.runs.find_row(run_id))]
 
     for row in rows:
-        every = warehouse.fetch_scaling(BenchmarkConfiguration.of(row))
-        assert [warehouse.curve(row)] == [each for each in every if each.query == ScalingQuery.of(row)]
+        every = warehouse.scaling.list_curves(BenchmarkConfiguration.of(row))
+        assert [warehouse.scaling.fetch_curve(row)] == [each for each in every if each.query == ScalingQuery.of(row)]
     assert len(rows) == 5
-    assert [len(warehouse.curve(row).points) for row in rows] == [3, 1, 1, 3, 0]
-    assert warehouse.scaling_of("alone").points == ()
+    assert [len(warehouse.scaling.fetch_curve(row).points) for row in rows] == [3, 1, 1, 3, 0]
+    assert warehouse.scaling.find_curve("alone").points == ()

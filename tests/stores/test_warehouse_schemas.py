@@ -165,16 +165,16 @@ def test_every_row_of_a_development_version_is_there_after_an_upgrade_and_unders
 
 def assert_people_are_understood(stored: Warehouse, today: Warehouse, tables: list[str]) -> None:
     """What people marked, saved and imported, of the tables that there were."""
-    assert stored.runs(BoardQuery("imported", include_invalid=True)).total == 1
+    assert stored.runs.list_rows(BoardQuery("imported", include_invalid=True)).total == 1
     assert stored.saved_views.on() == (today.saved_views.on() if "saved_views" in tables else [])
-    assert stored.baselines() == (today.baselines() if "baselines" in tables else [])
+    assert stored.trends.list_baselines() == (today.trends.list_baselines() if "baselines" in tables else [])
     assert stored.series.of(["s-1"]) == (today.series.of(["s-1"]) if "series" in tables else [])
     assert stored.annotations.of(["marked"]) == (today.annotations.of(["marked"]) if "remarks" in tables else {})
 
 
 def assert_runs_are_understood(stored: Warehouse) -> None:
     """The three runs of every stored warehouse."""
-    found = {row.run_id: row for row in stored.runs(EVERYTHING).rows if row.run_id != "marked"}
+    found = {row.run_id: row for row in stored.runs.list_rows(EVERYTHING).rows if row.run_id != "marked"}
     assert {name: row.throughput for name, row in found.items()} == {"cluster": 16000, "single": 8000, "failed": None}
     assert {name: row.validity.value for name, row in found.items()} == {
         "cluster": "valid",
@@ -211,7 +211,7 @@ def test_whoever_is_killed_on_the_way_leaves_the_old_one_whole(stored: Warehouse
             assert content(con) == before
 
     assert statement > 18, "it was killed that often"
-    assert upgrade(stored).runs(EVERYTHING).total == 3
+    assert upgrade(stored).runs.list_rows(EVERYTHING).total == 3
 
 
 class Dying:
@@ -241,18 +241,18 @@ def test_an_upgraded_warehouse_is_recorded_into_compacted_and_sound(stored: Ware
     stored.compact()
 
     assert stored.check(runs()).damages == ()
-    assert stored.runs(EVERYTHING).total == 4
+    assert stored.runs.list_rows(EVERYTHING).total == 4
 
 
 @pytest.mark.parametrize("stored", OF_A_TEAM[:1] + OF_A_TEAM[-1:], indirect=True)
 def test_whoever_reads_an_upgraded_warehouse_goes_on_after_another_compacts_it(stored: Warehouse) -> None:
     another = Warehouse(upgrade(stored).location)
     another.record_many(runs())
-    before = stored.runs(EVERYTHING)
+    before = stored.runs.list_rows(EVERYTHING)
 
     another.compact()
 
-    assert stored.runs(EVERYTHING) == before
+    assert stored.runs.list_rows(EVERYTHING) == before
 
 
 @pytest.mark.postgres
@@ -271,17 +271,17 @@ def test_a_process_outlives_an_engine_that_has_become_unusable(team: TeamWarehou
 def read_before_and_after(team: TeamWarehouse, found: "Queue[tuple[str, int]]") -> None:
     """Ask while another engine leaves a former schema, and again after it removed that."""
     reader, other = team.open(), Lake(team.location, 60)
-    reader.runs(EVERYTHING)
+    reader.runs.list_rows(EVERYTHING)
     for change in ("alter table runs add column later INTEGER", "alter table runs drop column later"):
         other.write(lambda cur, change=change: cur.execute(change))  # type: ignore[misc]  # bound
-    reader.runs(EVERYTHING)
+    reader.runs.list_rows(EVERYTHING)
     other.compact()
     said = "nothing happened"
     try:
-        reader.runs(EVERYTHING)
+        reader.runs.list_rows(EVERYTHING)
     except WarehouseError:
         said = "the first answer after it is an error of ours"
-    found.put((said, reader.runs(EVERYTHING).total))
+    found.put((said, reader.runs.list_rows(EVERYTHING).total))
 
 
 @pytest.mark.postgres
@@ -292,17 +292,17 @@ def test_an_upgrade_that_was_killed_before_its_end_is_completed(team: TeamWareho
         cur.execute("alter table runs drop column later")
 
     reader = team.open()
-    before = reader.runs(EVERYTHING)
+    before = reader.runs.list_rows(EVERYTHING)
     team.open().compact()
 
-    assert reader.runs(EVERYTHING) == before
+    assert reader.runs.list_rows(EVERYTHING) == before
 
 
 def test_the_id_of_a_group_by_the_formula_of_before_leads_to_that_of_today(tmp_path: Path) -> None:
     file = tmp_path / "warehouse.duckdb"
     warehouse = Warehouse(file)
     warehouse.record_many([a.record("plain"), a.record("other", speed_parameters={"epoch_size": 1})])
-    today = {row.latest_run_id: row.group.id for row in warehouse.trends(BoardQuery("cn-north-9")).rows}
+    today = {row.latest_run_id: row.group.id for row in warehouse.trends.list_rows(BoardQuery("cn-north-9")).rows}
     with duckdb.connect(file) as con:
         for run_id in today:
             found = con.execute("select * from runs where run_id = ?", [run_id])
@@ -312,15 +312,17 @@ def test_the_id_of_a_group_by_the_formula_of_before_leads_to_that_of_today(tmp_p
             for table, name in (("runs", "run_id"), ("group_statistics", "latest_run_id")):
                 con.execute(f"update {table} set fingerprint = ? where {name} = ?", [first, run_id])
         con.execute("update runs set not_known = null")
-    before = {row.latest_run_id: row.group.id for row in Warehouse(file).trends(BoardQuery("cn-north-9")).rows}
+    before = {
+        row.latest_run_id: row.group.id for row in Warehouse(file).trends.list_rows(BoardQuery("cn-north-9")).rows
+    }
     with duckdb.connect(file) as con:
         con.execute("update schema_version set version = 18")
 
     upgraded = upgrade(Warehouse(file))
 
-    rows = upgraded.trends(BoardQuery("cn-north-9")).rows
+    rows = upgraded.trends.list_rows(BoardQuery("cn-north-9")).rows
     assert {row.latest_run_id: row.group.id for row in rows} == today
-    assert upgraded.first_trend_ids(rows) == {before[run_id]: today[run_id] for run_id in today}
+    assert upgraded.trends.find_first_ids(rows) == {before[run_id]: today[run_id] for run_id in today}
 
 
 def test_a_new_formula_of_fingerprints_takes_baselines_and_views_along(tmp_path: Path) -> None:
@@ -329,7 +331,7 @@ def test_a_new_formula_of_fingerprints_takes_baselines_and_views_along(tmp_path:
     records = [a.record("plain"), a.record("tuned", environments={"PRECISION": "int8"})]
     warehouse.record_many(records)
     warehouse.mark_baseline(["plain"], None, TESTER, a.T0)
-    now = {run_id: row for run_id in ("plain", "tuned") if (row := warehouse.run(run_id))}
+    now = {run_id: row for run_id in ("plain", "tuned") if (row := warehouse.runs.find_row(run_id))}
     with duckdb.connect(file) as con:
         before = "1" * 64
         con.execute("update runs set fingerprint = ?, not_known = null", [before])
@@ -345,8 +347,8 @@ def test_a_new_formula_of_fingerprints_takes_baselines_and_views_along(tmp_path:
 
     upgraded = upgrade(Warehouse(file))
 
-    assert {run_id: upgraded.run(run_id) for run_id in now} == now
-    assert [baseline.group.fingerprint for baseline in upgraded.baselines()] == [now["plain"].fingerprint]
+    assert {run_id: upgraded.runs.find_row(run_id) for run_id in now} == now
+    assert [baseline.group.fingerprint for baseline in upgraded.trends.list_baselines()] == [now["plain"].fingerprint]
     [view] = upgraded.saved_views.on()
     assert set(view.address["benchmark"]) <= {row.fingerprint for row in now.values()}
     assert upgraded.check(records).damages == ()

@@ -36,7 +36,7 @@ def objected(run_id: str, *problems: str) -> RunRecord:
 
 
 def check(warehouse: Warehouse, run_id: str, check_id: str) -> Check:
-    row = warehouse.run(run_id)
+    row = warehouse.runs.find_row(run_id)
     assert row
     return next(check for check in row.checks if check.id == check_id)
 
@@ -62,7 +62,7 @@ def without_data(warehouse: Warehouse) -> None:
 def test_how_a_run_ended_is_said_in_chinese_with_what_the_job_said_as_it_is(warehouse: Warehouse) -> None:
     warehouse.record(ended("run-1", MISSING))
 
-    row = warehouse.run("run-1")
+    row = warehouse.runs.find_row("run-1")
 
     assert row
     assert (row.detail, in_chinese(row.detail)) == ("all is missing", IN_CHINESE)
@@ -100,7 +100,7 @@ def test_equal_texts_of_two_runs_keep_their_own_values(warehouse: Warehouse) -> 
 def test_every_check_of_a_run_is_said_in_chinese(warehouse: Warehouse) -> None:
     warehouse.record(a.record("run-1", throughputs=[1000.0] * 7 + [500.0]))
 
-    row = warehouse.run("run-1")
+    row = warehouse.runs.find_row("run-1")
 
     assert row
     said = {each.id: tuple(map(in_chinese, (each.expected, each.found, each.evidence))) for each in row.checks}
@@ -112,10 +112,10 @@ def test_every_check_of_a_run_is_said_in_chinese(warehouse: Warehouse) -> None:
 
 def test_the_values_of_sentences_are_no_part_of_the_hash(warehouse: Warehouse) -> None:
     warehouse.record(ended("run-1", MISSING))
-    before = warehouse.run("run-1")
+    before = warehouse.runs.find_row("run-1")
     warehouse.record(ended("run-1", str(MISSING)))
 
-    after = warehouse.run("run-1")
+    after = warehouse.runs.find_row("run-1")
 
     assert before
     assert after
@@ -130,7 +130,7 @@ def test_sentences_come_back_with_their_values_from_a_folder(warehouse: Warehous
 
     warehouse.rebuild([read_record(*files)])
 
-    row = warehouse.run("run-1")
+    row = warehouse.runs.find_row("run-1")
     assert row
     assert in_chinese(row.detail) == IN_CHINESE
     assert in_chinese(check(warehouse, "run-1", "V01").found) == f"{IN_CHINESE}；all"
@@ -166,7 +166,7 @@ def test_values_move_along_into_another_warehouse(warehouse: Warehouse, tmp_path
 
     warehouse.move_to(target, lambda _done, _of: None)
 
-    row = target.run("run-2")
+    row = target.runs.find_row("run-2")
     assert row
     assert in_chinese(row.detail) == IN_CHINESE
     assert in_chinese(check(target, "run-1", "V01").found) == IN_CHINESE

@@ -33,7 +33,7 @@ def servers_run(run_id: str = "alone", *, synthetic_data: bool = False) -> RunRe
 def test_every_server_is_kept_with_mean_and_spread(warehouse: Warehouse) -> None:
     warehouse.record(servers_run())
 
-    found = warehouse.servers("alone")
+    found = warehouse.cards.find_servers("alone")
 
     assert found is not None
     assert found.results == RESULTS
@@ -45,7 +45,7 @@ def test_every_server_is_kept_with_mean_and_spread(warehouse: Warehouse) -> None
     assert (found.throughput.lowest, found.throughput.highest) == (210, 230)
     assert found.accuracy is not None
     assert found.accuracy.summary.mean == pytest.approx(0.76)
-    run = warehouse.run("alone")
+    run = warehouse.runs.find_row("alone")
     assert run is not None
     assert run.throughput == pytest.approx(told.mean)
 
@@ -56,7 +56,7 @@ def test_what_was_not_measured_stays_empty(warehouse: Warehouse) -> None:
     results = (ServerResult(0, None, None), ServerResult(1, 220.0, None), ServerResult(2, None, None))
     warehouse.record(replace(record, result=replace(record.result, server_results=results)))
 
-    found = warehouse.servers("alone")
+    found = warehouse.cards.find_servers("alone")
 
     assert found is not None
     assert found.results == results
@@ -68,7 +68,7 @@ def test_what_was_not_measured_stays_empty(warehouse: Warehouse) -> None:
 def test_accuracy_on_synthetic_data_is_no_measurement(warehouse: Warehouse) -> None:
     warehouse.record(servers_run(synthetic_data=True))
 
-    found = warehouse.servers("alone")
+    found = warehouse.cards.find_servers("alone")
 
     assert found is not None
     assert found.accuracy is None
@@ -78,15 +78,15 @@ def test_accuracy_on_synthetic_data_is_no_measurement(warehouse: Warehouse) -> N
 def test_a_cluster_and_a_run_without_result_have_no_servers(warehouse: Warehouse) -> None:
     warehouse.rebuild([a.record("cluster"), a.record("failed", with_result=False, **SINGLE)])  # type: ignore[arg-type]
 
-    assert warehouse.servers("cluster") is None
-    assert warehouse.servers("failed") is None
-    assert warehouse.servers("nobody") is None
+    assert warehouse.cards.find_servers("cluster") is None
+    assert warehouse.cards.find_servers("failed") is None
+    assert warehouse.cards.find_servers("nobody") is None
 
 
 def test_records_of_before_have_the_sums_of_their_cards(warehouse: Warehouse) -> None:
     warehouse.record(a.record("old", throughputs=CARDS, **SINGLE))  # type: ignore[arg-type]
 
-    found = warehouse.servers("old")
+    found = warehouse.cards.find_servers("old")
 
     assert found is not None
     assert found.results == tuple(replace(each, accuracy=None) for each in RESULTS)
@@ -116,7 +116,7 @@ def test_single_servers_never_get_a_ratio_against_a_cluster(warehouse: Warehouse
     ids = ["cluster", "alone"] if turned else ["alone", "cluster"]
     warehouse.rebuild([cluster, servers_run()])
 
-    comparison = warehouse.compare(ids)
+    comparison = warehouse.runs.compare(ids)
 
     assert comparison.verdict is Comparability.NOT_COMPARABLE
     assert "mode" in comparison.reasons
@@ -133,7 +133,7 @@ def test_an_imported_result_that_does_not_tell_its_mode_gets_no_ratio_against_si
     known = replace(servers_run(), region="imported")
     warehouse.rebuild([silent, known])
 
-    comparison = warehouse.compare(["alone", "silent"])
+    comparison = warehouse.runs.compare(["alone", "silent"])
 
     assert comparison.verdict is Comparability.NOT_COMPARABLE
     assert "mode" in comparison.reasons
@@ -143,7 +143,7 @@ def test_single_servers_of_different_number_are_compared_as_they_are(warehouse: 
     fewer = a.record("fewer", throughputs=[100.0, 110.0], **(SINGLE | {"node_count": 1}))  # type: ignore[arg-type]
     warehouse.rebuild([servers_run(), fewer])
 
-    comparison = warehouse.compare(["fewer", "alone"])
+    comparison = warehouse.runs.compare(["fewer", "alone"])
 
     assert comparison.verdict is Comparability.COMPARABLE
     assert next(metric for metric in comparison.metrics if metric.decides).values[1].ratio == pytest.approx(220 / 210)
@@ -153,11 +153,11 @@ def test_single_servers_have_rows_of_their_own_on_the_leaderboard_and_scale_nowh
     cluster = a.record("cluster", node_count=3, cards_per_node=2)
     warehouse.rebuild([cluster, servers_run()])
 
-    rows = warehouse.leaderboard(BoardQuery(region="cn-north-9")).rows
+    rows = warehouse.board.list_rows(BoardQuery(region="cn-north-9")).rows
 
     assert {row.mode: row.latest_run_id for row in rows} == {Mode.CLUSTER: "cluster", Mode.SINGLE_SERVER: "alone"}
     assert len({row.fingerprint for row in rows}) == 2
-    assert warehouse.scaling_of("alone").points == ()
+    assert warehouse.scaling.find_curve("alone").points == ()
 
 
 def test_packages_and_levels_are_shown_where_they_differ(warehouse: Warehouse) -> None:
@@ -167,6 +167,6 @@ def test_packages_and_levels_are_shown_where_they_differ(warehouse: Warehouse) -
     plain = a.record("plain")
     warehouse.rebuild([one, same, plain])
 
-    fields = {field.field: field.values for field in warehouse.compare(["one", "same", "plain"]).differences}
+    fields = {field.field: field.values for field in warehouse.runs.compare(["one", "same", "plain"]).differences}
 
     assert fields == {"log_levels.cann": ("error", "error", None), "update.cann": (name, name, None)}

@@ -93,7 +93,7 @@ def test_nothing_that_is_there_is_written_over_unasked(tmp_path: Path) -> None:
     assert file.read_text() == "mine"
     assert warehouse.snapshot(file, a.T0, replace=True).runs == 1
     assert warehouse.snapshot(file, a.T0, replace=True).runs == 1
-    assert warehouse.run("run-1") is not None
+    assert warehouse.runs.find_row("run-1") is not None
 
 
 def test_a_warehouse_without_runs_has_a_snapshot_too(tmp_path: Path) -> None:

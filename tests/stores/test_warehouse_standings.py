@@ -85,7 +85,7 @@ def test_no_more_than_some_groups_stay_due(warehouse: Warehouse) -> None:
         assert due(warehouse) <= MAX_DUE
 
     assert due(warehouse) == 0
-    assert warehouse.leaderboard(BOARD).total == MAX_DUE + 1
+    assert warehouse.board.list_rows(BOARD).total == MAX_DUE + 1
 
 
 def test_no_more_than_some_runs_stay_uncounted(warehouse: Warehouse) -> None:
@@ -98,7 +98,7 @@ def test_no_more_than_some_runs_stay_uncounted(warehouse: Warehouse) -> None:
 
     assert due(warehouse) == 0
     assert 10 < len(taking_turns) < 30
-    assert [row.runs for row in warehouse.leaderboard(BOARD).rows] == [2]
+    assert [row.runs for row in warehouse.board.list_rows(BOARD).rows] == [2]
 
 
 def test_what_others_do_between_two_runs_is_seen(held: Warehouse) -> None:
@@ -107,7 +107,7 @@ def test_what_others_do_between_two_runs_is_seen(held: Warehouse) -> None:
     held.record(a.record("run-2"))
 
     assert kept(held) == counted_anew(held)
-    assert [row.runs for row in held.leaderboard(BOARD).rows] == [1]
+    assert [row.runs for row in held.board.list_rows(BOARD).rows] == [1]
 
 
 @pytest.mark.every_store
@@ -120,7 +120,7 @@ def test_a_run_that_could_not_be_stored_leaves_nothing_behind(held: Warehouse) -
     held.record(a.record("run-3", flavor="kat2"))
 
     assert kept(held) == counted_anew(held)
-    assert [row.runs for row in held.leaderboard(BOARD).rows] == [1, 1]
+    assert [row.runs for row in held.board.list_rows(BOARD).rows] == [1, 1]
 
 
 @pytest.mark.every_store
@@ -128,10 +128,10 @@ def test_a_group_without_runs_is_offered_no_more(warehouse: Warehouse) -> None:
     warehouse.record(a.record("run-1", flavor="kat1"))
     warehouse.record(a.record("run-1", flavor="kat2"))
 
-    assert warehouse.facets("cn-north-9").flavors == ("kat2",)
-    assert [row.flavor for row in warehouse.leaderboard(BOARD).rows] == ["kat2"]
-    assert warehouse.runs(replace(BOARD, sort="created_at")).total == 1
-    assert [(each.region, each.runs) for each in warehouse.regions()] == [("cn-north-9", 1)]
+    assert warehouse.facets.fetch_values("cn-north-9").flavors == ("kat2",)
+    assert [row.flavor for row in warehouse.board.list_rows(BOARD).rows] == ["kat2"]
+    assert warehouse.runs.list_rows(replace(BOARD, sort="created_at")).total == 1
+    assert [(each.region, each.runs) for each in warehouse.facets.list_regions()] == [("cn-north-9", 1)]
 
 
 def test_the_newest_runs_come_first_however_far_apart_they_are(warehouse: Warehouse) -> None:
@@ -139,7 +139,7 @@ def test_the_newest_runs_come_first_however_far_apart_they_are(warehouse: Wareho
     warehouse.record_many([a.record(f"run-{at.year}", created_at=at) for at in times])
     newest = replace(BOARD, sort="created_at", limit=2)
 
-    pages = [warehouse.runs(replace(newest, offset=offset)) for offset in (0, 2, 4)]
+    pages = [warehouse.runs.list_rows(replace(newest, offset=offset)) for offset in (0, 2, 4)]
 
     assert [[row.run_id for row in page.rows] for page in pages] == [
         ["run-2026", "run-2024"],
@@ -164,4 +164,4 @@ def test_a_standing_that_is_not_what_its_runs_say_is_found_and_mended(warehouse:
     assert [each.where.rsplit(", ", 1)[1] for each in found] == ["kat0", "kat2"]
     assert "runs, throughput" in found[0].sentence
     assert found[0].hint == "run `aisbench warehouse check --mend`"
-    assert warehouse.leaderboard(BOARD).total == 3
+    assert warehouse.board.list_rows(BOARD).total == 3

@@ -52,7 +52,7 @@ def test_another_system_is_a_row_of_its_own_that_says_what_differs(warehouse: Wa
         ]
     )
 
-    fast, slow = warehouse.leaderboard(BOARD).rows
+    fast, slow = warehouse.board.list_rows(BOARD).rows
 
     assert (fast.runs, fast.throughput, slow.runs, slow.throughput) == (3, 8100, 3, 4100)
     assert fast.ci_low
@@ -65,17 +65,17 @@ def test_another_system_is_a_row_of_its_own_that_says_what_differs(warehouse: Wa
 def test_rows_that_nothing_looks_like_say_nothing_of_their_system(warehouse: Warehouse) -> None:
     warehouse.rebuild([*a.records([8000], "one"), *a.records([9000], "two", node_count=2)])
 
-    assert [row.system for row in warehouse.leaderboard(BOARD).rows] == ["", ""]
+    assert [row.system for row in warehouse.board.list_rows(BOARD).rows] == ["", ""]
 
 
 @pytest.mark.parametrize("aspect", OTHERS)
 def test_efficiency_is_never_formed_over_two_systems(warehouse: Warehouse, aspect: str) -> None:
     one, two = a.records([8000], "one"), a.records([15_000], "two", node_count=2)
     warehouse.rebuild([*one, *two, on_another(aspect, a.record("other", throughputs=[500.0] * 8))])
-    run = warehouse.run("one-0")
+    run = warehouse.runs.find_row("one-0")
     assert run
 
-    curves = warehouse.fetch_scaling(BenchmarkConfiguration.of(run))
+    curves = warehouse.scaling.list_curves(BenchmarkConfiguration.of(run))
 
     assert [[point.throughput for point in curve.points] for curve in curves] == [[8000, 15_000], [4000]]
     assert len({curve.query.id for curve in curves}) == 2
@@ -101,8 +101,8 @@ def test_a_history_counts_runs_of_the_newest_system_only(warehouse: Warehouse, a
         mine = [replace(each, result=replace(each.result, dataset_sha256="feed" * 16)) for each in mine if each.result]
     warehouse.rebuild([*others, *mine])
 
-    (row,) = warehouse.trends(BOARD).rows
-    told = warehouse.history(row)
+    (row,) = warehouse.trends.list_rows(BOARD).rows
+    told = warehouse.trends.fetch_history(row)
 
     assert [run.run_id for run in told.runs if run.values] == [f"mine-{number}" for number in range(4)]
     assert sum(run.is_of_another_system for run in told.runs) == 4
@@ -121,8 +121,8 @@ def test_rows_are_compared_by_the_medians_of_all_their_runs(warehouse: Warehouse
     ]
     warehouse.rebuild([*base, *other])
 
-    lucky = warehouse.compare(["base-3", "other-2"]).metrics[0]
-    rows = warehouse.compare(["base-3", "other-2"], ComparedBy.ROWS)
+    lucky = warehouse.runs.compare(["base-3", "other-2"]).metrics[0]
+    rows = warehouse.runs.compare(["base-3", "other-2"], ComparedBy.ROWS)
 
     assert [value.value for value in lucky.values] == [12_000, 7760]
     named = {metric.name: [value.value for value in metric.values] for metric in rows.metrics}
@@ -137,6 +137,6 @@ def test_a_rows_accuracy_is_that_of_its_median_run(warehouse: Warehouse) -> None
         [a.record(f"run-{total:.0f}", throughputs=[total / 8] * 8, accuracy=each) for total, each in accuracies.items()]
     )
 
-    (row,) = warehouse.leaderboard(BOARD).rows
+    (row,) = warehouse.board.list_rows(BOARD).rows
 
     assert (row.median_run_id, row.accuracy, row.best_accuracy) == ("run-8100", 0.71, 0.78)

@@ -18,7 +18,7 @@ BOARD = BoardQuery("cn-north-9")
 
 
 def row_of(warehouse: Warehouse) -> BoardRow:
-    [row] = warehouse.leaderboard(BOARD).rows
+    [row] = warehouse.board.list_rows(BOARD).rows
     return row
 
 
@@ -36,7 +36,7 @@ def fast_and_useless(warehouse: Warehouse) -> Warehouse:
 
 
 def test_a_row_that_missed_its_target_ranks_after_all_that_reached_it(fast_and_useless: Warehouse) -> None:
-    rows = fast_and_useless.leaderboard(BOARD).rows
+    rows = fast_and_useless.board.list_rows(BOARD).rows
 
     assert [(row.flavor, row.rank, row.target_outcome) for row in rows] == [
         ("good", "1", TargetOutcome.REACHED),
@@ -48,7 +48,7 @@ def test_a_row_that_missed_its_target_ranks_after_all_that_reached_it(fast_and_u
 def test_a_row_without_a_valid_run_takes_no_rank(fast_and_useless: Warehouse) -> None:
     fast_and_useless.record(a.record("failed", state=RunState.FAILED, with_result=False, flavor="other"))
 
-    rows = fast_and_useless.leaderboard(replace(BOARD, include_invalid=True)).rows
+    rows = fast_and_useless.board.list_rows(replace(BOARD, include_invalid=True)).rows
 
     assert {row.flavor: row.rank for row in rows} == {"good": "1", "slow": "2", "useless": "3", "other": ""}
 
@@ -56,14 +56,14 @@ def test_a_row_without_a_valid_run_takes_no_rank(fast_and_useless: Warehouse) ->
 @pytest.mark.parametrize("sort", ["throughput", "best", "per_node", "per_card"])
 @pytest.mark.parametrize("descending", [True, False])
 def test_every_order_by_throughput_has_it_last(fast_and_useless: Warehouse, sort: str, descending: bool) -> None:
-    rows = fast_and_useless.leaderboard(replace(BOARD, sort=sort, descending=descending)).rows
+    rows = fast_and_useless.board.list_rows(replace(BOARD, sort=sort, descending=descending)).rows
 
     assert rows[-1].flavor == "useless"
 
 
 def test_it_is_neither_the_best_of_its_benchmark_nor_tied_with_it(fast_and_useless: Warehouse) -> None:
-    [block] = fast_and_useless.benchmarks(BOARD, 10).rows
-    details = fast_and_useless.board_row("useless-0")
+    [block] = fast_and_useless.board.list_benchmarks(BOARD, 10).rows
+    details = fast_and_useless.board.find_row("useless-0")
 
     assert [row.flavor for row in block.rows] == ["good", "slow", "useless"]
     assert details
@@ -79,7 +79,7 @@ def test_intervals_that_overlap_do_not_lift_it(warehouse: Warehouse) -> None:
         ]
     )
 
-    rows = warehouse.leaderboard(BOARD).rows
+    rows = warehouse.board.list_rows(BOARD).rows
 
     assert [(row.flavor, row.rank) for row in rows] == [("good", "1"), ("useless", "2")]
     assert find_ties(rows) == ()
@@ -94,7 +94,7 @@ def test_one_useless_run_among_good_ones_is_counted_and_costs_the_row_its_place(
         ]
     )
 
-    slow, mixed = warehouse.leaderboard(BOARD).rows
+    slow, mixed = warehouse.board.list_rows(BOARD).rows
 
     assert (slow.flavor, slow.rank) == ("slow", "1")
     assert (mixed.runs, mixed.missed, mixed.reached, mixed.rank) == (2, 1, 1, "2")
@@ -132,7 +132,7 @@ def test_compared_rows_say_how_many_of_their_runs_missed(warehouse: Warehouse) -
         ]
     )
 
-    comparison = warehouse.compare(["good-0", "other-0"], ComparedBy.ROWS)
+    comparison = warehouse.runs.compare(["good-0", "other-0"], ComparedBy.ROWS)
 
     assert [peers.missed for peers in comparison.peers] == [1, 0]
 
@@ -141,9 +141,9 @@ def test_a_run_that_missed_its_target_breaks_no_record(warehouse: Warehouse) -> 
     learned = a.records([9_000, 9_100], "good", created_by="ann")
     last_minute = a.T0 + timedelta(seconds=650)
     warehouse.rebuild(learned)
-    [record] = warehouse.activity(BOARD, last_minute).records
+    [record] = warehouse.board.summarize_activity(BOARD, last_minute).records
 
     warehouse.record(replace(learned[1], result=a.result(a.spec(), [9_100 / 8] * 8, info=TrainResultInfo(0.1))))
 
     assert record.run_id == "good-1"
-    assert warehouse.activity(BOARD, last_minute).records == ()
+    assert warehouse.board.summarize_activity(BOARD, last_minute).records == ()

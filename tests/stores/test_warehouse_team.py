@@ -41,7 +41,7 @@ def test_whoever_comes_first_makes_the_tables_and_the_others_use_them(team: Team
     assert found == [(LATEST,)]
     for table, declared in TABLES.items():
         assert [(name, kind) for of, name, kind in columns if of == table] == list(declared.items())
-    assert team.open().runs(BOARD).total == 4
+    assert team.open().runs.list_rows(BOARD).total == 4
 
 
 def test_another_console_sees_what_was_recorded_and_that_something_was(team: TeamWarehouse) -> None:
@@ -66,7 +66,7 @@ def test_answers_given_to_one_borrower_are_of_one_moment(team: TeamWarehouse) ->
         second = cur.execute("select count(*) from runs").fetchall()
 
     assert (first, second) == ([(1,)], [(1,)])
-    assert theirs.runs(BOARD).total == 2
+    assert theirs.runs.list_rows(BOARD).total == 2
 
 
 def test_a_failed_transaction_leaves_nothing_behind_and_ends_the_turn(team: TeamWarehouse) -> None:
@@ -154,7 +154,7 @@ def test_a_turn_that_does_not_come_ends_in_words(team: TeamWarehouse) -> None:
         team.open(patience_s=0.3).record(a.record("run-2"))
 
     team.open().record(a.record("run-3"))
-    assert team.open().runs(BOARD).total == 2
+    assert team.open().runs.list_rows(BOARD).total == 2
 
 
 def test_a_program_that_does_not_wait_for_its_turn_is_outlasted(team: TeamWarehouse) -> None:
@@ -172,7 +172,7 @@ def test_a_program_that_does_not_wait_for_its_turn_is_outlasted(team: TeamWareho
     lake.write(change)
 
     assert tried == [1, 1]
-    assert stranger.run("run-1") is None
+    assert stranger.runs.find_row("run-1") is None
 
 
 @contextmanager
@@ -183,7 +183,7 @@ def turn_taken(team: TeamWarehouse) -> Iterator[None]:
     holder.start()
     try:
         assert held.wait(60)
-        assert team.open().runs(BOARD).total == 1
+        assert team.open().runs.list_rows(BOARD).total == 1
         yield
     finally:
         release.set()

@@ -33,13 +33,13 @@ def test_a_bucket_that_does_not_answer_loses_nothing_that_was_recorded(
     try:
         with pytest.raises(WarehouseError, match="OBS can be reached"):
             warehouse.record(with_many_samples("run-2"))
-        assert warehouse.run("run-2") is None
-        assert warehouse.run("run-1") is not None
+        assert warehouse.runs.find_row("run-2") is None
+        assert warehouse.runs.find_row("run-1") is not None
     finally:
         obs.resume()
 
     warehouse.record(with_many_samples("run-2"))
-    assert warehouse.runs(BOARD).total == 2
+    assert warehouse.runs.list_rows(BOARD).total == 2
 
 
 def test_wrong_keys_are_refused_in_words_and_right_ones_help_at_once(team: TeamWarehouse) -> None:
@@ -62,7 +62,7 @@ def test_keys_that_were_changed_are_looked_up_after_a_refusal(team: TeamWarehous
 
     warehouse.record(with_many_samples("run-1"))
 
-    assert warehouse.run("run-1") is not None
+    assert warehouse.runs.find_row("run-1") is not None
 
 
 def test_a_proxy_of_the_environment_does_not_lead_away_from_this_machine(
@@ -72,7 +72,7 @@ def test_a_proxy_of_the_environment_does_not_lead_away_from_this_machine(
 
     team.open().record(with_many_samples("run-1"))
 
-    assert team.open().run("run-1") is not None
+    assert team.open().runs.find_row("run-1") is not None
 
 
 # --- secrets and extensions ---------------------------------------------------------------------------

@@ -42,7 +42,7 @@ class Recorded(NamedTuple):
 def write(team: TeamWarehouse, name: str, count: int, notes: Path, tries: int = 1, long: bool = False) -> None:
     """A process that records runs one after the other; what fails is tried again, as the follower does."""
     warehouse = team.open()
-    warehouse.regions()
+    warehouse.facets.list_regions()
     with notes.open("a", buffering=1) as acknowledged:
         for number in range(count):
             record = with_many_samples(f"{name}-{number}") if long else a.record(f"{name}-{number}")
@@ -110,7 +110,7 @@ def look_until(end: threading.Event, warehouse: Warehouse, seen: list[int]) -> N
     """A reader who looks again and again: never half a run, never fewer than before."""
     while not end.wait(PACE_S):
         seen.append(assert_whole(warehouse))
-        assert warehouse.leaderboard(BOARD).total <= 1
+        assert warehouse.board.list_rows(BOARD).total <= 1
 
 
 def most_waited_for(recorded: list[Recorded]) -> int:
@@ -123,7 +123,7 @@ def most_waited_for(recorded: list[Recorded]) -> int:
 def record_at_once(team: TeamWarehouse, folder: Path, count: int) -> list[Recorded]:
     """Let four processes record so many runs each, with somebody looking all the time: none is lost, twice or half."""
     warehouse = team.open()
-    warehouse.regions()
+    warehouse.facets.list_regions()
     end, seen, wrong = threading.Event(), [0], []
 
     def look() -> None:
@@ -190,7 +190,7 @@ def test_writers_that_are_killed_lose_nothing_that_was_acknowledged(team: TeamWa
     assert codes[1] == 0
     assert len(writers.noted("other")) == 10
     assert len(writers.noted()) <= found <= len(writers.noted()) + 1
-    assert all(team.open().run(each.run_id) for each in writers.noted("victim")[-1:])
+    assert all(team.open().runs.find_row(each.run_id) for each in writers.noted("victim")[-1:])
     assert team.open().check([]).damages == ()
 
 

@@ -24,14 +24,14 @@ def test_the_band_of_a_run_is_that_of_earlier_valid_runs_of_its_configuration(tm
     mine = same[0]
     run = replace(mine.run, run_id="mine", created_at=a.T0 + timedelta(days=5))
 
-    found = warehouse.usual(run, mine.workload, NOTHING_RESOLVED, mine.region, rehearsal=False)
+    found = warehouse.runs.find_usual(run, mine.workload, NOTHING_RESOLVED, mine.region, rehearsal=False)
 
     assert found
     assert (found.runs, found.lower, found.median, found.upper) == (5, 8_100, 8_200, 8_400)
     assert found.duration_s == pytest.approx(mine.run.duration_s)
-    assert warehouse.usual(run, mine.workload, NOTHING_RESOLVED, mine.region, rehearsal=True) is None
+    assert warehouse.runs.find_usual(run, mine.workload, NOTHING_RESOLVED, mine.region, rehearsal=True) is None
     assert (
-        warehouse.usual(
+        warehouse.runs.find_usual(
             replace(run, created_at=a.T0 - timedelta(days=9)),
             mine.workload,
             NOTHING_RESOLVED,

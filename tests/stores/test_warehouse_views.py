@@ -52,9 +52,9 @@ def plain(value: object) -> object:
 def test_the_groups_are_those_of_the_leaderboard_in_every_region_and_kind(
     warehouse: Warehouse, reading: Reader
 ) -> None:
-    for facts in warehouse.regions():
+    for facts in warehouse.facets.list_regions():
         query = BoardQuery(facts.region, rehearsal=facts.rehearsal, include_invalid=True)
-        board = {row.latest_run_id: row for row in warehouse.leaderboard(query).rows}
+        board = {row.latest_run_id: row for row in warehouse.board.list_rows(query).rows}
 
         found = rows(
             reading,
@@ -76,7 +76,7 @@ def test_runs_are_told_with_result_verdict_and_what_is_not_known(warehouse: Ware
 
     assert len(found) == 15
     for run_id, row in found.items():
-        run = warehouse.run(run_id)
+        run = warehouse.runs.find_row(run_id)
         assert run is not None
         assert row["validity"] == run.validity
         assert row["throughput"] == run.throughput
@@ -104,7 +104,7 @@ def test_cards_servers_checks_metrics_and_events_are_told_one_by_one(reading: Re
 
 
 def test_scaling_is_that_of_the_page(warehouse: Warehouse, reading: Reader) -> None:
-    points = warehouse.scaling_of("two-0").points
+    points = warehouse.scaling.find_curve("two-0").points
 
     found = rows(
         reading,

@@ -38,7 +38,7 @@ def test_runs_of_which_something_decisive_is_not_known_are_drawn_and_have_no_ver
     warehouse.record_many([*of_image(GOOD, TAGGED, "r1", 0), *of_image(BAD, TAGGED, "r2", 100)])
 
     history = only_history(warehouse)
-    found = warehouse.regressions(BOARD)
+    found = warehouse.trends.list_verdicts(BOARD)
 
     [group] = found.groups
     assert (found.outcome, found.tests, group.unknown) == (Outcome.NOT_ENOUGH, 0, len(GOOD + BAD))
@@ -54,7 +54,7 @@ def test_a_group_has_a_verdict_again_once_all_is_known_of_its_newest_runs(wareho
     unknown = of_image(FASTER, TAGGED, "r2", 0)
     warehouse.record_many([*unknown, *of_image(GOOD, DIGEST, "r2", 100), *of_image(BAD, DIGEST, "r3", 200)])
 
-    [group] = warehouse.regressions(BOARD).groups
+    [group] = warehouse.trends.list_verdicts(BOARD).groups
 
     assert (group.verdict.outcome, group.verdict.withheld, group.unknown) == (Outcome.REGRESSION, "", len(unknown))
     assert (group.verdict.baseline, group.verdict.candidate) == ("r2", "r3")
@@ -68,7 +68,7 @@ def test_a_marked_baseline_of_which_something_decisive_is_not_known_is_no_base(w
     verdict = only_history(warehouse).verdict
 
     assert (verdict.outcome, verdict.withheld) == (Outcome.NOT_ENOUGH, "mixed or unknown: image")
-    [asked] = warehouse.regressions(BOARD, names=["r1"]).groups
+    [asked] = warehouse.trends.list_verdicts(BOARD, names=["r1"]).groups
     assert (asked.verdict.withheld, len(asked.verdict.baseline_run_ids)) == ("mixed or unknown: image", len(GOOD))
 
 
@@ -77,7 +77,7 @@ def test_a_version_that_missed_its_target_regressed_however_fast_it_is(warehouse
     warehouse.record_many([*a.records(GOOD, "old"), *useless])
 
     history = only_history(warehouse)
-    [group] = warehouse.regressions(BOARD).groups
+    [group] = warehouse.trends.list_verdicts(BOARD).groups
 
     outcomes = {metric.name: metric.outcome for metric in group.verdict.metrics}
     assert outcomes["accuracy"] is group.verdict.outcome is Outcome.REGRESSION
@@ -94,7 +94,7 @@ def test_a_version_with_a_run_below_its_target_has_not_improved(warehouse: Wareh
     useless = later(a.records(FASTER, "bad", framework_version="r1.11", accuracy=0.1), 200)
     warehouse.record_many([*a.records(GOOD, "old", accuracy=before), *good, *useless[: 1 if good else None]])
 
-    [group] = warehouse.regressions(BOARD).groups
+    [group] = warehouse.trends.list_verdicts(BOARD).groups
 
     metrics = [*group.verdict.metrics, *group.verdict.within]
     assert Outcome.IMPROVEMENT not in {group.verdict.outcome, *(metric.outcome for metric in metrics)}
@@ -113,7 +113,7 @@ def test_a_run_that_missed_its_target_changes_no_level_of_throughput(warehouse: 
 def test_a_record_is_broken_only_by_runs_known_to_repeat_one_measurement(warehouse: Warehouse) -> None:
     warehouse.record_many(a.records([8000, 9000], image_url=TAGGED))
 
-    assert warehouse.activity(BOARD, a.T0 + timedelta(seconds=650)).records == ()
+    assert warehouse.board.summarize_activity(BOARD, a.T0 + timedelta(seconds=650)).records == ()
 
 
 def test_a_target_that_only_the_ruleset_states_is_missed_as_one_of_the_workload(warehouse: Warehouse) -> None:
@@ -124,8 +124,8 @@ def test_a_target_that_only_the_ruleset_states_is_missed_as_one_of_the_workload(
         cur.execute("update results set warned_checks = 'V06', checks = replace(checks::VARCHAR, ?, ?)", OK_AND_WARN)
         cur.execute("insert into group_statistics_due select distinct group_id from runs")
 
-    [row] = warehouse.leaderboard(BOARD).rows
-    run = warehouse.run("useless-0")
+    [row] = warehouse.board.list_rows(BOARD).rows
+    run = warehouse.runs.find_row("useless-0")
 
     assert (row.missed, row.reached, row.target_outcome) == (len(GOOD), 0, TargetOutcome.MISSED)
     assert run
@@ -144,7 +144,7 @@ def test_a_run_that_missed_its_target_is_no_base_of_scaling(warehouse: Warehouse
         ]
     )
 
-    curve = warehouse.scaling_of("nodes-2")
+    curve = warehouse.scaling.find_curve("nodes-2")
 
     assert curve.base_nodes == 2
     assert [point.node_count for point in curve.points] == [2, 4]

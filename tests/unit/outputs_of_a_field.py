@@ -90,7 +90,7 @@ def _stored(copy: Path) -> dict[str, Any]:
         asked = "select run_id, record_sha256, fingerprint from runs"
         rows = {run_id: cells for run_id, *cells in cur.execute(asked).fetchall()}
     return {
-        "compare": warehouse.compare(["plain", "limited"]).reasons,
+        "compare": warehouse.runs.compare(["plain", "limited"]).reasons,
         "record of a run without it": rows["plain"],
         "is another row": rows["plain"][1] != rows["limited"][1],
     }

@@ -38,8 +38,8 @@ def main(copy: Path) -> None:
     warehouse = Warehouse(copy / "warehouse.duckdb")
     old, new = a.record("old"), a.record("new")
     warehouse.record_many([old, _with_key(new), _with_key(replace(new, run=replace(new.run, run_id="other")))])
-    [row] = warehouse.leaderboard(HERE).rows
-    metrics = {each.name: each for each in warehouse.compare(["new", "other"]).metrics}
+    [row] = warehouse.board.list_rows(HERE).rows
+    metrics = {each.name: each for each in warehouse.runs.compare(["new", "other"]).metrics}
     exported = _export(warehouse, ExportTable.RUNS)
     found: dict[str, Any] = {
         "record": vars_of(_with_key(new))["cpu_power"],

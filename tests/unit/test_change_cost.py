@@ -104,6 +104,6 @@ def test_a_warehouse_of_before_gets_the_column(found: dict[str, object]) -> None
 def test_records_of_before_keep_their_hash(found: dict[str, object], tmp_path: Path) -> None:
     warehouse = Warehouse(tmp_path / "warehouse.duckdb")
     warehouse.record(a.record("old"))
-    [row] = warehouse.runs(BoardQuery("cn-north-9")).rows
+    [row] = warehouse.runs.list_rows(BoardQuery("cn-north-9")).rows
 
     assert dict(found["hashes"])["old"] == row.record_sha256  # type: ignore[call-overload]  # by run

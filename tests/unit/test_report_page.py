@@ -120,7 +120,7 @@ def test_a_report_says_who_what_how_fast_and_how_that_is_known(warehouse: Wareho
 
     said = text_of(report(warehouse, full=full))
 
-    run = warehouse.run("n1-0")
+    run = warehouse.runs.find_row("n1-0")
     assert run is not None
     for part in (
         "Test id T-7",

@@ -110,7 +110,7 @@ def test_185_runs_fit_on_12_pages_and_none_is_left_out(
     assert re.search("Charts|图表", printed[0])
     whole = re.sub(r"\s", "", "".join(printed))
     assert [run_id for run_id in runs if run_id not in whole] == []
-    hashes = [run.record_sha256 for run in map(warehouse.run, runs) if run]
+    hashes = [run.record_sha256 for run in map(warehouse.runs.find_row, runs) if run]
     assert [each for each in hashes if each not in whole] == []
     for number, text in enumerate(printed, start=1):
         assert f"{number} / {len(printed)}" in text

@@ -61,10 +61,10 @@ class ExistingRuns:
     def load(self, results: Sequence[ParsedResult]) -> None:
         """Query the warehouse about a chunk of results: a query per result would take most of an import's time."""
         prefixes = {id_prefix(result) for result in results}
-        for run_id in self._warehouse.starting_with(sorted(prefixes)):
+        for run_id in self._warehouse.runs.find_ids(sorted(prefixes)):
             self._ids[run_id[: len(next(iter(prefixes)))]].add(run_id)
-        self._launched.update(self._warehouse.of_jobs([result.job_id for result in results if result.job_id]))
-        self._recorded |= self._warehouse.select_recorded(
+        self._launched.update(self._warehouse.runs.find_by_job([result.job_id for result in results if result.job_id]))
+        self._recorded |= self._warehouse.runs.select_recorded(
             [run_id for result in results for run_id in _own_run_ids(result)]
         )
         locations = [result.location for result in results if result.is_row]

@@ -262,8 +262,8 @@ class ResultImport:
     @permitted
     def remove_demo(self, actor: Actor) -> int:
         """Undo the import of the demo history; returns the number of runs, 0 if there is none."""
-        run_ids = sorted(self._warehouse.starting_with([demo.PREFIX]))
-        rows = self._warehouse.runs_of(run_ids)
+        run_ids = sorted(self._warehouse.runs.find_ids([demo.PREFIX]))
+        rows = self._warehouse.runs.find_rows(run_ids)
         times = {row.imported_at for row in rows.values() if row.source == demo.SOURCE and row.imported_at}
         return sum(self.forget(self.get_import(at.strftime(ID)), actor) for at in sorted(times))
 

@@ -32,7 +32,9 @@ class Reports:
 
     def list_chosen(self, query: BoardQuery) -> list[str]:
         """The ids of the query's runs. Raises SpecError when there are none, or too many for a report."""
-        page = self._warehouse.runs(replace(query, sort="created_at", descending=False, limit=MAX_RUNS, offset=0))
+        page = self._warehouse.runs.list_rows(
+            replace(query, sort="created_at", descending=False, limit=MAX_RUNS, offset=0)
+        )
         if not page.rows:
             raise _spec_error(Message("no run fits the filter"), query.region)
         if page.total > MAX_RUNS:
@@ -87,7 +89,7 @@ class Reports:
             raise _spec_error(Message("must be of one region, and either measurements or rehearsals"), listed)
         [(region, rehearsal)] = kinds
         fingerprints = [run.cells["fingerprint"] for run in reported.runs]
-        distinctions = self._warehouse.distinctions(region, fingerprints, rehearsal=rehearsal)
+        distinctions = self._warehouse.board.find_distinctions(region, fingerprints, rehearsal=rehearsal)
         report = report_view(reported, _hash_content(reported), now, get_plain_label("nodes", language), distinctions)
         return _render_page(replace(report, filters=filters_text(query) if query else ""), language, full)
 

@@ -114,7 +114,7 @@ def show_leaderboard(call: ApiCall) -> Leaderboard:
         call, query, include_invalid=query.include_invalid, sort=query.sort, descending=not query.ascending,
         limit=query.limit, offset=max(0, offset),
     )  # fmt: skip
-    page = call.core.warehouse.leaderboard(chosen)
+    page = call.core.warehouse.board.list_rows(chosen)
     end = chosen.offset + len(page.rows)
     following = cursor_of(end) if page.rows and end < page.total else None
     return Leaderboard(chosen.region, page.rehearsal, page.total, page.rows, following)
@@ -123,14 +123,14 @@ def show_leaderboard(call: ApiCall) -> Leaderboard:
 def compare_runs(call: ApiCall) -> Comparison:
     """Runs, or their rows, against the first of them."""
     query: CompareQuery = call.query
-    return call.core.warehouse.compare([_full_id(call, run_id) for run_id in query.run], query.by)
+    return call.core.warehouse.runs.compare([_full_id(call, run_id) for run_id in query.run], query.by)
 
 
 def find_regressions(call: ApiCall) -> GroupRegressions:
     """Whether the newest runs of each group differ from earlier ones."""
     query: RegressQuery = call.query
     chosen = _board_query(call, query)
-    found = call.core.warehouse.regressions(chosen, query.by, query.baseline)
+    found = call.core.warehouse.trends.list_verdicts(chosen, query.by, query.baseline)
     page, following = page_of(found.groups, query)
     return GroupRegressions(chosen.region, found.rehearsal, found.outcome, found.tests, found.total, page, following)
 

@@ -101,7 +101,7 @@ def show_run(call: ApiCall) -> RunDetails:
     """One run by its id or a unique prefix of it; imported ones by their whole id."""
     core, run_id = call.core, call.path["run_id"]
     run = core.ledger.find(run_id)
-    row = core.warehouse.run(run.run_id if run else run_id)
+    row = core.warehouse.runs.find_row(run.run_id if run else run_id)
     if run is None and row is None:
         core.ledger.get(run_id)  # raises: it says whether there are none or several
         raise RunNotFound(Message("there is no run {run_id!r}", run_id=run_id))

@@ -67,7 +67,7 @@ def run(profile: str, wait: bool, with_log: bool, dry_run: bool, as_json: bool, 
     if not as_json:
         click.echo(launched.run_id)  # before the wait, so that scripts and users can use it
     ended = following.wait_for(core, launched, with_log)
-    result = core.warehouse.run(ended.run_id)
+    result = core.warehouse.runs.find_row(ended.run_id)
     if as_json:
         click.echo(display.to_json({"run": ended, "result": result}))
     elif result:

@@ -153,7 +153,7 @@ def list_slow_nodes(profile: str, as_json: bool) -> None:
     """
     core = open_core(writing=False)
     chosen = core.regions.profile(profile)
-    nodes = core.warehouse.slow_nodes(chosen.region, rehearsal=chosen.rehearsal, now=core.clock())
+    nodes = core.warehouse.cards.list_slow_nodes(chosen.region, rehearsal=chosen.rehearsal, now=core.clock())
     columns: display.Columns[NodeHistory] = {
         "node": lambda row: row.host,
         "slow": lambda row: f"{row.slow} of its last {row.runs} runs",

@@ -88,7 +88,7 @@ def show(run_id: str, as_json: bool) -> None:
     try:
         core.ledger.get(run_id)
     except (RunNotFound, DamagedLedger):  # it was imported, or the ledger is newer or damaged
-        row = core.warehouse.run(run_id)
+        row = core.warehouse.runs.find_row(run_id)
         if row is None:
             raise
     if row:
@@ -109,8 +109,8 @@ def show(run_id: str, as_json: bool) -> None:
     sources = (core.ledger.events(run.run_id), cloud_events(run.run_id, details), annotations.timeline(run.run_id))
     events = sort_events(chain(*sources))
     display.warn_of_old_files(core.files.problem(run.run_id))
-    result = core.warehouse.run(run.run_id) if run.state.is_terminal else None
-    servers = core.warehouse.servers(run.run_id) if result else None
+    result = core.warehouse.runs.find_row(run.run_id) if run.state.is_terminal else None
+    servers = core.warehouse.cards.find_servers(run.run_id) if result else None
     utilisation = _find_low_utilisation(core, run.run_id)
     cards = _summarize_cards(core, run.run_id)
     removals = core.cleaning.removals(run.run_id)

@@ -155,11 +155,11 @@ class Backups:
         with ledger.connection() as con:
             recorded = recorded_runs(con)
         here = [run_id for run_id, is_gone in recorded.items() if not is_gone]
-        missing = set(here) - warehouse.select_recorded(here)
+        missing = set(here) - warehouse.runs.select_recorded(here)
         warehouse.record_many(
             self._iterate_records([run_id for run_id in here if run_id in {*run_ids, *missing}], ledger)
         )
-        gone = warehouse.runs_of([run_id for run_id in run_ids if recorded.get(run_id)])
+        gone = warehouse.runs.find_rows([run_id for run_id in run_ids if recorded.get(run_id)])
         for at in sorted({row.imported_at for row in gone.values() if row.imported_at}):
             warehouse.imports.forget(at, keep_remarks=False)
 

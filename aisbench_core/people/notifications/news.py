@@ -91,7 +91,7 @@ class Newsroom:
 
     def _find_row(self, kind: NewsKind, run_id: str) -> RunRow | None:
         try:
-            return self._warehouse.run(run_id)
+            return self._warehouse.runs.find_row(run_id)
         except WarehouseError:
             if kind is NewsKind.COMPLETED:
                 raise  # its result is what people want to know, and is there soon
@@ -99,7 +99,7 @@ class Newsroom:
 
     def _iterate_changes(self, ended: News, row: RunRow, wanted: Collection[NewsKind]) -> Iterator[News]:
         # Of the whole region, as on Home: the verdicts are adjusted for the number of all tests.
-        found = self._warehouse.regressions(BoardQuery(row.region, rehearsal=row.rehearsal))
+        found = self._warehouse.trends.list_verdicts(BoardQuery(row.region, rehearsal=row.rehearsal))
         for group in found.groups:
             kind = _CHANGES.get(group.verdict.outcome)
             if kind in wanted and kind and row.run_id in group.verdict.candidate_run_ids:
@@ -111,14 +111,14 @@ class Newsroom:
 
     def _is_known_by_first_id(self, kind: NewsKind, group: TrendVerdict, change: str) -> bool:
         """Whether it was told under the id that the group had by the first formula of fingerprints."""
-        earlier = self._warehouse.first_trend_ids([group.row])
+        earlier = self._warehouse.trends.find_first_ids([group.row])
         return any(self._outbox.has_announced(f"{kind}:{trend_id}:{change}") for trend_id in earlier)
 
     def _iterate_records(self, ended: News, row: RunRow) -> Iterator[News]:
         if row.ended_at is None:
             return
         since = row.ended_at - timedelta(milliseconds=1)
-        activity = self._warehouse.activity(BoardQuery(row.region, rehearsal=row.rehearsal), since)
+        activity = self._warehouse.board.summarize_activity(BoardQuery(row.region, rehearsal=row.rehearsal), since)
         for record in activity.records:
             if record.run_id == row.run_id:
                 rate, change = format_number(record.throughput, row.throughput_unit), format_change(record.change, 1)

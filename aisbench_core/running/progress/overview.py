@@ -105,7 +105,9 @@ class RunOverviews:
             if key in self._earlier:
                 return self._earlier[key]
         try:
-            usual = self.warehouse.usual(run, facts.workload, resolved, facts.region, rehearsal=facts.rehearsal)
+            usual = self.warehouse.runs.find_usual(
+                run, facts.workload, resolved, facts.region, rehearsal=facts.rehearsal
+            )
         except AisbenchError:  # the warehouse is busy: the next overview asks again
             return Earlier()
         newest = usual.newest if usual else ()

@@ -71,7 +71,7 @@ class Clones:
 
     def _find_recorded(self, run_id: str) -> Original:
         """A run that only the warehouse has: imported, of another machine, or older than this ledger."""
-        row, requested = self.warehouse.run(run_id), self.warehouse.spec_of(run_id)
+        row, requested = self.warehouse.runs.find_row(run_id), self.warehouse.runs.find_spec(run_id)
         if row is None or requested is None:
             raise RunNotFound(
                 Message("there is no run {run_id!r}", run_id=run_id),
@@ -107,7 +107,7 @@ class Reproductions:
         spec = self.clones.spec(original)
         workload = self.workloads.get(spec.workload)
         now = subject_of(spec, chosen, self.workloads).spec
-        row, facts = self.warehouse.run(original.run_id), self._read_launch(original.run_id)
+        row, facts = self.warehouse.runs.find_row(original.run_id), self._read_launch(original.run_id)
         compared = (
             *self._of_region(original, row, facts, now, chosen),
             *self._of_code(original, row, facts, now, workload, closed_files(spec, reader, self.runs.open_folders)),
@@ -124,7 +124,7 @@ class Reproductions:
 
     def of(self, run_id: str) -> str:
         """The id of the run that this one reproduces; empty if none."""
-        row = self.warehouse.run(run_id)
+        row = self.warehouse.runs.find_row(run_id)
         if row:
             return row.reproduces
         facts = self._read_launch(run_id)
@@ -132,8 +132,8 @@ class Reproductions:
 
     def result(self, run_id: str) -> Repeated | None:
         """The reproduction's result against the original's; None while one of them is not recorded."""
-        row = self.warehouse.run(run_id)
-        original = self.warehouse.run(row.reproduces) if row and row.reproduces else None
+        row = self.warehouse.runs.find_row(run_id)
+        original = self.warehouse.runs.find_row(row.reproduces) if row and row.reproduces else None
         return _compare_repeated(self.warehouse, original, row) if original and row else None
 
     def _of_region(
@@ -173,7 +173,7 @@ class Reproductions:
         answers = workload.facts(now)
         for name in ("throughput_definition", "dataset", "accuracy_target"):
             yield _make_aspect(name, _to_text(getattr(row, name, None)), _to_text(getattr(answers, name)))
-        requested = self.warehouse.spec_of(original.run_id)
+        requested = self.warehouse.runs.find_spec(original.run_id)
         speed = requested.speed_parameters if requested else None
         then = "" if speed is None else canonical_json(speed)
         yield _make_aspect("speed_parameters", then, canonical_json(answers.speed_parameters))
@@ -279,10 +279,10 @@ def _compare_repeated(warehouse: Warehouse, original: RunRow, run: RunRow) -> Re
         limit=MOST,
     )
     group = Trend.of(original)
-    rows = [row for row in warehouse.runs(query).rows if not row.reproduces and Trend.of(row) == group]
+    rows = [row for row in warehouse.runs.list_rows(query).rows if not row.reproduces and Trend.of(row) == group]
     throughputs = [row.throughput for row in rows if row.throughput is not None]
     expected = prediction_interval(throughputs)
-    compared = warehouse.compare([original.run_id, run.run_id])
+    compared = warehouse.runs.compare([original.run_id, run.run_id])
     comparable = compared.verdict is Comparability.COMPARABLE and run.state is RunState.COMPLETED
     measured = original.throughput is not None and run.throughput is not None and original.throughput > 0
     data = _make_aspect("dataset_sha256", original.dataset_sha256, run.dataset_sha256)

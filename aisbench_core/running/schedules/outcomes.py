@@ -43,12 +43,12 @@ def series_outcome(matrix: Matrix, warehouse: Warehouse) -> SeriesOutcome:
 def _find_groups(matrix: Matrix, warehouse: Warehouse) -> list[TrendVerdict]:
     """The verdicts on the benchmarks of its runs, each against its baseline, as `aisbench regress` gives them."""
     run_ids = [tried.run.run_id for cell in matrix.cells for tried in cell.tries if tried.run]
-    rows = warehouse.runs_of(run_ids)
+    rows = warehouse.runs.find_rows(run_ids)
     regions = {(row.region, row.rehearsal) for row in rows.values()}
     tested = [
         group
         for region, rehearsal in sorted(regions)
-        for group in warehouse.regressions(BoardQuery(region, rehearsal=rehearsal)).groups
+        for group in warehouse.trends.list_verdicts(BoardQuery(region, rehearsal=rehearsal)).groups
     ]
     return [
         group

@@ -169,7 +169,7 @@ class SeriesService:
 
     def compare(self, baseline_id: str, series_id: str) -> SeriesComparison:
         """The second series against the first, row by row. Raises SpecError for a series against itself."""
-        return compare_series(self.matrix(baseline_id), self.matrix(series_id), self.warehouse.compare)
+        return compare_series(self.matrix(baseline_id), self.matrix(series_id), self.warehouse.runs.compare)
 
     def like(self, series: Series, limit: int = 50) -> list[Series]:
         """Other series of the same workload, newest first, among the newest `limit`."""
@@ -274,7 +274,7 @@ class SeriesService:
         ids = [series.series_id for series in several]
         now, (attempts, runs) = self.clock(), attempts_and_runs(self.ledger, ids)
         ended = [run.run_id for run in runs if run.state.is_terminal]
-        recorded = self.warehouse.runs_of(ended) if ended else {}
+        recorded = self.warehouse.runs.find_rows(ended) if ended else {}
         evaluations = self.warehouse.series.evaluations(ids) if recorded else ()
         matrices = []
         for series in several:
@@ -287,7 +287,7 @@ class SeriesService:
     def results(self, snapshot: SeriesSnapshot) -> Matrix:
         """The matrix of a snapshot without evaluations: what the trials of a search have measured so far."""
         ended = [run.run_id for run in snapshot.runs.values() if run.state.is_terminal]
-        recorded = self.warehouse.runs_of(ended) if ended else {}
+        recorded = self.warehouse.runs.find_rows(ended) if ended else {}
         return matrix_of(snapshot, recorded, seconds_to_target=self._seconds_to_target(snapshot))
 
     def _seconds_to_target(self, snapshot: SeriesSnapshot) -> dict[str, float]:
@@ -302,7 +302,7 @@ class SeriesService:
         """Matrices of series that are not in this console's ledger."""
         ids = [series.series_id for series in several]
         cells = self.warehouse.series.run_cells(ids) if ids else {}
-        rows = self.warehouse.runs_of([run_id for runs in cells.values() for run_id, _ in runs])
+        rows = self.warehouse.runs.find_rows([run_id for runs in cells.values() for run_id, _ in runs])
         evaluations, now = self.warehouse.series.evaluations(ids), self.clock()
         snapshots = [SeriesSnapshot.from_records(series, cells[series.series_id], rows, now) for series in several]
         return [replace(matrix_of(snapshot, rows, (), evaluations), here=False) for snapshot in snapshots]

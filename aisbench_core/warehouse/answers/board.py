@@ -117,7 +117,8 @@ FIELDS = {field.name: field.name for field in fields(BoardRow)} | {
 
 
 def fetch_leaderboard(cur: DuckDBPyConnection, query: BoardQuery) -> BoardPage:
-    """One page of groups, sorted, with how many groups there are in all."""
+    """One page of groups, sorted, with how many groups there are in all. Raises ValueError if the sort is not in
+    BOARD_SORTS."""
     columns = ", ".join(f"{sql} as {name}" for name, sql in FIELDS.items())
     units = "throughput_unit, " if query.sort in _RATES else "currency nulls last, " if query.sort in _AMOUNTS else ""
     first = f"{units}{'missed > 0, ' if query.sort in _MERITS else ''}{build_order_sql(query, BOARD_SORTS)}"

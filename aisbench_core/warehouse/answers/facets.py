@@ -38,7 +38,7 @@ def list_versions(cur: DuckDBPyConnection) -> tuple[str, ...]:
     return in_version_order(version for (version,) in rows if version is not None)
 
 
-def fetch_facets(cur: DuckDBPyConnection, region: str, rehearsal: bool | None) -> Facets:
+def fetch_facets(cur: DuckDBPyConnection, region: str, rehearsal: bool | None = None) -> Facets:
     """Every value in the region of each field that can be filtered."""
     parameters = kind_parameters(cur, region, rehearsal)
     tags = tuple(tag for (tag,) in cur.execute(_TAGS, parameters).fetchall())

@@ -162,9 +162,16 @@ def _first_id(row: TrendRow, cells: Mapping[str, Any]) -> str:
 
 
 def fetch_history(
-    cur: DuckDBPyConnection, row: TrendRow, by: VersionField | None, names: Sequence[str], *, include_invalid: bool
+    cur: DuckDBPyConnection,
+    row: TrendRow,
+    by: VersionField | None = None,
+    names: Sequence[str] = (),
+    *,
+    include_invalid: bool = False,
 ) -> History:
-    """One trend over time. `names` (versions or run ids) replace the marked baseline."""
+    """One trend: runs, versions, changes, and the regression verdict on the newest runs.
+
+    `by`: what a version is. `names`: a baseline (versions or run ids) instead of the marked one."""
     runs, doubts, regression = _evaluate_trend(cur, row, by, names, include_invalid=include_invalid)
     return History(
         row=row,

@@ -30,6 +30,11 @@ def fetch_servers(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, 
     }
 
 
+def find_servers(cur: DuckDBPyConnection, run_id: str) -> Servers | None:
+    """The results of each server of a single-server run; None for other runs."""
+    return fetch_servers(cur, [run_id]).get(run_id)
+
+
 def _compute_spread(values: Sequence[float | None]) -> ServerSpread | None:
     measured = [value for value in values if value is not None]
     total = summarize_values(measured)

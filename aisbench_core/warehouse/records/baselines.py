@@ -49,6 +49,11 @@ def by_trend(cur: DuckDBPyConnection) -> dict[str, Baseline]:
     return {trend_id: _read_baseline(*values) for trend_id, *values in cur.fetchall()}
 
 
+def list_marked(cur: DuckDBPyConnection) -> list[Baseline]:
+    """Every marked baseline, the oldest mark first."""
+    return list(by_trend(cur).values())
+
+
 def remove_runs(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> None:
     """Take runs out of the baselines that name them, and drop baselines that name no other."""
     removed = {*run_ids}

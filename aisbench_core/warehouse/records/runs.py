@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -35,7 +35,9 @@ class StoredSpec:
 
 
 def fetch_page(cur: DuckDBPyConnection, query: BoardQuery) -> RunPage:
-    """One page of runs, sorted, with how many there are in all. The cursor must be one of `moment`."""
+    """One page of runs, sorted, with how many there are in all. The cursor must be one of `moment`.
+
+    Raises SpecError if the sort is not in RUN_SORTS."""
     ids = search_runs(cur, query)
     statement = f"select {_SELECT} from {rows_at('runs', '$runs')} join {rows_at('results', '$results')} using (run_id)"
     cur.execute(statement, {"runs": [run.run for run in ids.runs], "results": [run.result for run in ids.runs]})
@@ -48,6 +50,16 @@ def by_ids(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> list[RunRow]:
     sql = f"select {_SELECT} from {_by_rowid('runs')} join {_by_rowid('results')} using (run_id)"
     cur.execute(sql, {"ids": list(run_ids)})
     return list(map(_to_row, cur.fetchall()))
+
+
+def find_row(cur: DuckDBPyConnection, run_id: str) -> RunRow | None:
+    """One run; None if it was not recorded."""
+    return next(iter(by_ids(cur, [run_id])), None)
+
+
+def find_rows(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> Mapping[str, RunRow]:
+    """Those of the runs that were recorded, by id."""
+    return {row.run_id: row for row in by_ids(cur, run_ids)}
 
 
 def _by_rowid(table: str) -> str:
@@ -87,6 +99,11 @@ def specs_of(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, Store
         "select run_id, spec, speed_parameters from runs where run_id in (select unnest(?::VARCHAR[]))", [list(run_ids)]
     )
     return {run_id: StoredSpec(json.loads(spec), json.loads(speed)) for run_id, spec, speed in cur.fetchall()}
+
+
+def find_spec(cur: DuckDBPyConnection, run_id: str) -> StoredSpec | None:
+    """A run's spec, of an imported run only the known fields; None if it was not recorded."""
+    return specs_of(cur, [run_id]).get(run_id)
 
 
 def rank_results(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, tuple[RankResult, ...]]:

@@ -34,9 +34,11 @@ RECENT = 50  # how many recorded runs of each region the picker offers
 def choose_runs() -> list[str]:
     """The runs to compare, the baseline first; where there are too few, a hint."""
     named = dict.fromkeys(st.query_params.get_all("ids"))
-    recorded = run_cached(core().warehouse.select_recorded, tuple(named)) if named else frozenset()
+    recorded = run_cached(core().warehouse.runs.select_recorded, tuple(named)) if named else frozenset()
     chosen = {
-        run_id: run_cached(core().warehouse.run, run_id) for run_id in [*named][:MAX_COMPARED] if run_id in recorded
+        run_id: run_cached(core().warehouse.runs.find_row, run_id)
+        for run_id in [*named][:MAX_COMPARED]
+        if run_id in recorded
     }
     rows = _list_recent_runs() | {run_id: row for run_id, row in chosen.items() if row}
     options = list(dict.fromkeys([*(run_id for run_id in named if run_id in recorded), *rows]))
@@ -58,9 +60,9 @@ def _list_recent_runs() -> dict[str, RunRow]:
     latest = BoardQuery("", include_invalid=True, sort="created_at", limit=RECENT)
     queries = [
         replace(latest, region=region.region, rehearsal=region.rehearsal)
-        for region in run_cached(core().warehouse.regions)
+        for region in run_cached(core().warehouse.facets.list_regions)
     ]
-    return {row.run_id: row for query in queries for row in run_cached(core().warehouse.runs, query).rows}
+    return {row.run_id: row for query in queries for row in run_cached(core().warehouse.runs.list_rows, query).rows}
 
 
 def _run_title(row: RunRow) -> str:
@@ -175,7 +177,7 @@ def show_metric_charts(comparison: Comparison) -> None:
 
 def show_scaling(run: RunRow) -> None:
     """How a run's configuration scales over node counts, where it was measured on several."""
-    curve = run_cached(core().warehouse.curve, run)
+    curve = run_cached(core().warehouse.scaling.fetch_curve, run)
     if len(curve.points) < 2:
         return
     st.header(t("compare.scaling"))

@@ -39,7 +39,7 @@ def show_configuration() -> None:
     title = create_heading()
     title.title(t("configuration.title"))  # until it is known that there is such a run
     run_id = st.query_params.get("run", "")
-    found = run_cached(core().warehouse.board_row, run_id) if run_id else None
+    found = run_cached(core().warehouse.board.find_row, run_id) if run_id else None
     if found is None:
         unknown = t("configuration.unknown", run=escape_markdown(run_id)) if run_id else t("configuration.none")
         st.info(unknown, icon=":material/search:")
@@ -141,11 +141,11 @@ def _trend_of(newest: RunRow) -> TrendRow | None:
         node_counts=(newest.node_count,) if newest.node_count else (),
         limit=MAX_TRENDS,
     )
-    return next((row for row in run_cached(core().warehouse.trends, query).rows if row.group == trend), None)
+    return next((row for row in run_cached(core().warehouse.trends.list_rows, query).rows if row.group == trend), None)
 
 
 def _show_history(trend: TrendRow | None, newest: RunRow, name: str) -> None:
-    history = run_cached(core().warehouse.history, trend) if trend else None
+    history = run_cached(core().warehouse.trends.fetch_history, trend) if trend else None
     metric = next((metric for metric in history.metrics if metric.name == "throughput"), None) if history else None
     if trend is None or history is None or metric is None:
         st.caption(t("history.nothing_measured"))
@@ -162,7 +162,7 @@ def _show_history(trend: TrendRow | None, newest: RunRow, name: str) -> None:
 
 
 def _show_scaling(newest: RunRow) -> None:
-    curve = run_cached(core().warehouse.curve, newest)
+    curve = run_cached(core().warehouse.scaling.fetch_curve, newest)
     if len(curve.points) < 2:  # one node count is no curve
         st.caption(t("configuration.no_curve"))
         return

@@ -35,12 +35,14 @@ AXES = ("time", "version")  # along what a metric may be drawn
 
 def choose_group(query: BoardQuery) -> TrendRow | None:
     """One group of runs: the same benchmark configuration on the same hardware."""
-    page = run_cached(core().warehouse.trends, query)
+    page = run_cached(core().warehouse.trends.list_rows, query)
     if not page.rows:
         st.info(t("history.no_group"), icon=":material/search:")
         return None
     fingerprints = tuple(row.group.fingerprint for row in page.rows)
-    parameters = run_cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=page.rehearsal)
+    parameters = run_cached(
+        core().warehouse.board.find_distinctions, query.region, fingerprints, rehearsal=page.rehearsal
+    )
     _follow_earlier_id(page.rows)
     row = choose_row(
         "group",
@@ -64,7 +66,7 @@ def _follow_earlier_id(rows: Sequence[TrendRow]) -> None:
     named = st.query_params.get("group", "")
     if not named or named in {row.group.id for row in rows}:
         return
-    if today := run_cached(core().warehouse.first_trend_ids, rows).get(named):
+    if today := run_cached(core().warehouse.trends.find_first_ids, rows).get(named):
         st.query_params["group"] = today
 
 
@@ -82,7 +84,7 @@ def selected_history(row: TrendRow) -> History:
     )
     with right:
         invalid = url.input_switch("invalid", t("board.invalid"), resets=["page"], help=t("board.invalid_help"))
-    history = run_cached(core().warehouse.history, row, field, include_invalid=invalid)
+    history = run_cached(core().warehouse.trends.fetch_history, row, field, include_invalid=invalid)
     versions = dict.fromkeys(run.version(history.field) for run in history.runs if run.drawn)
     baseline = url.choose_option(
         middle.selectbox,
@@ -94,7 +96,7 @@ def selected_history(row: TrendRow) -> History:
     )
     if baseline is None:
         return history
-    return run_cached(core().warehouse.history, row, history.field, (baseline,), include_invalid=invalid)
+    return run_cached(core().warehouse.trends.fetch_history, row, history.field, (baseline,), include_invalid=invalid)
 
 
 def choose_metric(history: History) -> MetricHistory | None:
@@ -114,7 +116,7 @@ def choose_metric(history: History) -> MetricHistory | None:
 def find_distinctions(regressions: Regressions, region: str) -> Mapping[str, str]:
     """What distinguishes configurations of one model, by fingerprint: from all groups, not from those shown only."""
     fingerprints = tuple(group.row.group.fingerprint for group in regressions.groups)
-    return run_cached(core().warehouse.distinctions, region, fingerprints, rehearsal=regressions.rehearsal)
+    return run_cached(core().warehouse.board.find_distinctions, region, fingerprints, rehearsal=regressions.rehearsal)
 
 
 def short_title(row: TrendRow, parameters: Mapping[str, str]) -> str:

@@ -27,7 +27,7 @@ MAX_LETTERS = 2000  # of a cell: its column cuts it earlier, and a double click 
 
 def shows_all(query: BoardQuery) -> bool:
     """Whether the URL names no group, and there are several to choose from."""
-    return not st.query_params.get("group") and run_cached(core().warehouse.trends, query).total > 1
+    return not st.query_params.get("group") and run_cached(core().warehouse.trends.list_rows, query).total > 1
 
 
 def link_to_all(region: RegionFacts) -> DeltaGenerator:
@@ -57,7 +57,7 @@ def choose_outcomes() -> Collection[Outcome]:
 def show_all_groups(query: BoardQuery, region: RegionFacts, outcomes: Collection[Outcome]) -> None:
     """One page of groups with these outcomes as a table. Verdicts are of all groups, since the worst come first."""
     with st.spinner(t("home.reading"), show_time=True):
-        regressions = run_cached(core().warehouse.regressions, query)
+        regressions = run_cached(core().warehouse.trends.list_verdicts, query)
     regressed = sum(group.verdict.outcome is Outcome.REGRESSION for group in regressions.groups)
     title_tab(f"{SIGNS[Outcome.REGRESSION]} {regressed:,} {t('menu.history')}" if regressed else t("menu.history"))
     found = [group for group in regressions.groups if group.verdict.outcome in outcomes]

@@ -174,7 +174,7 @@ def show_history_runs(history: History, metric: MetricHistory) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         query = replace(query, text=choose_text(t("listing.search"), t("history.search_in")))
         query = choose_sorting(query, sorts, "moment")
-    page = page_of(core().warehouse.history_runs, query, history.row)
+    page = page_of(core().warehouse.trends.list_runs, query, history.row.group)
     if not page.rows:
         st.info(t("board.no_match"), icon=":material/search:")
         return

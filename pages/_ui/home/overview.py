@@ -64,7 +64,7 @@ def _draw_overview(region: RegionFacts | None) -> None:
             _show_launches(launches)
         if region:
             query = BoardQuery(region.region, rehearsal=region.rehearsal)
-            activity = run_cached(core().warehouse.activity, query, _find_midnight(days=DAYS - 1))
+            activity = run_cached(core().warehouse.board.summarize_activity, query, _find_midnight(days=DAYS - 1))
             with benchmarks:
                 tiles = layout.create_tiles(TILES)
                 _count_launches(tiles, launches)
@@ -72,7 +72,7 @@ def _draw_overview(region: RegionFacts | None) -> None:
             _show_records(activity, region)
             with benchmarks:
                 with st.spinner(t("home.reading"), show_time=True):
-                    regressions = run_cached(core().warehouse.regressions, query)
+                    regressions = run_cached(core().warehouse.trends.list_verdicts, query)
                 _count_outcomes(tiles, regressions)
                 show_changed(regressions, region)
         st.caption(t("home.updated", at=format_time(core().clock(), "%H:%M:%S")))

@@ -340,6 +340,6 @@ def show_save(read: Read, choices: Choices) -> None:
         if saved.corrected:
             st.info(t("import_results.corrected", count=saved.corrected), icon=":material/edit:")
         # Results may name a region of their own, so that they are elsewhere than was chosen.
-        if row := core().warehouse.run(saved.new[0]) if saved.new else None:
+        if row := core().warehouse.runs.find_row(saved.new[0]) if saved.new else None:
             selection = {"region": region_key(row), "origin": row.origin.value, "show": "runs", "invalid": "1"}
             link_page(LEADERBOARD, t("import_results.go"), selection)

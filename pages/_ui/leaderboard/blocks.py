@@ -35,18 +35,18 @@ def show_blocks(query: BoardQuery, names: Sequence[str]) -> bool:
     """One page of benchmarks with the named columns; returns whether a row is ticked.
 
     Ticked rows of all benchmarks are compared as groups."""
-    page = page_of(core().warehouse.benchmarks, query, MOST)
+    page = page_of(core().warehouse.board.list_benchmarks, query, MOST)
     if not page.rows:
         st.info(t("board.no_match"), icon=":material/search:")
         return False
     rows = tuple(row for block in page.rows for row in block.rows)
     parameters = run_cached(
-        core().warehouse.distinctions,
+        core().warehouse.board.find_distinctions,
         query.region,
         tuple(block.rows[0].fingerprint for block in page.rows),
         rehearsal=page.rehearsal,
     )
-    newest = run_cached(core().warehouse.newest_dots, query, rows, block_columns.NEWEST)
+    newest = run_cached(core().warehouse.board.list_newest_dots, query, rows, block_columns.NEWEST)
     # A switch below all tables would be found by nobody, but above them it would push the first row down.
     draws_bars = st.query_params.get("chart") == "1"
     drawing, slots = TwiceDrawn.of(query), []

@@ -80,7 +80,7 @@ def choose_board_query(region: RegionFacts, view: str) -> BoardQuery:
 
 def _choose_filters(region: RegionFacts, view: str) -> BoardQuery:
     query = choose_facets(region, *FACETS, stacked=True)
-    tags = run_cached(core().warehouse.facets, region.region, region.rehearsal).tags
+    tags = run_cached(core().warehouse.facets.fetch_values, region.region, region.rehearsal).tags
     origin = url.choose_option(
         st.radio,
         "origin",
@@ -121,7 +121,7 @@ def _choose_validity(query: BoardQuery) -> BoardQuery:
 
 def show_groups(query: BoardQuery) -> bool:
     """Runs of equal configuration as one row each, the fastest first."""
-    page = page_of(core().warehouse.leaderboard, query)
+    page = page_of(core().warehouse.board.list_rows, query)
     if not page.rows:
         st.info(t("board.no_match"), icon=":material/search:")
         return False
@@ -129,7 +129,9 @@ def show_groups(query: BoardQuery) -> bool:
         rest = {key: value for key, value in url.read_parameters().items() if key not in ("benchmark", "show", "page")}
         link_page(LEADERBOARD, t("board.all_benchmarks"), rest, icon=":material/arrow_back:")
     fingerprints = tuple(row.fingerprint for row in page.rows)
-    parameters = run_cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=page.rehearsal)
+    parameters = run_cached(
+        core().warehouse.board.find_distinctions, query.region, fingerprints, rehearsal=page.rehearsal
+    )
     names = [", ".join(filter(None, (parameters.get(row.fingerprint), system_text(row)))) for row in page.rows]
     drawing = TwiceDrawn.of(query)
     slot = drawing.slot()
@@ -163,7 +165,7 @@ def show_bars(query: BoardQuery, rows: Sequence[BoardRow], parameters: Mapping[s
     drawn = [row for row in rows if row.throughput is not None][:MAX_BARS]
     if not drawn:
         return
-    dots = run_cached(core().warehouse.dots, query, tuple(drawn), MAX_DOTS)
+    dots = run_cached(core().warehouse.board.list_dots, query, tuple(drawn), MAX_DOTS)
     for group in _by_benchmark(drawn):
         charts.draw_chart(chart.draw_bars(group, dots, parameters), text=t("charts.board"))
     hidden = sum(row.runs - len(dots[row.latest_run_id]) for row in drawn)
@@ -183,7 +185,7 @@ def _by_benchmark(rows: Sequence[BoardRow]) -> Collection[list[BoardRow]]:
 
 def show_run_table(query: BoardQuery) -> bool:
     """Every run by itself, the newest first, with its validity; returns whether any is ticked."""
-    page = page_of(core().warehouse.runs, query)
+    page = page_of(core().warehouse.runs.list_rows, query)
     if not page.rows:
         st.info(t("board.no_match"), icon=":material/search:")
         return False

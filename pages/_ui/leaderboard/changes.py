@@ -85,7 +85,7 @@ def _all_trends(query: BoardQuery) -> BoardQuery:
 def trends_of(query: BoardQuery) -> Sequence[TrendVerdict]:
     """Verdicts on all trends of the query's region."""
     with st.spinner(t("home.reading"), show_time=True):  # after new results, those of a large region take seconds
-        return run_cached(core().warehouse.regressions, _all_trends(query)).groups
+        return run_cached(core().warehouse.trends.list_verdicts, _all_trends(query)).groups
 
 
 def changes_of(rows: Sequence[BoardRow], trends: Iterable[TrendVerdict]) -> dict[str, TrendVerdict]:

@@ -50,13 +50,15 @@ def show_tv(query: BoardQuery) -> None:
 
 def _draw_board(query: BoardQuery) -> None:
     with errors_shown():
-        page = run_cached(core().warehouse.benchmarks, query, ROWS)
+        page = run_cached(core().warehouse.board.list_benchmarks, query, ROWS)
         fingerprints = tuple(block.rows[0].fingerprint for block in page.rows)
-        parameters = run_cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=page.rehearsal)
+        parameters = run_cached(
+            core().warehouse.board.find_distinctions, query.region, fingerprints, rehearsal=page.rehearsal
+        )
         if not page.rows:
             st.info(t("board.no_match"), icon=":material/search:")
         rows = tuple(row for block in page.rows for row in block.rows)
-        newest = run_cached(core().warehouse.newest_dots, query, rows, NEWEST)
+        newest = run_cached(core().warehouse.board.list_newest_dots, query, rows, NEWEST)
         changes = changes_of(rows, trends_of(query))
         for block in page.rows:
             st.markdown(benchmark_title(block, parameters))

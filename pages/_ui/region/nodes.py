@@ -13,7 +13,7 @@ from pages._ui.shell.words import t
 def show_nodes(profile: str) -> None:
     """A row for each of them, the most often slow ones first, with what it did in each of these runs."""
     chosen = core().regions.profile(profile)
-    found = core().warehouse.slow_nodes(chosen.region, rehearsal=chosen.rehearsal, now=core().clock())
+    found = core().warehouse.cards.list_slow_nodes(chosen.region, rehearsal=chosen.rehearsal, now=core().clock())
     days = WINDOW.days
     if not found:
         st.info(t("nodes.none", days=days), icon=":material/check:")

@@ -88,7 +88,7 @@ def _under_way(run_id: str, drawn: RunState) -> None:
         if not now.run.state.is_terminal:
             drawings.show_drawing(now)
             return
-        recorded = core().warehouse.run(run_id)
+        recorded = core().warehouse.runs.find_row(run_id)
         answers.show_answers(now, recorded)
         causes.show_causes(now)
         result.show_run_outcome(recorded)
@@ -118,9 +118,9 @@ def _without_ledger(run_id: str) -> RunRow | None:
     try:
         core().ledger.get(run_id)
     except RunNotFound:
-        return core().warehouse.run(run_id)
+        return core().warehouse.runs.find_row(run_id)
     except DamagedLedger:
-        if recorded := core().warehouse.run(run_id):
+        if recorded := core().warehouse.runs.find_row(run_id):
             return recorded
         raise
     return None

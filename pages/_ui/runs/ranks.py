@@ -22,7 +22,7 @@ VISIBLE = 10  # stragglers that are visible at a time; the table scrolls
 
 def show_ranks_of(run: RunRow) -> None:
     """The cards of one run, when it has several and their results are recorded."""
-    ranks = run_cached(core().warehouse.rank_map, run.run_id)
+    ranks = run_cached(core().warehouse.cards.find_map, run.run_id)
     if ranks and ranks.spread.ranks > 1:
         st.header(t("ranks.title"))
         _draw_ranks(ranks, run.throughput_unit)
@@ -43,7 +43,7 @@ def show_live_ranks(run: Run) -> None:
 def show_ranks(runs: Sequence[RunRow]) -> None:
     """Several runs: how far the cards of each differ, and the map of one of them."""
     units = {run.run_id: run.throughput_unit for run in runs}
-    spreads = run_cached(core().warehouse.rank_spreads, tuple(units))
+    spreads = run_cached(core().warehouse.cards.fetch_spreads, tuple(units))
     spreads = {run_id: spreads[run_id] for run_id in units if run_id in spreads}
     if not spreads:
         st.caption(t("compare.not_measured"))
@@ -69,7 +69,7 @@ def show_ranks(runs: Sequence[RunRow]) -> None:
     ]
     show_table(rows, t("ranks.chart_spread"))
     run_id = url.choose_option(st.selectbox, "map", t("ranks.of_run"), spreads, width=420)
-    ranks = run_cached(core().warehouse.rank_map, run_id)
+    ranks = run_cached(core().warehouse.cards.find_map, run_id)
     if ranks and ranks.spread.ranks > 1:
         _draw_ranks(ranks, units[run_id])
 

@@ -120,7 +120,7 @@ def board_selection(row: RunRow) -> dict[str, str]:
     there are: the run alone, unless it is among the newest."""
     is_counted = row.validity.counts
     newest = BoardQuery(row.region, rehearsal=row.rehearsal, include_invalid=not is_counted, sort="created_at")
-    is_on_first_page = any(one.run_id == row.run_id for one in run_cached(core().warehouse.runs, newest).rows)
+    is_on_first_page = any(one.run_id == row.run_id for one in run_cached(core().warehouse.runs.list_rows, newest).rows)
     return {
         "region": region_key(row),
         "show": "runs",

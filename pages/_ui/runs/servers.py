@@ -14,7 +14,7 @@ from pages._ui.shell.words import t
 
 def show_servers_of(run: RunRow) -> None:
     """The servers of one run; nothing for a cluster's."""
-    servers = run_cached(core().warehouse.servers, run.run_id)
+    servers = run_cached(core().warehouse.cards.find_servers, run.run_id)
     show_servers({run.run_id: servers} if servers else {}, {run.run_id: run.throughput_unit})
 
 

@@ -119,7 +119,7 @@ def show_rulesets(query: BoardQuery) -> None:
         title = f"{query.ruleset_id} {t.pick(ruleset.title, ruleset.title_zh)}" if ruleset else query.ruleset_id
         st.caption(f"{t('validity.ruleset')}: {escape_markdown(_with_basis(title, ruleset))}")
         return
-    stored = run_cached(core().warehouse.facets, query.region, query.rehearsal).rulesets
+    stored = run_cached(core().warehouse.facets.fetch_values, query.region, query.rehearsal).rulesets
     if stored:
         key = "validity.stored_by" if len(stored) == 1 else "validity.several"
         st.caption(t(key, rulesets=escape_markdown(", ".join(map(id_of, stored)))))
@@ -128,7 +128,7 @@ def show_rulesets(query: BoardQuery) -> None:
 def recorded_by_id(run_ids: Sequence[str]) -> Mapping[str, RunRow]:
     """Those of the runs that are recorded; none while the warehouse cannot be read."""
     try:
-        return run_cached(core().warehouse.runs_of, tuple(run_ids))
+        return run_cached(core().warehouse.runs.find_rows, tuple(run_ids))
     except AisbenchError:
         return {}
 

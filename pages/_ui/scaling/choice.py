@@ -41,9 +41,9 @@ def open_run() -> None:
     if not run_ids:
         return
     del st.query_params["run"]
-    rows = [row for run_id in run_ids if (row := run_cached(core().warehouse.run, run_id))]
+    rows = [row for run_id in run_ids if (row := run_cached(core().warehouse.runs.find_row, run_id))]
     for row in rows:
-        if (curve := run_cached(core().warehouse.curve, row)).points:
+        if (curve := run_cached(core().warehouse.scaling.fetch_curve, row)).points:
             for name, value in selection_of(row, curve).items():
                 st.query_params[name] = value
             return
@@ -60,12 +60,14 @@ def selection_of(row: RunRow, curve: Scaling) -> dict[str, str]:
 
 def choose_configuration(query: BoardQuery) -> ConfigurationRow | None:
     """One benchmark configuration that was measured in cluster mode."""
-    page = run_cached(core().warehouse.configurations, query)
+    page = run_cached(core().warehouse.scaling.list_configurations, query)
     if not page.rows:
         st.info(t("scaling.no_configuration"), icon=":material/search:")
         return None
     fingerprints = tuple(row.configuration.fingerprint for row in page.rows)
-    parameters = run_cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=page.rehearsal)
+    parameters = run_cached(
+        core().warehouse.board.find_distinctions, query.region, fingerprints, rehearsal=page.rehearsal
+    )
     row = choose_row(
         "question",
         t("scaling.configuration"),

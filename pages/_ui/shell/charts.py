@@ -92,7 +92,7 @@ def version_scale(versions: Iterable[tuple[str, str]]) -> alt.Scale:
 
 def version_colours() -> dict[str, str]:
     """The colour of each version in the warehouse."""
-    return build_colour_ramp(run_cached(core().warehouse.versions))
+    return build_colour_ramp(run_cached(core().warehouse.facets.list_versions))
 
 
 def build_colour_ramp(versions: Sequence[str]) -> dict[str, str]:
@@ -103,7 +103,7 @@ def build_colour_ramp(versions: Sequence[str]) -> dict[str, str]:
 def version_shapes(versions: Iterable[tuple[str, str]]) -> alt.Scale | None:
     """The shapes of the same labels as in `version_scale`; None where all are circles."""
     labels = dict(versions)
-    shapes = shape_of(run_cached(core().warehouse.versions))
+    shapes = shape_of(run_cached(core().warehouse.facets.list_versions))
     # In the order of the colours: Vega joins legends of equal domains.
     return shape_scale(
         {label: shape for version, shape in shapes.items() for label, own in labels.items() if own == version}

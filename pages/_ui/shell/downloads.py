@@ -36,7 +36,7 @@ def show_results_export(query: BoardQuery) -> None:
         form = url.choose_option(st.radio, "format", t("files.format"), FORMATS, FORMATS.__getitem__, horizontal=True)
         export = Export(query, core().clock(), table, form, bom=True)
         st.caption(t("files.hint"))
-        count = run_cached(core().warehouse.count, query)
+        count = run_cached(core().warehouse.runs.count_rows, query)
         has_room = _has_room()
         ready = has_room and _is_possible(lambda: core().exports.require_size(export))
         if form is ExportFormat.EXCEL and table is ExportTable.RUNS and count > LARGE:

@@ -84,7 +84,7 @@ def show_active_filters(*names: str) -> None:
 
 def choose_facets(region: RegionFacts, *names: str, limit: int = 50, stacked: bool = False) -> BoardQuery:
     """A query of the region's runs with a filter for each of these FACETS, side by side or one above the other."""
-    facets = run_cached(core().warehouse.facets, region.region, region.rehearsal)
+    facets = run_cached(core().warehouse.facets.fetch_values, region.region, region.rehearsal)
     values: dict[str, Any] = {}
     columns = [st.container()] * len(names) if stacked else st.columns(len(names))
     for column, name in zip(columns, names, strict=True):

@@ -109,7 +109,7 @@ def show_sizes(health: Health) -> None:
     st.header(t("health.stored"))
     results = None
     try:
-        results = sum(region.runs for region in run_cached(core().warehouse.regions))
+        results = sum(region.runs for region in run_cached(core().warehouse.facets.list_regions))
     except AisbenchError as error:
         if not core().settings.has_team_warehouse:  # a team's has a line among the services
             show_sentence(error)

@@ -82,7 +82,7 @@ def _run_id(call: ApiCall) -> str:
     core, run_id = call.core, call.path["run_id"]
     if run := core.ledger.find(run_id):
         return run.run_id
-    if core.warehouse.select_recorded([run_id]):
+    if core.warehouse.runs.select_recorded([run_id]):
         return run_id
     core.ledger.get(run_id)  # raises: it says whether there are none or several
     raise RunNotFound(Message("there is no run {run_id!r}", run_id=run_id))

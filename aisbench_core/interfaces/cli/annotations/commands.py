@@ -31,7 +31,7 @@ def _get_name(core: "Core", run_id: str) -> str:
     try:
         return core.run_names.of([core.ledger.get(run_id)])[run_id]
     except (RunNotFound, DamagedLedger):  # it was imported
-        row = core.warehouse.run(run_id)
+        row = core.warehouse.runs.find_row(run_id)
         return core.annotations.of(run_id).name or (row.title if row else "")
 
 

@@ -94,7 +94,7 @@ def unmark(run_id: str) -> None:
     from aisbench_core.warehouse.values.histories import Trend
 
     core = open_core(writing=True)
-    run = core.warehouse.run(full_id(core, run_id))
+    run = core.warehouse.runs.find_row(full_id(core, run_id))
     if run is None:
         raise RunNotFound(Message("no run {run_id} in the warehouse", run_id=run_id))
     group = Trend.of(run)
@@ -105,7 +105,7 @@ def unmark(run_id: str) -> None:
 @baseline.command("list")
 def list_(as_json: bool) -> None:
     """List marked baselines."""
-    marked = open_core(writing=False).warehouse.baselines()
+    marked = open_core(writing=False).warehouse.trends.list_baselines()
     answer = [{"group_id": baseline.group.id, **display.as_dict(baseline)} for baseline in marked]
     display.print_result(answer, as_json, lambda: "\n".join(map(_format_baseline, marked)))
 
@@ -114,18 +114,18 @@ def _find_regressions(
     core: "Core", query: "BoardQuery", by: "histories.VersionField | None", names: tuple[str, ...]
 ) -> "histories.Regressions":
     try:
-        return core.warehouse.regressions(query, by, names)
+        return core.warehouse.trends.list_verdicts(query, by, names)
     except RunNotFound:
         # Names are tried as versions first, because a short version may also be the prefix of a run id.
         ids = [full_id(core, name) for name in names]
         if ids == list(names):
             raise
-        return core.warehouse.regressions(query, by, ids)
+        return core.warehouse.trends.list_verdicts(query, by, ids)
 
 
 def _build_report(core: "Core", region: str, regressions: "histories.Regressions") -> RegressionReport:
     fingerprints = (group.row.group.fingerprint for group in regressions.groups)
-    parameters = core.warehouse.distinctions(region, fingerprints, rehearsal=regressions.rehearsal)
+    parameters = core.warehouse.board.find_distinctions(region, fingerprints, rehearsal=regressions.rehearsal)
     names = {
         group.row.group.id: benchmark_name(group, parameters.get(group.row.group.fingerprint, ""))
         for group in regressions.groups

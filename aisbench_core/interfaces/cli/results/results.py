@@ -39,9 +39,9 @@ def leaderboard(ascending: bool, as_json: bool, **filters: Any) -> None:
         raise click.BadParameter(f"{filters['sort']!r} is not one of {', '.join(BOARD_SORTS)}", param_hint="--sort")
     core = open_core(writing=False)
     query = query_of(core, descending=not ascending, **filters)
-    page = core.warehouse.leaderboard(query)
+    page = core.warehouse.board.list_rows(query)
     fingerprints = (row.fingerprint for row in page.rows)
-    parameters = core.warehouse.distinctions(query.region, fingerprints, rehearsal=page.rehearsal)
+    parameters = core.warehouse.board.find_distinctions(query.region, fingerprints, rehearsal=page.rehearsal)
     answer = {"region": query.region, **display.pick_fields(page, "rehearsal", "total", "rows")}
     display.print_result(
         answer | {"parameters_apart": parameters}, as_json, lambda: _format_leaderboard(page, parameters)
@@ -66,7 +66,7 @@ def compare(run_ids: tuple[str, ...], rows: bool, as_json: bool) -> None:
 
     core = open_core(writing=False)
     by = ComparedBy.ROWS if rows else ComparedBy.RUNS
-    comparison = core.warehouse.compare([full_id(core, run_id) for run_id in run_ids], by)
+    comparison = core.warehouse.runs.compare([full_id(core, run_id) for run_id in run_ids], by)
     display.print_result(comparison, as_json, lambda: _comparison_text(comparison))
 
 
@@ -145,7 +145,7 @@ def print_other_regions(core: "Core", region: str, *, rehearsal: bool) -> None:
     """Print where there are runs, so that an empty answer is not taken for an empty warehouse."""
     regions = [
         f"{entry.region} ({display.format_count(entry.runs, 'run')}{', rehearsals' if entry.rehearsal else ''})"
-        for entry in core.warehouse.regions()
+        for entry in core.warehouse.facets.list_regions()
         if (entry.region, entry.rehearsal) != (region, rehearsal)
     ]
     if regions:

@@ -40,7 +40,9 @@ def scaling(run_id: str, node_counts_ahead: tuple[int, ...], as_json: bool, **fi
     if run_id and any(filters.values()):
         raise click.UsageError("RUN selects a curve; filters cannot be used with it")
     core = open_core(writing=False)
-    curve = core.warehouse.scaling_of(full_id(core, run_id)) if run_id else _matching_curve(core, filters, as_json)
+    curve = (
+        core.warehouse.scaling.find_curve(full_id(core, run_id)) if run_id else _matching_curve(core, filters, as_json)
+    )
     if curve is None:
         return
     predicted = predict_speed_up(curve, node_counts_ahead or ((2 * curve.largest,) if curve.points else ()))
@@ -52,13 +54,13 @@ def _matching_curve(core: "Core", filters: dict[str, Any], as_json: bool) -> "Sc
     from aisbench_core.warehouse.values.scalings import describe_systems as distinct_systems
 
     query = query_of(core, limit=MAX_CONFIGURATIONS, **filters)
-    page = core.warehouse.configurations(query)
+    page = core.warehouse.scaling.list_configurations(query)
     fingerprints = (row.configuration.fingerprint for row in page.rows)
-    parameters = core.warehouse.distinctions(query.region, fingerprints, rehearsal=page.rehearsal)
+    parameters = core.warehouse.board.find_distinctions(query.region, fingerprints, rehearsal=page.rehearsal)
     matching = [
         (row, curve)
         for row in page.rows
-        for curve in core.warehouse.fetch_scaling(row.configuration)
+        for curve in core.warehouse.scaling.list_curves(row.configuration)
         if _is_match(curve, query)
     ]
     if len(matching) == 1:

@@ -1,0 +1,147 @@
+"""The warehouse's answers by noun: each is a function of a cursor, here a method that opens one for it."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
+
+from duckdb import DuckDBPyConnection
+
+from aisbench_core.warehouse.answers import (
+    activity,
+    board,
+    board_row,
+    compare,
+    distinguishing,
+    dots,
+    facets,
+    history,
+    peers,
+    ranks,
+    scaling,
+    servers,
+)  # fmt: skip
+from aisbench_core.warehouse.queries import search
+from aisbench_core.warehouse.records import baselines, runs
+from aisbench_core.warehouse.tables.store import Store
+from aisbench_core.warehouse.values.histories import Regressions, VersionField
+from aisbench_core.warehouse.values.runs import BoardQuery
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+OpenMoment = Callable[[BoardQuery], AbstractContextManager[DuckDBPyConnection]]
+"""A cursor in a transaction that sees the validity by the query's ruleset."""
+
+
+class WarehouseAnswers:
+    """WarehouseAnswers about one noun."""
+
+    def __init__(self, store: Store, open_moment: OpenMoment) -> None:
+        self.store = store
+        self.open_moment = open_moment
+
+
+def of_moment(read: Callable[Concatenate[DuckDBPyConnection, P], T]) -> Callable[Concatenate[WarehouseAnswers, P], T]:
+    """A method whose queries see one moment."""
+
+    @wraps(read)
+    def answer(self: WarehouseAnswers, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with self.store.moment() as cur:
+            return read(cur, *args, **kwargs)
+
+    return answer
+
+
+def of_ruleset(
+    read: Callable[Concatenate[DuckDBPyConnection, BoardQuery, P], T],
+) -> Callable[Concatenate[WarehouseAnswers, BoardQuery, P], T]:
+    """The same, with the validity by the query's ruleset."""
+
+    @wraps(read)
+    def answer(self: WarehouseAnswers, query: BoardQuery, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with self.open_moment(query) as cur:
+            return read(cur, query, *args, **kwargs)
+
+    return answer
+
+
+class BoardAnswers(WarehouseAnswers):
+    """The leaderboard."""
+
+    list_rows = of_ruleset(board.fetch_leaderboard)
+    list_benchmarks = of_ruleset(board.fetch_benchmarks)
+    find_row = of_moment(board_row.board_row)
+    list_dots = of_ruleset(dots.of_rows)
+    list_newest_dots = of_ruleset(dots.fetch_newest_dots)
+    summarize_activity = of_moment(activity.summarize_activity)
+
+    def find_distinctions(self, region: str, fingerprints: Iterable[str], *, rehearsal: bool) -> Mapping[str, str]:
+        """What distinguishes benchmark configurations of the same workload and model, by fingerprint."""
+        return distinguishing.find_distinctions(self.store, region, fingerprints, rehearsal=rehearsal)
+
+
+class RunAnswers(WarehouseAnswers):
+    """Single runs."""
+
+    list_rows = of_ruleset(runs.fetch_page)
+    count_rows = of_ruleset(search.count_runs)
+    find_row = of_moment(runs.find_row)
+    find_rows = of_moment(runs.find_rows)
+    find_spec = of_moment(runs.find_spec)
+    select_recorded = of_moment(runs.filter_recorded)
+    find_ids = of_moment(runs.starting_with)
+    find_by_job = of_moment(runs.of_jobs)
+    find_usual = of_moment(peers.find_usual)
+    compare = of_moment(compare.compare_runs)
+
+
+class CardAnswers(WarehouseAnswers):
+    """Cards, and the nodes and servers that they are in."""
+
+    find_map = of_moment(ranks.rank_map)
+    fetch_spreads = of_moment(ranks.fetch_spreads)
+    list_slow_nodes = of_moment(ranks.slow_nodes)
+    find_servers = of_moment(servers.find_servers)
+
+
+class FacetAnswers(WarehouseAnswers):
+    """What runs can be filtered by."""
+
+    list_regions = of_moment(facets.list_regions)
+    list_versions = of_moment(facets.list_versions)
+    fetch_values = of_moment(facets.fetch_facets)
+
+
+class ScalingAnswers(WarehouseAnswers):
+    """Throughput over node counts."""
+
+    list_configurations = of_moment(scaling.fetch_configurations)
+    list_curves = of_moment(scaling.fetch_scalings)
+    find_curve = of_moment(scaling.scaling_of)
+    fetch_curve = of_moment(scaling.fetch_curve)
+
+
+class TrendAnswers(WarehouseAnswers):
+    """Throughput over time."""
+
+    list_rows = of_moment(history.fetch_trends)
+    find_first_ids = of_moment(history.first_ids)
+    fetch_history = of_moment(history.fetch_history)
+    list_runs = of_moment(history.fetch_runs)
+    list_baselines = of_moment(baselines.list_marked)
+
+    def __init__(self, store: Store, open_moment: OpenMoment) -> None:
+        super().__init__(store, open_moment)
+        # By ruleset: verdicts under one are none under another, and both are looked up in turns.
+        self._stored: defaultdict[str, history.TrendVerdicts] = defaultdict(dict)
+
+    def list_verdicts(
+        self, query: BoardQuery, by: VersionField | None = None, names: Sequence[str] = ()
+    ) -> Regressions:
+        """The regression verdicts on all trends of the query, over runs that are valid by its ruleset.
+
+        Raises RunNotFound if none has `names`."""
+        with self.open_moment(query) as cur:
+            return history.fetch_regressions(cur, query, by, names, self._stored[query.ruleset_id])
