@@ -7,8 +7,9 @@ import pytest
 
 from aisbench_core.base.errors import AisbenchError, WarehouseError
 from aisbench_core.model import MetricSample, RunRecord
-from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.store.team import SCHEME, Access, Bucket, TeamLocation, team_location
+from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 from tests.postgres_server import PASSWORD, PostgresServer
 from tests.sandbox_process import SandboxProcess

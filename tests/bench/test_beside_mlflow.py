@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.warehouse import Export, Warehouse
+from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.records import runs
-from aisbench_core.warehouse.values.exports import ExportFormat
+from aisbench_core.warehouse.values.exports import Export, ExportFormat
 from tests import records as a
 from tests.bench.figures import put
 from tests.bench.warehouses import BOARD, FILTERED, FOLDER, folder_of, median_ms

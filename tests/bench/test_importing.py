@@ -9,7 +9,7 @@ from aisbench_core.config.settings import Settings
 from aisbench_core.exchange.importing.choices import Choices
 from aisbench_core.exchange.readers.reading import read_path
 from aisbench_core.exchange.readers.results import ParsedResult
-from aisbench_core.warehouse import BoardQuery
+from aisbench_core.warehouse.values.runs import BoardQuery
 from aisbench_core.wiring import Core, open_core
 from tests.actors import named
 from tests.bench.test_history import log_of

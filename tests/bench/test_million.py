@@ -9,12 +9,13 @@ from typing import TypeVar
 import pytest
 
 from aisbench_core.domain.rulesets.ruleset import get_shipped
-from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.queries.filters import CHOSEN, build_parameters
 from aisbench_core.warehouse.queries.group_statistics import build_statistics_sql
 from aisbench_core.warehouse.records.rows import rows_of
 from aisbench_core.warehouse.tables.schema import insert_rows
 from aisbench_core.warehouse.validity.evaluation import Evaluator
+from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 from tests.bench.figures import put, put_page
 from tests.bench.many_runs import GROUPS, REGION, many_runs

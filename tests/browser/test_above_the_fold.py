@@ -8,8 +8,9 @@ import pytest
 from filelock import FileLock
 from playwright.sync_api import Locator, expect
 
-from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.values.histories import Trend
+from aisbench_core.warehouse.values.runs import BoardQuery
 from pages._ui.shell.tables import HEAD, ROW
 from tests.bench.many_runs import REGION
 from tests.browser import grown_warehouses

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.values.runs import BoardQuery
 from tests.console.conftest import OpenPage, drawn, texts
 
 

@@ -7,7 +7,8 @@ from click.testing import CliRunner
 from streamlit.testing.v1 import AppTest
 
 from aisbench_core.interfaces.cli import main
-from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.values.runs import BoardQuery
 from aisbench_core.warehouse.values.saved import SavedView
 from tests.actors import TESTER
 from tests.console.conftest import OpenPage, texts

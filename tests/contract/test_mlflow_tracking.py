@@ -15,7 +15,7 @@ from aisbench_core.base.errors import AisbenchError, ConfigError, ServerUnavaila
 from aisbench_core.config.settings import Settings
 from aisbench_core.exchange.mlflow.tracking import SendOutcome, TrackedRun, TrackingServer, split_batches
 from aisbench_core.model import MetricSample
-from aisbench_core.warehouse import BoardQuery
+from aisbench_core.warehouse.values.runs import BoardQuery
 from aisbench_core.wiring import Core, open_core
 from tests import records as a
 from tests.mlflow_server import TrackingServer as StandIn

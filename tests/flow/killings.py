@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from aisbench_core.model import LINE, Run, RunState
-from aisbench_core.warehouse import BoardQuery
+from aisbench_core.warehouse.values.runs import BoardQuery
 from aisbench_core.wiring import Core
 from tests.actors import named
 from tests.flow.following import PERSON, SPEC

@@ -19,7 +19,7 @@ from aisbench_core.base.private_files import process_name
 from aisbench_core.config.settings import Settings
 from aisbench_core.model import RunState
 from aisbench_core.store.ledger.ledger import Ledger
-from aisbench_core.warehouse import BoardQuery
+from aisbench_core.warehouse.values.runs import BoardQuery
 from aisbench_core.wiring import Core, open_core
 from tests.actors import named
 from tests.flow.command_line import CommandLine

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.base.clock import utc_now
-from aisbench_core.warehouse import RunRow
+from aisbench_core.warehouse.values.runs import RunRow
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER
 from tests.flow.following import GOOD, Bench, MovableClock, bench_on, settings_for

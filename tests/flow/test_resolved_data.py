@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.model import Level, RunSpec, RunState
-from aisbench_core.warehouse import BoardQuery
 from aisbench_core.warehouse.values.boards import BoardRow
+from aisbench_core.warehouse.values.runs import BoardQuery
 from tests.flow.following import GOOD, SPEC, Bench, bench_on
 from tests.sandbox_process import SandboxProcess
 

@@ -15,8 +15,8 @@ from aisbench_core.base.errors import LedgerUnavailable
 from aisbench_core.base.messages import make_verbatim
 from aisbench_core.config.settings import HOME
 from aisbench_core.model import Level, Run, RunSpec, RunState
-from aisbench_core.warehouse import BoardQuery, RunRow
 from aisbench_core.warehouse.values.boards import BoardRow
+from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
 from tests.actors import named
 from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on
 from tests.sandbox_process import SandboxProcess

@@ -10,8 +10,9 @@ import yaml
 
 from aisbench_core.domain.results.record import read_record, write_record
 from aisbench_core.model import Run, RunRecord, RunSpec, RunState
-from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.records.rows import select_hashed
+from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 from tests.actors import named
 from tests.series_bench import PROFILE, SPEC, SeriesBench

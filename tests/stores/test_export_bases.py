@@ -12,7 +12,9 @@ import openpyxl
 import pytest
 from pyarrow import parquet
 
-from aisbench_core.warehouse import BoardQuery, Export, ExportFormat, ExportTable, Warehouse
+from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.values.exports import Export, ExportFormat, ExportTable
+from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 from tests.actors import TESTER
 

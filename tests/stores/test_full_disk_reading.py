@@ -12,10 +12,11 @@ import pytest
 from aisbench_core.base.errors import DiskError
 from aisbench_core.model import Event, Level
 from aisbench_core.store.ledger.ledger import Ledger
-from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.store import file_store
 from aisbench_core.warehouse.store.file_store import MERGED_FROM
 from aisbench_core.warehouse.store.warehouse_file import log_of
+from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 from tests.processes import FORKED
 

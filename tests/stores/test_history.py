@@ -13,7 +13,7 @@ from aisbench_core.exchange.importing import saving
 from aisbench_core.exchange.importing.choices import Choices, ImportAnswers, Provenance
 from aisbench_core.exchange.readers.results import ParsedResult
 from aisbench_core.model import Mode, Origin, RankResult, RunState, ServerResult, TrainResultInfo
-from aisbench_core.warehouse import BoardQuery, RunRow, Validity
+from aisbench_core.warehouse.values.runs import BoardQuery, RunRow, Validity
 from aisbench_core.wiring import Core, open_core
 from tests import records as a
 from tests.actors import named

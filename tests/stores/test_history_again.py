@@ -13,7 +13,7 @@ from aisbench_core.config.settings import Settings
 from aisbench_core.exchange.importing import turn
 from aisbench_core.exchange.importing.choices import Choices
 from aisbench_core.exchange.readers.results import ParsedResult
-from aisbench_core.warehouse import BoardQuery, RunRow
+from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER, named
 from tests.found_results import found

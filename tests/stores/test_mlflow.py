@@ -28,7 +28,7 @@ from aisbench_core.model import (
     RunRecord,
     ServerResult,
 )
-from aisbench_core.warehouse import BoardQuery
+from aisbench_core.warehouse.values.runs import BoardQuery
 from aisbench_core.wiring import Core, open_core
 from tests import records as a
 from tests.actors import named

@@ -11,7 +11,7 @@ from aisbench_core.base.errors import SpecError
 from aisbench_core.model import CellState, Run, RunState, Scalar, Series, SeriesState
 from aisbench_core.running.series.sampler import Trial, suggest_values
 from aisbench_core.running.series.search_plans import space_of
-from aisbench_core.warehouse import BoardQuery
+from aisbench_core.warehouse.values.runs import BoardQuery
 from tests.actors import named
 from tests.flow.following import PERSON
 from tests.series_bench import PROFILE, SPEC, SeriesBench

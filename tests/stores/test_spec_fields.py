@@ -12,9 +12,11 @@ from aisbench_core.config.settings import HOME
 from aisbench_core.model import RunRecord, RunSpec, RunState
 from aisbench_core.model.spec_fields import deciding_fields, fields_of, get_declaration
 from aisbench_core.model.spec_roles import SpecRole
-from aisbench_core.warehouse import BoardQuery, Comparability, Warehouse
+from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.measures.fingerprint import image_of
 from aisbench_core.warehouse.values.boards import mixed_or_unknown
+from aisbench_core.warehouse.values.compared import Comparability
+from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 
 VOLUME = {"server_path": "192.168.0.1:/", "local_path": "/mnt/data"}

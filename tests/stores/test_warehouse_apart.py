@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from aisbench_core.model import RunRecord
-from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 
 

@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 
 from aisbench_core.base.errors import SpecError
 from aisbench_core.model import RunState
-from aisbench_core.warehouse import BOARD_SORTS, RUN_SORTS, BoardQuery, BoardRow, Facets, RegionFacts, Warehouse
+from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.measures.fingerprint import compute_fingerprint
+from aisbench_core.warehouse.measures.sorts import BOARD_SORTS, RUN_SORTS
+from aisbench_core.warehouse.values.boards import BoardRow
+from aisbench_core.warehouse.values.runs import BoardQuery, Facets, RegionFacts
 from tests import records as a
 
 BOARD = BoardQuery("cn-north-9")

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 
 BOARD = BoardQuery("cn-north-9")

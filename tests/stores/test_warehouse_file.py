@@ -16,11 +16,12 @@ import duckdb
 import pytest
 
 from aisbench_core.base.errors import WarehouseBusy, WarehouseError
-from aisbench_core.warehouse import BoardQuery, RunRow, Warehouse
+from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.store.file_store import FileStore
 from aisbench_core.warehouse.store.migrations import LATEST, NEWEST, Schema, migrate_tables
 from aisbench_core.warehouse.store.warehouse_file import log_of
 from aisbench_core.warehouse.tables.schema import TABLES
+from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
 from tests import records as a
 from tests.processes import FORKED
 from tests.stored_cards import rank_results_of

@@ -10,8 +10,11 @@ import pytest
 
 from aisbench_core.domain.results.record import read_record, write_record
 from aisbench_core.model import Mode, Origin, RunRecord
-from aisbench_core.warehouse import BoardQuery, CheckLevel, Comparability, Export, RunRow, Validity, Warehouse
+from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.records.record import CHUNK
+from aisbench_core.warehouse.values.compared import Comparability
+from aisbench_core.warehouse.values.exports import Export
+from aisbench_core.warehouse.values.runs import BoardQuery, CheckLevel, RunRow, Validity
 from tests import records as a
 from tests.actors import TESTER
 

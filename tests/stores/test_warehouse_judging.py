@@ -24,13 +24,15 @@ from aisbench_core.model import (
     stated_of,
 )
 from aisbench_core.model.spec import canonical_json
-from aisbench_core.warehouse import BoardQuery, Export, Validity, Warehouse
+from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.records.rows import rows_of
 from aisbench_core.warehouse.store.file_store import FileStore
 from aisbench_core.warehouse.tables.schema import RESULTS, RUNS
 from aisbench_core.warehouse.validity.evaluation import Evaluation, Evaluator, _written
 from aisbench_core.warehouse.validity.facts import facts_of, stored_facts
 from aisbench_core.warehouse.validity.validation import evaluate_anew, store_evaluations
+from aisbench_core.warehouse.values.exports import Export
+from aisbench_core.warehouse.values.runs import BoardQuery, Validity
 from tests import records as a
 from tests.actors import TESTER
 

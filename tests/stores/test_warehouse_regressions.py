@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.model import Origin
-from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.values.histories import Outcome, VersionField
+from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 from tests.actors import TESTER
 from tests.stores.test_warehouse_history import BAD, BOARD, GOOD, later, only_history, two_versions

@@ -17,12 +17,13 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.base.errors import WarehouseError
 from aisbench_core.maintenance.upgrading.warehouse_tables import FORMER_TABLES, upgrade_tables
 from aisbench_core.model import AnnotationChange, AnnotationKind, Series, SeriesPlan
-from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.measures.fingerprint import first_fingerprint_of
 from aisbench_core.warehouse.store.engine import NAME
 from aisbench_core.warehouse.store.lake import Lake, attach_lake, set_secrets, start_lake_engine, upgrade_lake
 from aisbench_core.warehouse.store.migrations import LATEST, RELEASED
 from aisbench_core.warehouse.tables.schema import ALL_TABLES
+from aisbench_core.warehouse.values.runs import BoardQuery
 from aisbench_core.warehouse.values.saved import SavedView
 from tests import records as a
 from tests.actors import TESTER

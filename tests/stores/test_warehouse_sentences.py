@@ -13,7 +13,8 @@ from aisbench_core.domain.results.record import read_record, write_record
 from aisbench_core.exchange.report.reports import Reports
 from aisbench_core.exchange.report.words import ReportLanguage
 from aisbench_core.model import AnnotationChange, AnnotationKind, Annotations, RunRecord, RunState
-from aisbench_core.warehouse import BoardQuery, Check, Warehouse
+from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.values.runs import BoardQuery, Check
 from tests import records as a
 
 NOW = datetime(2026, 3, 9, 12, 0, tzinfo=UTC)

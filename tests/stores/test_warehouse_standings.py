@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from aisbench_core.model import RunRecord, RunState
-from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.queries.group_statistics import (
     COLUMNS,
     MAX_DUE,
@@ -18,6 +18,7 @@ from aisbench_core.warehouse.queries.group_statistics import (
     is_turn,
 )
 from aisbench_core.warehouse.store import file_store
+from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 
 BOARD = BoardQuery("cn-north-9", include_invalid=True)

@@ -8,8 +8,11 @@ from dataclasses import replace
 import pytest
 
 from aisbench_core.model import RunRecord
-from aisbench_core.warehouse import BenchmarkConfiguration, BoardQuery, Export, Warehouse
+from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.values.compared import ComparedBy
+from aisbench_core.warehouse.values.configurations import BenchmarkConfiguration
+from aisbench_core.warehouse.values.exports import Export
+from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 
 BOARD = BoardQuery("cn-north-9")

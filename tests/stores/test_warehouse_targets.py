@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 
 from aisbench_core.model import RunState, TrainResultInfo
-from aisbench_core.warehouse import BoardQuery, BoardRow, Warehouse
-from aisbench_core.warehouse.values.boards import find_ties
+from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.values.boards import BoardRow, find_ties
 from aisbench_core.warehouse.values.compared import ComparedBy
-from aisbench_core.warehouse.values.runs import TargetOutcome
+from aisbench_core.warehouse.values.runs import BoardQuery, TargetOutcome
 from tests import records as a
 
 pytestmark = pytest.mark.parametrize("warehouse", ["file"], indirect=True)  # the same SQL, wherever rows lie

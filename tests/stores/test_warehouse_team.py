@@ -10,10 +10,10 @@ import duckdb
 import pytest
 
 from aisbench_core.base.errors import WarehouseBusy
-from aisbench_core.warehouse import BoardQuery
 from aisbench_core.warehouse.store.lake import Lake
 from aisbench_core.warehouse.store.migrations import LATEST
 from aisbench_core.warehouse.tables.schema import TABLES
+from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 from tests.postgres_server import PostgresServer
 from tests.processes import FORKED

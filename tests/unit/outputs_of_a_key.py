@@ -17,11 +17,13 @@ from aisbench_core.exchange.mlflow.exporting import MlflowExport
 from aisbench_core.exchange.mlflow.tracking import TrackingServer
 from aisbench_core.exchange.readers.tables import guess_meanings
 from aisbench_core.model import RunRecord, TrainResultInfo
-from aisbench_core.warehouse import BoardQuery, Export, ExportTable, Warehouse
+from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.measures.sorts import BOARD_SORTS
 from aisbench_core.warehouse.open.reading import make_reader
 from aisbench_core.warehouse.store.migrations import RELEASED, migrate_tables
 from aisbench_core.warehouse.values.boards import BoardRow
+from aisbench_core.warehouse.values.exports import Export, ExportTable
+from aisbench_core.warehouse.values.runs import BoardQuery
 from pages._ui.leaderboard.columns import GROUP_COLUMNS, list_titles, read_cells
 from pages._ui.shell.words import Language, set_language
 from tests import records as a

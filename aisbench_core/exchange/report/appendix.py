@@ -19,9 +19,8 @@ from aisbench_core.exchange.report.cells import (
     split_shared,
 )
 from aisbench_core.model import SYSTEM_FIELDS
-from aisbench_core.warehouse import Check, CheckLevel
 from aisbench_core.warehouse.exporting.reported import Cells, ReportedRun
-from aisbench_core.warehouse.values.runs import SeriesEvaluation
+from aisbench_core.warehouse.values.runs import Check, CheckLevel, SeriesEvaluation
 
 CONFIGURATION = (
     "workload", "engine_version", "accelerator", "flavor", "pool_type",

@@ -6,8 +6,8 @@ from itertools import groupby
 from typing import Any
 
 from aisbench_core.base.formats import clip_text, nodes_and_cards
-from aisbench_core.warehouse import Validity
 from aisbench_core.warehouse.exporting.reported import Cells, ReportedRun
+from aisbench_core.warehouse.values.runs import Validity
 
 MAX_NAME = 80
 

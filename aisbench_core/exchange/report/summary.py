@@ -24,10 +24,10 @@ from aisbench_core.exchange.report.cells import (
     make_natural_key,
 )
 from aisbench_core.model.columns import GROUP_KEYS
-from aisbench_core.warehouse import Check, CheckLevel, Validity
 from aisbench_core.warehouse.exporting.reported import Cells, Reported, ReportedRun
 from aisbench_core.warehouse.values.boards import ASPECTS, mixed_or_unknown
 from aisbench_core.warehouse.values.histories import TARGET_MISSED
+from aisbench_core.warehouse.values.runs import Check, CheckLevel, Validity
 
 # Of each kind, so that the first page has room for statistics and charts.
 MAX_SENTENCES = 4

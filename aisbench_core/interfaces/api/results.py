@@ -14,10 +14,12 @@ from aisbench_core.base.messages import Message
 from aisbench_core.interfaces.api.cursors import Cursor, Limit, PageQuery, cursor_of, page_of, position_of
 from aisbench_core.interfaces.api.endpoint import ApiCall
 from aisbench_core.model import Frozen, Origin
-from aisbench_core.warehouse import BOARD_SORTS, BoardQuery, BoardRow, Export, ExportFormat, ExportTable
+from aisbench_core.warehouse.measures.sorts import BOARD_SORTS
+from aisbench_core.warehouse.values.boards import BoardRow
 from aisbench_core.warehouse.values.compared import ComparedBy, Comparison
-from aisbench_core.warehouse.values.exports import MEDIA_TYPES
+from aisbench_core.warehouse.values.exports import MEDIA_TYPES, Export, ExportFormat, ExportTable
 from aisbench_core.warehouse.values.histories import Outcome, TrendVerdict, VersionField
+from aisbench_core.warehouse.values.runs import BoardQuery
 
 SPOOLED_BYTES = 8 * 1024 * 1024
 PART_BYTES = 1024 * 1024

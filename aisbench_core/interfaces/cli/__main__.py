@@ -1,5 +1,5 @@
 """`python -m aisbench_core.interfaces.cli` is `aisbench`."""
 
-from aisbench_core.interfaces.cli import main
+from aisbench_core.interfaces.cli.entry import main
 
 main(prog_name="aisbench")

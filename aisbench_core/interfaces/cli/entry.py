@@ -20,7 +20,6 @@ from aisbench_core.interfaces.cli import (
     region,
     runs,
     schedules,
-    series,
     serving,
     upstream,
 )
@@ -38,6 +37,7 @@ from aisbench_core.interfaces.cli.maintenance.ledger import commands as ledger
 from aisbench_core.interfaces.cli.maintenance.ledger import run_folders, upgrading
 from aisbench_core.interfaces.cli.regression import commands as regression
 from aisbench_core.interfaces.cli.results import exporting, importing, results, scaling, validity
+from aisbench_core.interfaces.cli.series import commands as series
 from aisbench_core.interfaces.cli.spending import budgets
 from aisbench_core.interfaces.cli.spending import commands as spending
 from aisbench_core.interfaces.cli.summaries import mindinsight, scalars, tensorboard

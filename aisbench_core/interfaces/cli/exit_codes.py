@@ -1,6 +1,11 @@
 """Exit codes, for scripts."""
 
+from typing import TYPE_CHECKING
+
 from aisbench_core.base import errors
+
+if TYPE_CHECKING:
+    from aisbench_core.warehouse.values.histories import Outcome
 
 OUR_ERROR = 1
 YOUR_INPUT = 2  # as click for wrong usage
@@ -33,3 +38,8 @@ def exit_code(error: errors.AisbenchError) -> int:
     if isinstance(error, errors.CloudUnavailable | errors.ServerUnavailable):
         return CLOUD_UNAVAILABLE
     return YOUR_INPUT if isinstance(error, _INPUT_ERRORS) else OUR_ERROR
+
+
+def exit_code_of(outcome: "Outcome") -> int:
+    """The exit code for a regression verdict; an improvement passes, too."""
+    return {"regression": REGRESSION, "not enough data": NOT_ENOUGH_DATA}.get(outcome, 0)

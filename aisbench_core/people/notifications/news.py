@@ -13,10 +13,10 @@ from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.ledger.outbox import Outbox
 from aisbench_core.store.ledger.schedules import ScheduleLedger
 from aisbench_core.store.ledger.series import SeriesLedger
-from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.values.boards import describe_hardware
 from aisbench_core.warehouse.values.histories import Outcome, TrendVerdict
-from aisbench_core.warehouse.values.runs import RunRow
+from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
 
 _CHANGES = {Outcome.REGRESSION: NewsKind.REGRESSION, Outcome.IMPROVEMENT: NewsKind.IMPROVEMENT}
 

@@ -9,7 +9,7 @@ from aisbench_core.base.errors import RunNotFound
 from aisbench_core.base.messages import Message
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, open_core
-from aisbench_core.interfaces.cli.exit_codes import NOT_ENOUGH_DATA, REGRESSION
+from aisbench_core.interfaces.cli.exit_codes import exit_code_of
 from aisbench_core.interfaces.cli.options import Decorator, Group, benchmark_filters, command
 from aisbench_core.interfaces.cli.regression.annotations import github_annotations
 from aisbench_core.interfaces.cli.regression.junit import junit_xml
@@ -20,8 +20,8 @@ from aisbench_core.interfaces.cli.remote.paths import OutputPath
 from aisbench_core.interfaces.cli.results.results import full_id, query_of
 
 if TYPE_CHECKING:
-    from aisbench_core.warehouse import BoardQuery
     from aisbench_core.warehouse.values import histories
+    from aisbench_core.warehouse.values.runs import BoardQuery
     from aisbench_core.wiring import Core
 
 FIELDS = ("framework_version", "engine_version", "code_sha256")
@@ -155,10 +155,6 @@ def _to_field(by: str | None) -> "histories.VersionField | None":
     from aisbench_core.warehouse.values.histories import VersionField
 
     return VersionField(by) if by else None
-
-
-def exit_code_of(outcome: "histories.Outcome") -> int:
-    return {"regression": REGRESSION, "not enough data": NOT_ENOUGH_DATA}.get(outcome, 0)  # an improvement passes, too
 
 
 def _format_baseline(baseline: "histories.Baseline") -> str:

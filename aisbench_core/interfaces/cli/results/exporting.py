@@ -58,7 +58,7 @@ def export(
     One row per run (schema aisbench-compliance-csv/1), or with `--what series` one row of statistics per series or
     leaderboard row (aisbench-compliance-series/1). All formats hold the same rows; what was not measured is empty.
     """
-    from aisbench_core.warehouse import Export, ExportFormat, ExportTable
+    from aisbench_core.warehouse.values.exports import Export, ExportFormat, ExportTable
 
     suffix = output.suffix.lower().removeprefix(".") if output else ""
     form = ExportFormat(file_format or (suffix if suffix in EXPORT_FORMATS else "csv"))

@@ -16,9 +16,9 @@ from aisbench_core.interfaces.cli.options import Group, command, ruleset_option,
 
 if TYPE_CHECKING:
     from aisbench_core.model.columns import Column
-    from aisbench_core.warehouse import BoardPage, BoardQuery, BoardRow
+    from aisbench_core.warehouse.values.boards import BoardPage, BoardRow
     from aisbench_core.warehouse.values.compared import Comparison, MetricComparison, Servers, ServerSpread
-    from aisbench_core.warehouse.values.runs import RunRow
+    from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
     from aisbench_core.warehouse.values.saved import SavedView
     from aisbench_core.wiring import Core
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.option("--offset", type=click.IntRange(0), default=0, help="How many rows to skip.")
 def leaderboard(ascending: bool, as_json: bool, **filters: Any) -> None:
     """Rank configurations by the median throughput of their valid runs."""
-    from aisbench_core.warehouse import BOARD_SORTS
+    from aisbench_core.warehouse.measures.sorts import BOARD_SORTS
 
     if filters["sort"] not in BOARD_SORTS:
         raise click.BadParameter(f"{filters['sort']!r} is not one of {', '.join(BOARD_SORTS)}", param_hint="--sort")
@@ -74,7 +74,7 @@ def query_of(
     core: "Core", rehearsals: bool = False, region: str = "", origin: str | None = None, **filters: Any
 ) -> "BoardQuery":
     from aisbench_core.model import Origin
-    from aisbench_core.warehouse import BoardQuery
+    from aisbench_core.warehouse.values.runs import BoardQuery
 
     region = region or core.default_region()
     # None lets the warehouse decide: measurements, or rehearsals where a region has nothing else.

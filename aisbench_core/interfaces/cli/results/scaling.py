@@ -12,7 +12,8 @@ from aisbench_core.interfaces.cli.options import command, run_filters
 from aisbench_core.interfaces.cli.results.results import full_id, print_other_regions, query_of
 
 if TYPE_CHECKING:
-    from aisbench_core.warehouse import BoardQuery, Scaling, ScalingPoint
+    from aisbench_core.warehouse.values.runs import BoardQuery
+    from aisbench_core.warehouse.values.scalings import Scaling, ScalingPoint
     from aisbench_core.wiring import Core
 
 # Benchmark configurations whose curves are listed; filters choose among more.

@@ -14,8 +14,8 @@ from aisbench_core.interfaces.cli.results.results import query_of
 
 if TYPE_CHECKING:
     from aisbench_core.domain.rulesets.ruleset import Ruleset
-    from aisbench_core.warehouse import BoardQuery, RunEvaluation, SeriesEvaluation, Validation
-    from aisbench_core.warehouse.values.runs import Check
+    from aisbench_core.warehouse.validity.validation import RunEvaluation, Validation
+    from aisbench_core.warehouse.values.runs import BoardQuery, Check, SeriesEvaluation
     from aisbench_core.wiring import Core
 
 LEVELS = ("fail", "warn")
@@ -36,7 +36,7 @@ def validate(
 
     Nothing is stored without --store. The exit code is 8 if a completed run is not valid.
     """
-    from aisbench_core.warehouse import Validity
+    from aisbench_core.warehouse.values.runs import Validity
 
     core = open_core(writing=store)
     query = query_of(core, **filters)

@@ -1,3 +1,1 @@
 """`aisbench series`: repeats of one spec on several node counts, or a search, launched and compared together."""
-
-from aisbench_core.interfaces.cli.series.commands import series as series

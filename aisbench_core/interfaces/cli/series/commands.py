@@ -7,10 +7,9 @@ import click
 from aisbench_core.base import formats
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, launch_key, open_core
-from aisbench_core.interfaces.cli.exit_codes import NOT_ENOUGH_DATA, RUN_FAILED, YOUR_INPUT
+from aisbench_core.interfaces.cli.exit_codes import NOT_ENOUGH_DATA, RUN_FAILED, YOUR_INPUT, exit_code_of
 from aisbench_core.interfaces.cli.following import end_if_series_held, wait_for_series, warn_without_follower
 from aisbench_core.interfaces.cli.options import Group, add_paging, output_option, yaml_of
-from aisbench_core.interfaces.cli.regression.commands import exit_code_of
 from aisbench_core.interfaces.cli.series.planning import plan_draft, plan_options, print_draft
 from aisbench_core.interfaces.cli.series.report import (
     best_text,
