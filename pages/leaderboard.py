@@ -33,7 +33,7 @@ with filter_bar():
     view = board.choose_view()
     query = board.choose_board_query(region, view)
     names = block_columns.choose_columns(query) if view == "blocks" else []
-show_active_filters(*board.FILTERS)
+show_active_filters(*board.list_filters(view, query))
 saved_views.show_missing()
 show_rehearsal(region)
 if view == "blocks":

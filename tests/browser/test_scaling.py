@@ -39,7 +39,7 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess
 def test_versions_are_laid_over_each_other_and_a_reload_keeps_them(console: ConsoleProcess, window: OpenWindow) -> None:
     visit = window(console)
     visit.open("/scaling?at=32")
-    expect(visit.page.get_by_text("At 32 nodes about")).to_be_visible()
+    expect(visit.page.get_by_text("Node count 32: about")).to_be_visible()
     assert visit.column("All numbers", "Nodes") == ["1", "2", "4", "8"]
 
     visit.pick(visit.keyed("curve").get_by_role("combobox"), NEW)

@@ -40,7 +40,7 @@ def test_a_draft_becomes_a_series_that_is_measured_while_the_page_looks_on(
     visit.keyed("series-launch-yes").get_by_role("button").dblclick()
 
     expect(visit.page).to_have_url(re.compile("series=s"))
-    expect(visit.page.get_by_text("2 of 2 cells ended · 2 valid")).to_be_visible(timeout=SERIES_MS)
+    expect(visit.page.get_by_text("Cells ended: 2 of 2 · 2 valid")).to_be_visible(timeout=SERIES_MS)
     expect(visit.page.get_by_role("button", name="Stop all")).to_have_count(0)
     visit.rest()
     assert visit.rows("Statistics")[0]["n"] == "2 of 2"
@@ -72,7 +72,7 @@ def test_a_search_is_launched_followed_and_its_best_trial_becomes_a_draft(
     visit.keyed("series-launch-yes").get_by_role("button").click()
 
     expect(visit.page).to_have_url(re.compile("series=s"))
-    expect(visit.page.get_by_text("3 of 3 cells ended · 3 valid")).to_be_visible(timeout=SERIES_MS)
+    expect(visit.page.get_by_text("Cells ended: 3 of 3 · 3 valid")).to_be_visible(timeout=SERIES_MS)
     visit.rest()
     series = visit.page.url.split("series=")[1].split("&")[0]
     trials = visit.rows("Trials")

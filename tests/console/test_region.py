@@ -230,4 +230,4 @@ def test_nodes_that_were_slow_in_their_last_runs_are_a_section(
     [table] = open_page("region", profile="lab", show="nodes").dataframe
 
     [row] = table.value.to_dict("records")
-    assert (row["Node"], row["Slow"], row["Newest run"]) == ("192.168.7.0", "1 of its last 1 runs", "slow-run")
+    assert (row["Node"], row["Slow runs"], row["Newest run"]) == ("192.168.7.0", "1 of its last 1", "slow-run")

@@ -294,3 +294,16 @@ def test_active_filters_are_listed_and_those_that_are_ignored_are_not(open_page:
     assert ":blue-badge[Nodes: 2]" in said
     assert "Model: gone" in said  # in the warning only
     assert ":blue-badge[Model" not in said
+
+
+@pytest.mark.parametrize(("worth", "listed"), [("gone", "Validity: gone"), ("invalid", "")])
+def test_a_validity_that_filters_nothing_is_no_active_filter(
+    open_page: OpenPage, used: Path, worth: str, listed: str
+) -> None:
+    assert used.exists()
+
+    said = texts(open_page("leaderboard", worth=worth))
+
+    assert ":blue-badge[Validity" not in said
+    assert ("are ignored: " in said) == bool(listed)
+    assert listed in said

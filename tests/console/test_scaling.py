@@ -40,7 +40,7 @@ def test_the_serial_share_and_what_more_nodes_would_bring_are_said_with_their_in
 
     said = texts(app)
     assert "Serial share 2 %" in said
-    assert "At 16 nodes about **12." in said
+    assert "Node count 16: about **12." in said
     assert "extrapolated" in said
     numbers = table(app).set_index("Nodes")
     assert list(numbers.index) == [1, 2, 4, 8]

@@ -56,6 +56,12 @@ def test_a_series_is_not_called_clean_while_the_region_does_not_answer(open_page
     assert "No problems found" not in texts(app)
 
 
+def test_a_series_of_one_cell_launches_one_run(open_page: OpenPage) -> None:
+    app = open_page("series", new="1", counts="1", repeats="1")
+
+    assert app.button(key="series-launch-button").label == "Launch 1 run…"
+
+
 def test_a_series_is_launched_after_the_question_and_once(open_page: OpenPage, bench: SeriesBench) -> None:
     app = open_page("series", new="1", counts="1,2", repeats="2", budget="9")
 

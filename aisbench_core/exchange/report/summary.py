@@ -175,10 +175,11 @@ def _describe_counted(runs: Sequence[ReportedRun]) -> Message:
         for ruleset, basis in rulesets
         if ruleset
     ]
-    said = Message(
-        "{valid} of {runs} runs are valid (ruleset {ruleset})",
+    said = choose_plural(
+        len(runs),
+        "{valid} of {number} run is valid (ruleset {ruleset})",
+        "{valid} of {number} runs are valid (ruleset {ruleset})",
         valid=found[Validity.VALID],
-        runs=len(runs),
         ruleset=join_parts(", ", named) if named else MISSING,
     )
     others = (
@@ -251,7 +252,7 @@ def _iterate_series(reported: Reported) -> Iterator[Message]:
         if not row.counts:
             failed = [check.id for check in row.checks if check.level is CheckLevel.FAIL]
             yield Message(
-                "Does not count as a series: {series} on {nodes} nodes, {version}: {checks}",
+                "Does not count as a series: {series}, nodes: {nodes}, {version}: {checks}",
                 series=row.series_id,
                 nodes=row.node_count or MISSING,
                 version=row.framework_version or MISSING,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from aisbench_core.base.formats import format_change
-from aisbench_core.base.messages import Message, join_parts
+from aisbench_core.base.messages import Message, choose_plural, join_parts
 from aisbench_core.model import Level
 from aisbench_core.running.series.matrix import Matrix
 from aisbench_core.warehouse import Warehouse
@@ -32,11 +32,14 @@ def series_outcome(matrix: Matrix, warehouse: Warehouse) -> SeriesOutcome:
     groups = _find_groups(matrix, warehouse)
     found = {group.verdict.outcome for group in groups}
     worst = next((outcome for outcome in Outcome if outcome in found), Outcome.NOT_ENOUGH)
-    counts = Message("{valid} of {cells} cells are valid", valid=matrix.valid, cells=len(matrix.cells))
+    cells = len(matrix.cells)
+    counts = choose_plural(
+        cells, "{valid} of {number} cell is valid", "{valid} of {number} cells are valid", valid=matrix.valid
+    )
     changes = [change for group in groups if group.verdict.outcome is worst for change in _iterate_changes(group)]
     withheld = [group.verdict.withheld for group in groups if worst is Outcome.NOT_ENOUGH and group.verdict.withheld]
     text = join_parts(": ", [OUTCOMES[worst], *changes[:1], *withheld[:1]])
-    lost = matrix.valid < len(matrix.cells)
+    lost = matrix.valid < cells
     level = Level.WARNING if lost or worst is Outcome.REGRESSION else Level.INFO
     return SeriesOutcome(join_parts("; ", [counts, text]), level)
 

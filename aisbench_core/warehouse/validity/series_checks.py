@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.base.messages import Message, join_parts
+from aisbench_core.base.messages import Message, choose_plural, join_parts
 from aisbench_core.domain.rulesets.ruleset import (
     Accuracy,
     Consequence,
@@ -252,8 +252,9 @@ def _check_order(members: Members, _: ValidityRule, __: Ruleset) -> Result:
 
 def _check_days(members: Members, rule: SeriesSpan, _: Ruleset) -> Result:
     period = members[-1].began - members[0].began
-    actual = Message("{count} days", count=math.ceil(period / timedelta(days=1)))
-    return period <= timedelta(days=rule.days), Message("within {count} days", count=rule.days), actual, ""
+    actual = choose_plural(math.ceil(period / timedelta(days=1)), "{number} day", "{number} days")
+    expected = choose_plural(rule.days, "within {number} day", "within {number} days")
+    return period <= timedelta(days=rule.days), expected, actual, ""
 
 
 def _check_copies(members: Members, _: ValidityRule, __: Ruleset) -> Result:

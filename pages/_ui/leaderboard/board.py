@@ -102,7 +102,20 @@ def _choose_filters(region: RegionFacts, view: str) -> BoardQuery:
         tags=chosen,
         fingerprint=st.query_params.get("benchmark", ""),
     )
-    return _choose_validity(query) if invalid and view == "runs" else query
+    if _is_validity_choosable(view, query):
+        return _choose_validity(query)
+    url.note_missing("worth", [*Validity], st.query_params.get_all("worth")[-1:])
+    return query
+
+
+def list_filters(view: str, query: BoardQuery) -> list[str]:
+    """The parameters of the URL that filter this view."""
+    return [name for name in FILTERS if name != "worth" or _is_validity_choosable(view, query)]
+
+
+def _is_validity_choosable(view: str, query: BoardQuery) -> bool:
+    """One validity can be chosen among single runs, once those that are not valid are shown, too."""
+    return view == "runs" and query.include_invalid
 
 
 def _choose_validity(query: BoardQuery) -> BoardQuery:

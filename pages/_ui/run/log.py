@@ -130,7 +130,9 @@ def _why_empty(run_id: str, nodes: Sequence[int] | None, view: LogView | None) -
 
 def _format_caption(view: LogView, nodes: Sequence[int] | None) -> str:
     lines = f"{len(view.lines):,}"
-    if nodes is None:
+    if len(view.lines) == 1:
+        shown = t("log.lines_all_one") if nodes is None else t("log.lines_one", node=nodes[0])
+    elif nodes is None:
         shown = t("log.lines_by_time" if view.by_time else "log.lines_by_node", lines=lines)
     else:
         shown = t("log.lines", lines=lines, node=nodes[0])

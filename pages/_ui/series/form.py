@@ -177,7 +177,8 @@ def _show_draft(spec: RunSpec, draft: SeriesDraft, profile: str) -> None:
     if draft.errors:
         st.markdown(t("configure.blocked"))
         return
-    icon, label = ":material/rocket_launch:", t("series.launch", cells=draft.estimate.cells)
+    cells, icon = draft.estimate.cells, ":material/rocket_launch:"
+    label = t("series.launch_one") if cells == 1 else t("series.launch", cells=cells)
     right = right_to("SeriesService.launch")
     if st.button(
         label, key="series-launch-button", type="primary", icon=icon, width="stretch",

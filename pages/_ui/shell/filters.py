@@ -76,10 +76,16 @@ def show_active_filters(*names: str) -> None:
         return
     with st.container(horizontal=True, key="active-filters"):
         for name, value in active:
-            label = t(LABELS.get(name, f"board.{name}"))
+            label = format_filter_label(name)
             text = value[:8] if name == "benchmark" else clip_text(value)
             shown = escape_markdown(label if name == "invalid" else f"{label}: {text}")
             st.badge(shown, color="blue", help=value if name == "benchmark" else whole_name(value))
+
+
+def format_filter_label(name: str) -> str:
+    """What the filter of this parameter is called."""
+    text_id = LABELS.get(name, f"board.{name}")
+    return t(text_id) if t.knows(text_id) else t.field(name)
 
 
 def choose_facets(region: RegionFacts, *names: str, limit: int = 50, stacked: bool = False) -> BoardQuery:

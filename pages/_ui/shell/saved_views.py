@@ -9,6 +9,7 @@ from aisbench_core.warehouse.values.saved import SavedView
 from pages._ui.shell import url
 from pages._ui.shell.core import actor, core, is_allowed, run_cached
 from pages._ui.shell.errors import errors_shown, escape_markdown
+from pages._ui.shell.filters import format_filter_label
 from pages._ui.shell.formats import format_time
 from pages._ui.shell.navigation import link_page
 from pages._ui.shell.outcomes import report_outcome, show_outcome
@@ -38,8 +39,7 @@ def show_missing() -> None:
     """Which of the URL's filters name something that no longer exists; call it below the filters."""
     filters = []
     for key, values in url.read_missing().items():
-        label = t(f"board.{key}") if t.knows(f"board.{key}") else t.field(key)
-        filters.append(f"{label}: {', '.join(map(escape_markdown, values))}")
+        filters.append(f"{format_filter_label(key)}: {', '.join(map(escape_markdown, values))}")
     if filters:
         st.warning(t("views.missing", filters="; ".join(filters)), icon=":material/filter_alt_off:")
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from aisbench_core.base.messages import Message
+from aisbench_core.base.messages import Message, choose_plural
 from aisbench_core.domain.liveness.stalls import STALL_MINUTES
 from aisbench_core.domain.preflight.rule import Source, Subject, Violation, rule
 from aisbench_core.model import Api, Level
@@ -198,7 +198,11 @@ def stall_stop(subject: Subject) -> Iterator[Violation]:
         message = Message("a run counts as stalled after {minutes} minutes at the earliest", minutes=stalled)
         yield Violation(message, Message("it is not stopped before"), fix=(("stop_when_stalled_minutes", stalled),))
     if hours is not None and minutes >= 60 * hours:
-        message = Message("the automatic stop comes first, after {hours} hours", hours=hours)
+        message = choose_plural(
+            hours,
+            "the automatic stop comes first, after {number} hour",
+            "the automatic stop comes first, after {number} hours",
+        )
         yield Violation(message, Message("give fewer minutes, or more hours"))
 
 
