@@ -21,6 +21,14 @@ def shell(sandbox: SandboxProcess, tmp_path: Path) -> CommandLine:
 
 
 @pytest.fixture
+def real_shell(real_sandbox: SandboxProcess, tmp_path: Path) -> CommandLine:
+    """Its jobs take seconds, so that it need not ask for them as often as for those of a script."""
+    shell = CommandLine(tmp_path / "data", real_sandbox)
+    shell.environment |= {"AISBENCH_POLL_SECONDS": "0.3", "AISBENCH_TICK_SECONDS": "0.1"}
+    return shell
+
+
+@pytest.fixture
 def core(shell: CommandLine) -> Core:
     """The same data folder, in this process."""
     return open_core(Settings(data_dir=shell.data_dir, profile="lab"))

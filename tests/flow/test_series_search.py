@@ -25,14 +25,6 @@ TRIALS = 6
 KILLS = 8
 
 
-@pytest.fixture
-def real_shell(real_sandbox: SandboxProcess, tmp_path: Path) -> CommandLine:
-    """Its jobs take seconds, so that it need not ask for them as often as for those of a script."""
-    shell = CommandLine(tmp_path / "data", real_sandbox)
-    shell.environment |= {"AISBENCH_POLL_SECONDS": "0.3", "AISBENCH_TICK_SECONDS": "0.1"}
-    return shell
-
-
 @pytest.mark.slow
 def test_a_search_finds_the_batch_size_that_a_full_grid_finds_too(real_shell: CommandLine, tmp_path: Path) -> None:
     quick = ("--param", "epochs=2", "--hours-per-run", "0.5", "--budget", "0.6", "--wait")

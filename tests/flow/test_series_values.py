@@ -19,9 +19,8 @@ def shell(sandbox: SandboxProcess, tmp_path: Path) -> CommandLine:
     return CommandLine(tmp_path / "data", sandbox)
 
 
-def test_a_series_finds_the_batch_size_that_single_runs_find_too(real_sandbox: SandboxProcess, tmp_path: Path) -> None:
-    shell = CommandLine(tmp_path / "data", real_sandbox)
-
+def test_a_series_finds_the_batch_size_that_single_runs_find_too(real_shell: CommandLine) -> None:
+    shell = real_shell
     options = ("--values", "batch_size=2,256", "--repeats", "2", "--budget", "8", "--wait")
     done = shell.answer("series", "run", *WHAT, "--param", "epochs=2", *options)
 

@@ -18,6 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from aisbench_core.interfaces.cli import main
+from tests.processes import start_aisbench
 
 GONE_SECONDS = 60
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -81,9 +82,11 @@ def type_in(environment: dict[str, str], *words: str) -> Result:
     return CliRunner(env=environment).invoke(main, words)
 
 
-def aisbench(environment: dict[str, str], *words: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "aisbench_core.interfaces.cli", *words]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+def aisbench(environment: dict[str, str], *words: str) -> tuple[int | None, str]:
+    """The exit code of a command that does not begin to serve, and what it says on stderr."""
+    ended = start_aisbench(*words, environment=environment)
+    stderr = ended.communicate(timeout=120)[1]
+    return ended.returncode, stderr
 
 
 def test_one_command_serves_the_console_and_carries_runs_to_their_end(lasting: Site) -> None:
@@ -219,22 +222,22 @@ def test_the_console_outlives_its_sandbox_and_says_so(
 def test_a_second_one_on_the_same_port_says_so(lasting: Site) -> None:
     port = lasting.address.rpartition(":")[2]
 
-    second = aisbench(lasting.environment, "serve", "--port", port)
+    code, stderr = aisbench(lasting.environment, "serve", "--port", port)
 
-    assert second.returncode == 1
-    assert "answers at" in second.stderr
-    assert "--port" in second.stderr
+    assert code == 1
+    assert "answers at" in stderr
+    assert "--port" in stderr
 
 
 @pytest.mark.parametrize("words", [("--host", "0.0.0.0"), ()], ids=["typed", "from the settings"])  # noqa: S104 - refused
 def test_other_machines_are_not_served_without_a_switch_that_says_it(
     environment: dict[str, str], words: tuple[str, ...]
 ) -> None:
-    refused = aisbench(environment | {"AISBENCH_HOST": "::"}, "serve", "--port", "0", *words)
+    code, stderr = aisbench(environment | {"AISBENCH_HOST": "::"}, "serve", "--port", "0", *words)
 
-    assert refused.returncode == 2
-    assert "no sign-in" in refused.stderr
-    assert "--allow-network-access-without-sign-in" in refused.stderr
+    assert code == 2
+    assert "no sign-in" in stderr
+    assert "--allow-network-access-without-sign-in" in stderr
 
 
 @pytest.mark.parametrize("trusted", ["127.0.0.1", "10.0.0.2, ::1", "0.0.0.0/0"])
@@ -243,16 +246,16 @@ def test_beside_a_sandbox_no_program_of_this_machine_may_say_who_somebody_is(
 ) -> None:
     identity = {"AISBENCH_IDENTITY": "proxy", "AISBENCH_TRUSTED_PROXIES": trusted}
 
-    ended = aisbench(environment | identity, "serve", "--sandbox", "--port", "0")
+    code, stderr = aisbench(environment | identity, "serve", "--sandbox", "--port", "0")
 
-    assert ended.returncode == 2, ended.stderr
-    assert "jobs of the sandbox run on this machine, and could sign in as anybody" in ended.stderr
+    assert code == 2, stderr
+    assert "jobs of the sandbox run on this machine, and could sign in as anybody" in stderr
 
 
 @pytest.mark.parametrize(("identity", "missing"), [("proxy", "trusted_proxies"), ("oidc", "oidc_issuer")])
 def test_a_sign_in_that_lacks_something_is_a_sentence(environment: dict[str, str], identity: str, missing: str) -> None:
-    ended = aisbench(environment | {"AISBENCH_IDENTITY": identity}, "serve", "--port", "0")
+    code, stderr = aisbench(environment | {"AISBENCH_IDENTITY": identity}, "serve", "--port", "0")
 
-    assert ended.returncode == 2
-    assert ended.stderr.startswith(f"error: identity: {identity} needs {missing}")
-    assert "Traceback" not in ended.stderr
+    assert code == 2
+    assert stderr.startswith(f"error: identity: {identity} needs {missing}")
+    assert "Traceback" not in stderr

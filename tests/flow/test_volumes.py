@@ -28,12 +28,12 @@ VOLUMES = [
 
 
 def test_a_volume_of_each_kind_is_read_by_a_later_run_and_stays_in_its_spec(
-    real_sandbox: SandboxProcess, tmp_path: Path
+    real_sandbox: SandboxProcess, real_shell: CommandLine, tmp_path: Path
 ) -> None:
     code, spec = tmp_path / "code", tmp_path / "spec.yaml"
     code.mkdir()
     (code / "train.py").write_text(CODE, "utf-8")
-    shell = CommandLine(tmp_path / "data", real_sandbox)
+    shell = real_shell
     fields = yaml.safe_load(shell.type("spec", "quickstart_digits").stdout)
     fields |= {"flavor": "sandbox.cpu.1card", "cards_per_node": 1, "volumes": VOLUMES}
     data = {"name": "data_url", "path": f"/{real_sandbox.bucket}/volumes/", "local_dir": "/home/ma-user/digits"}
