@@ -135,12 +135,12 @@ def _run(case: Case) -> Run:
         case.id,
         a.spec(node_count=nodes),
         state=case.state,
-        verdict=case.state if case.state.is_terminal else None,
+        final_state=case.state if case.state.is_terminal else None,
         detail=case.detail,
         job_id="" if case.no_job else f"job-{case.id}",
     )
     if case.cause == "result-missing":  # the job itself completed
-        return replace(run, verdict=RunState.COMPLETED)
+        return replace(run, final_state=RunState.COMPLETED)
     return run
 
 

@@ -120,6 +120,7 @@ from aisbench_core.model.spec_fields import (
     flatten_spec,
     unknown_fields,
 )
+from aisbench_core.model.stop_cause import StopCause, StopKind
 from aisbench_core.model.system import (
     COUNTS,
     FIELDS,
@@ -243,6 +244,8 @@ __all__ = [
     "ServerResult",
     "StageStep",
     "Stated",
+    "StopCause",
+    "StopKind",
     "StoredBudget",
     "SubscribedAlgorithm",
     "SystemStatus",

@@ -71,7 +71,7 @@ class Delivery:
 
     message_id: str
     channel: str
-    news: News
+    notification: News
     state: DeliveryState
     attempts: int
     next_at: datetime

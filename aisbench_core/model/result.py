@@ -112,7 +112,7 @@ class Imported:
     """Where an imported run comes from.
 
     `source`: the file, and the position in it. `stated`: the spec's fields that the source or a person provided; the
-    values of others are unknown, whatever the spec contains. `note` is for people, `told` is the source's other
+    values of others are unknown, whatever the spec contains. `note` is for people, `details` is the source's other
     information. `carried`: values by warehouse column that the exporting console had computed, stored unchanged; never
     its validity, because a file cannot prove its own.
     """
@@ -121,7 +121,7 @@ class Imported:
     imported_at: datetime
     stated: tuple[str, ...]
     note: str = ""
-    told: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
     carried: Mapping[str, str | int | float | None] = field(default_factory=dict)
 
 
@@ -140,9 +140,9 @@ class RunRecord:
     """All that the warehouse stores of one run; written to and read from data/runs/<run_id>/ as text.
 
     `described`: the system description that people stated, or None. `launched`: None for imported runs, and for those
-    of versions before it existed. `remarks`: annotations. `attempts`: of the job, if the API lists them.
-    `card_samples`: of the reporter, if the script asked for them. `resolved`: None where nothing was, as of imported
-    runs, and of those of versions before it existed."""
+    of versions before it existed. `attempts`: of the job, if the API lists them. `card_samples`: of the reporter, if
+    the script asked for them. `resolved`: None where nothing was, as of imported runs, and of those of versions before
+    it existed."""
 
     run: Run
     workload: WorkloadFacts
@@ -155,7 +155,7 @@ class RunRecord:
     imported: Imported | None = None
     described: Stated | None = None
     launched: Launched | None = None
-    remarks: Annotations = NO_ANNOTATIONS
+    annotations: Annotations = NO_ANNOTATIONS
     attempts: tuple[RunAttempt, ...] = ()
     card_samples: tuple[CardSample, ...] = ()
     resolved: Resolved | None = None

@@ -9,6 +9,7 @@ from typing import Self
 from aisbench_core.base.messages import Hint, Message
 from aisbench_core.model.job import JobStatus
 from aisbench_core.model.spec import RunSpec, Scalar
+from aisbench_core.model.stop_cause import StopCause, StopKind
 
 NOTABLE_SKEW_S = 30.0
 """Times of two clocks that differ by more than this say nothing of what lies between them."""
@@ -77,19 +78,14 @@ MOVES: Mapping[RunState, frozenset[RunState]] = {
 }
 
 
-# The value of a run's detail by which is known that a search stopped it.
-SEARCH_REASON = "search_reason"
-# … and that it was stopped because it was stalled.
-STALLED_MINUTES = "stalled_minutes"
-
-
 @dataclass(frozen=True, slots=True)
 class Run:
     """One benchmark run: its spec, its state, and the job that executes it.
 
-    `version`: compare-and-set token of the ledger. `updated_at`: when the run entered its state. `verdict`: the state
-    after COLLECTING. `detail`: one sentence for people; while a step is tried again, why it failed. `attempts`:
-    consecutive failures of the current step.
+    `version`: compare-and-set token of the ledger. `updated_at`: when the run entered its state. `final_state`: the
+    state after COLLECTING. `detail`: one sentence for people; while a step is tried again, why it failed. `attempts`:
+    consecutive failures of the current step. `stop_cause`: why its job was to be stopped; None of one that nobody
+    stopped.
     `series_index`: number of the series' cell, from 1 in the order of launching; attempts at a cell share it.
     `price_per_node_hour` in `currency`: as at the launch, so that what a run cost never changes; None is not known.
     `expected_cost`: in the same currency, reserved until it ends; None is not known. A run that is HELD waits for an
@@ -110,7 +106,7 @@ class Run:
     job_id: str = ""
     phase: str = ""
     attempts: int = 0
-    verdict: RunState | None = None
+    final_state: RunState | None = None
     detail: str = ""
     code_sha256: str = ""
     submitted_at: datetime | None = None
@@ -123,6 +119,7 @@ class Run:
     currency: str = ""
     expected_cost: float | None = None
     region_ahead_s: float | None = None
+    stop_cause: StopCause | None = None
 
     @property
     def is_timed_by_one_clock(self) -> bool:
@@ -134,6 +131,11 @@ class Run:
         if state is not self.state and state not in MOVES[self.state]:
             raise ValueError(f"a run cannot go from {self.state} to {state}")
         return replace(self, state=state, **changes)  # type: ignore[arg-type]  # the names are this class's own
+
+    def to_stopping(self, cause: StopCause, at: datetime) -> Self:
+        """The run whose job is to be stopped; its next step is due."""
+        changes = {"updated_at": at, "next_step_at": at, "attempts": 0}
+        return self.to(RunState.STOPPING, stop_cause=cause, detail=cause.sentence, **changes)
 
     @property
     def is_retrying(self) -> bool:
@@ -147,13 +149,16 @@ class Run:
 
     @property
     def is_stopped_early(self) -> bool:
-        """Whether the search of its series stopped it: its detail has the reason."""
-        return self.state is RunState.STOPPED and _has_value(self.detail, SEARCH_REASON)
+        """Whether the search of its series stopped it."""
+        return self._is_stopped_by(StopKind.SEARCH)
 
     @property
     def is_stopped_as_stalled(self) -> bool:
-        """Whether it was stopped because it gave no sign of life: its detail has for how long."""
-        return self.state is RunState.STOPPED and _has_value(self.detail, STALLED_MINUTES)
+        """Whether it was stopped because it gave no sign of life."""
+        return self._is_stopped_by(StopKind.STALL)
+
+    def _is_stopped_by(self, kind: StopKind) -> bool:
+        return self.state is RunState.STOPPED and self.stop_cause is not None and self.stop_cause.kind is kind
 
     @property
     def stage(self) -> tuple[int, int]:
@@ -205,13 +210,6 @@ class Run:
     def can_collect_again(self) -> bool:
         """Whether the run failed after its job was created, so that there may be results."""
         return self.state is RunState.FAILED and bool(self.job_id)
-
-
-def _has_value(text: object, name: str) -> bool:
-    """Whether a message, or one inside it, has a value of this name."""
-    if not isinstance(text, Message):
-        return False
-    return name in text.values or any(_has_value(part, name) for part in text.values.values())
 
 
 @dataclass(frozen=True, slots=True)

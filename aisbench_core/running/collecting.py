@@ -97,7 +97,7 @@ class Collecting:
         self._note_target(run, folder, facts.workload.accuracy_target, len(details.attempts))
         ended = _end_run(run, result, refusals, self.clock())
         ended = replace(ended, detail=mask_secrets(ended.detail, self._secret_values(run)))
-        if run.verdict is RunState.FAILED or ended.is_stopped_as_stalled:
+        if run.final_state is RunState.FAILED or ended.is_stopped_as_stalled:
             self._diagnose_run(run, folder)
         record = RunRecord(
             run=ended,
@@ -131,7 +131,7 @@ class Collecting:
             write_whole(folder.result, contents[folder.result.name])
         self.seal([run.run_id])
         # Read only now: an edit that comes after the record was written stores the record again itself.
-        self.record(replace(record, described=read_stated(folder.path), remarks=read_annotations(folder.path)))
+        self.record(replace(record, described=read_stated(folder.path), annotations=read_annotations(folder.path)))
         return ended
 
     def _from_cloud(
@@ -148,7 +148,7 @@ class Collecting:
         refusals: list[Message] = []
         warnings: list[Message] = []
         given_up = (CloudRejected, CloudUnavailable) if run.attempts >= PATIENCE else (CloudRejected,)
-        final = () if run.verdict is RunState.COMPLETED else (CloudRejected,)
+        final = () if run.final_state is RunState.COMPLETED else (CloudRejected,)
         result = _unless_refused(refusals, lambda: self._collect_result(cloud, run, end), final)
         self._show_progress(run, 1)
         _unless_refused(warnings, lambda: fetch_logs(cloud, run, status, folder, secrets), given_up)
@@ -204,7 +204,7 @@ class Collecting:
         secrets = self._secret_values(run)  # problems quote what a job wrote
         result = replace(result, problems=tuple(mask_secrets(problem, secrets) for problem in result.problems))
         nothing = not result.rank_results and result.info.accuracy is None
-        return None if nothing and run.verdict is not RunState.COMPLETED else result
+        return None if nothing and run.final_state is not RunState.COMPLETED else result
 
     def _secret_values(self, run: Run) -> list[str]:
         return self.secrets.available_values(run.profile, run.spec.secrets)
@@ -254,9 +254,9 @@ def _card_samples(cloud: Cloud, run: Run) -> list[CardSample]:
 def _end_run(run: Run, result: CollectedResult | None, refusals: list[Message], now: datetime) -> Run:
     problems = [*refusals, *(result.problems if result else ())]
     run = replace(run, ended_at=run.ended_at or now, attempts=0)
-    if run.verdict is RunState.COMPLETED and problems:
+    if run.final_state is RunState.COMPLETED and problems:
         count = len(problems) - PROBLEMS_SHOWN
         more = [Message("and {count} more", count=count)] if count > 0 else []
         shown = join_parts("; ", [*problems[:PROBLEMS_SHOWN], *more])
         return run.to(RunState.FAILED, detail=Message("the job completed, but {problems}", problems=shown))
-    return run.to(run.verdict or RunState.FAILED)
+    return run.to(run.final_state or RunState.FAILED)

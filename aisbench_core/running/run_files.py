@@ -243,7 +243,7 @@ def _read_record(folder: RunFolder) -> RunRecord:
     stored = read_record(folder.record, folder.metrics, folder.events)
     cards = tuple(read_card_samples(folder.cards))
     return replace(
-        stored, described=read_stated(folder.path), remarks=read_annotations(folder.path), card_samples=cards
+        stored, described=read_stated(folder.path), annotations=read_annotations(folder.path), card_samples=cards
     )
 
 

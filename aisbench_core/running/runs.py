@@ -39,8 +39,9 @@ from aisbench_core.model import (
     RunPart,
     RunSpec,
     RunState,
+    StopCause,
+    StopKind,
 )
-from aisbench_core.model.run import SEARCH_REASON
 from aisbench_core.people.budgets.holds import hold_reason, launch_check
 from aisbench_core.people.budgets.ledger import PlannedLaunch
 from aisbench_core.running.run_files import LaunchFacts, write_facts
@@ -184,12 +185,12 @@ class Runs:
     @permitted_for(lambda self, run_id, **_: self.ledger.get(run_id).created_by)
     def stop_early(self, run_id: str, reason: Message, actor: Actor) -> Run:
         """Stop the job of a run that the search of its series gives up; one that has ended by itself stays as it is."""
-        detail = Message("stopped by the search: {search_reason}", **{SEARCH_REASON: reason})
+        cause = StopCause(StopKind.SEARCH, reason)
 
         def mark_stopping(run: Run) -> Run:
-            return _to_stop(run, detail, self.clock()) if run.state is RunState.RUNNING else run
+            return run.to_stopping(cause, self.clock()) if run.state is RunState.RUNNING else run
 
-        return self._stop_run(run_id, actor, detail, mark_stopping)
+        return self._stop_run(run_id, actor, cause.sentence, mark_stopping)
 
     def _stop_run(self, run_id: str, actor: Actor, message: Message, stopping: Callable[[Run], Run]) -> Run:
         for _ in range(STOP_TRIES):
@@ -218,7 +219,7 @@ class Runs:
         completed = run.phase == Phase.COMPLETED
         after = run.to(
             RunState.COLLECTING,
-            verdict=RunState.COMPLETED if completed else RunState.FAILED,
+            final_state=RunState.COMPLETED if completed else RunState.FAILED,
             detail="" if completed else run.detail,
             updated_at=now,
             next_step_at=now,
@@ -283,8 +284,4 @@ def _build_stopping(run: Run, actor: Actor, now: datetime) -> Run:
     if run.can_give_up:
         detail = Message("collecting was given up by {who}: {trouble}", who=actor.name, trouble=run.detail)
         return run.to(RunState.FAILED, updated_at=now, ended_at=run.ended_at or now, attempts=0, detail=detail)
-    return _to_stop(run, Message("stopped by {who}", who=actor.name), now)
-
-
-def _to_stop(run: Run, detail: Message, now: datetime) -> Run:
-    return run.to(RunState.STOPPING, updated_at=now, next_step_at=now, attempts=0, detail=detail)
+    return run.to_stopping(StopCause(StopKind.PERSON, actor.name), now)

@@ -24,10 +24,11 @@ from aisbench_core.model import (
     Notice,
     Run,
     RunState,
+    StopCause,
+    StopKind,
     WorkloadFacts,
     canonical_json,
 )
-from aisbench_core.model.run import STALLED_MINUTES
 from aisbench_core.running.run_files import read_facts
 from aisbench_core.store.ledger.watches import WatchLedger
 from aisbench_core.store.run_folders import run_paths
@@ -112,7 +113,7 @@ class StallGuard:
         self._watched.pop(run.run_id, None)
         if watched.watch is None:
             return
-        completed_at = at if run.verdict is RunState.COMPLETED else None
+        completed_at = at if run.final_state is RunState.COMPLETED else None
         self.watches.save(
             run.run_id, watched.configuration, stalls.end_watch(watched.watch, at), completed_at=completed_at
         )
@@ -150,14 +151,12 @@ class StallGuard:
         watched.saved = after
 
 
-def stop_reason(run: Run, watch: Watch) -> Message | None:
+def find_stop_cause(run: Run, watch: Watch) -> StopCause | None:
     """Why a stalled run is stopped now, as its spec wants; None while it is not."""
     minutes = run.spec.stop_when_stalled_minutes
     if minutes is None or watch.stalled_at is None or watch.current.seconds < 60 * minutes:
         return None
-    return Message(
-        "no sign of life for {stalled_minutes} minutes", **{STALLED_MINUTES: _to_minutes(watch.current.seconds)}
-    )
+    return StopCause(StopKind.STALL, _to_minutes(watch.current.seconds))
 
 
 def _describe_stall(watch: Watch, limits: Limits) -> Message:

@@ -37,6 +37,7 @@ from aisbench_core.model import (
     Progress,
     Run,
     RunState,
+    StopCause,
     TaskStatus,
 )
 from aisbench_core.running import logs
@@ -46,7 +47,7 @@ from aisbench_core.running.progress.watch import ProgressWatch
 from aisbench_core.running.published_code import sent_code
 from aisbench_core.running.resolving.service import Resolver, Sealing, store_resolved
 from aisbench_core.running.resuming import copy_left, left_files
-from aisbench_core.running.stall_guard import StallGuard, stop_reason
+from aisbench_core.running.stall_guard import StallGuard, find_stop_cause
 from aisbench_core.running.step_files import fetch_steps, latest_steps, reports_steps, write_rates
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.run_folders import run_paths
@@ -185,10 +186,8 @@ class Steps:
         if status is None:
             detail = Message("job {job_id} is gone: it was deleted in the cloud", job_id=run.job_id)
             return fail_run(run, detail, phase="")
-        if not status.has_ended:
-            reason = self._watch_job(cloud, run, status)
-            if reason:
-                return run.to(RunState.STOPPING, detail=reason, next_step_at=self.clock())
+        if not status.has_ended and (cause := self._watch_job(cloud, run, status)):
+            return run.to_stopping(cause, self.clock())
         return self._apply_status(run, status)
 
     def stop(self, run: Run) -> Run:
@@ -255,11 +254,11 @@ class Steps:
         if run.started_at and status.duration_s is not None:
             ended = run.started_at + timedelta(seconds=status.duration_s)
         run = replace(run, ended_at=ended, duration_s=status.duration_s)
-        run = run.to(RunState.COLLECTING, verdict=_derive_outcome(run, status), detail=_why_ended(run, status))
+        run = run.to(RunState.COLLECTING, final_state=_derive_outcome(run, status), detail=_why_ended(run, status))
         self.stalls.end(run, self.folder(run), self.clock())
         return run
 
-    def _watch_job(self, cloud: Cloud, run: Run, status: JobStatus) -> Message | None:
+    def _watch_job(self, cloud: Cloud, run: Run, status: JobStatus) -> StopCause | None:
         """Fetch what the platform says about the job, additions to logs and event files, and metrics once a minute.
 
         Returns why the run is to be stopped now, if it is. A refusal is ignored here: collecting fetches all of it
@@ -287,7 +286,7 @@ class Steps:
                 if fetched.grew and (progress := self.progress.update(run, self.folder(run), now)):
                     self.ledger.set_progress(progress)
                 watch = self.stalls.observe(cloud, run, status, self.folder(run), fetched.size, now)
-                return stop_reason(run, watch)
+                return find_stop_cause(run, watch)
         return None
 
     def _fetch_summaries(self, cloud: Cloud, run: Run, secrets: Collection[str], now: datetime) -> None:
@@ -371,11 +370,11 @@ def _to_queued(run: Run, job: JobStatus) -> Run:
 
 def fail_run(run: Run, why: Message, **changes: object) -> Run:
     """The run on its way to FAILED (it is collected first), with the reason."""
-    return run.to(RunState.COLLECTING, verdict=RunState.FAILED, detail=why, **changes)
+    return run.to(RunState.COLLECTING, final_state=RunState.FAILED, detail=why, **changes)
 
 
 def _stop_run(run: Run, why: Message) -> Run:
-    return run.to(RunState.COLLECTING, verdict=RunState.STOPPED, detail=why)
+    return run.to(RunState.COLLECTING, final_state=RunState.STOPPED, detail=why)
 
 
 def _derive_outcome(run: Run, status: JobStatus) -> RunState:
@@ -390,8 +389,8 @@ def _why_ended(run: Run, status: JobStatus) -> str:
         return ""
     tasks = [_describe_exit(task) for task in status.task_statuses if task.exit_code]
     ended: str = Message("the job ended as {phase}", phase=status.phase)
-    if run.state is RunState.STOPPING:  # the detail says who stopped it, unless a step failed since
-        ended = run.detail if run.detail and not run.is_retrying else Message("stopped")
+    if run.state is RunState.STOPPING:
+        ended = run.stop_cause.sentence if run.stop_cause else Message("stopped")
     return join_parts("; ", [ended, *([status.message] if status.message else tasks)])
 
 

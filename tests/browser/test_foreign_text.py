@@ -96,11 +96,11 @@ def _name_everything(data_dir: Path) -> None:
     ledger.add(_run(ACTIVE, RunState.RUNNING))
     ledger.add(_run(FAILED, RunState.FAILED))
     ledger.note(Event(FAILED, a.T0 + timedelta(seconds=4), TEXT, Level.ERROR, TEXT))
-    remarks = [
+    changes = [
         AnnotationChange(a.T0, TEXT, kind, text)
         for kind, text in ((AnnotationKind.NOTE, TEXT), (AnnotationKind.TAG, LITERAL))
     ]
-    warehouse.annotations.add(DONE, remarks, None)
+    warehouse.annotations.add(DONE, changes, None)
     warehouse.saved_views.save(SavedView("leaderboard", LITERAL, {"invalid": ("1",)}, TEXT, a.T0), actor=TESTER)
     workload = data_dir / "workloads" / "evil"
     shutil.copytree(ROOT / "workloads" / "quickstart_digits", workload)

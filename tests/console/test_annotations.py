@@ -70,7 +70,7 @@ def test_a_run_on_its_way_has_tags_too_and_a_long_note_is_refused(open_page: Ope
 
     app = remark(open_page("live", run=ACTIVE_RUN), "early", "")
 
-    assert (used / "runs" / ACTIVE_RUN / "remarks.jsonl").exists()
+    assert (used / "runs" / ACTIVE_RUN / "annotations.jsonl").exists()
     assert "tag added" in str(app.dataframe[0].value)
     app = remark(app, "early", "x" * 10_000)
     assert "at most 4000 letters, and has 10000" in texts(app)

@@ -114,7 +114,7 @@ def test_a_held_launch_is_declined_with_a_reason(open_page: OpenPage, ledger: Le
     app = app.button(key="decline-yes").click().run()
 
     declined = ledger.get("r-held")
-    assert (declined.state, declined.verdict) == (RunState.COLLECTING, RunState.STOPPED)
+    assert (declined.state, declined.final_state) == (RunState.COLLECTING, RunState.STOPPED)
     assert str(declined.detail).endswith(": next month")
     assert "Declined." in texts(app)
 

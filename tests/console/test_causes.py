@@ -30,7 +30,7 @@ def spec() -> RunSpec:
 
 def store(data: Path, spec: RunSpec, log: str, state: RunState = RunState.FAILED, **changes: object) -> None:
     ended = {} if state.is_terminal else {"ended_at": None, "duration_s": None}
-    run = a.run(RUN, spec, profile="sandbox", state=state, verdict=state, **{**ended, **changes})
+    run = a.run(RUN, spec, profile="sandbox", state=state, final_state=state, **{**ended, **changes})
     Ledger(data / "ledger.sqlite3").add(run)
     folder = RunFolder(data / "runs" / RUN)
     folder.logs.mkdir(parents=True)

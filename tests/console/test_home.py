@@ -117,7 +117,11 @@ def test_the_cause_of_a_failed_run_stands_in_lists_where_it_is_known(open_page: 
     ledger = Ledger(data_dir / "ledger.sqlite3")
     ledger.add(
         a.run(
-            "r-failed", state=RunState.FAILED, verdict=RunState.FAILED, ended_at=NOW, detail="rank 0 exited with code 1"
+            "r-failed",
+            state=RunState.FAILED,
+            final_state=RunState.FAILED,
+            ended_at=NOW,
+            detail="rank 0 exited with code 1",
         )
     )
     folder = RunFolder(data_dir / "runs" / "r-failed")

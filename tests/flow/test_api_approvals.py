@@ -48,7 +48,7 @@ def test_a_lead_declines_with_a_reason_and_approves_nothing_of_ones_own(program:
 
     declined = lead.post(f"/runs/{launched.json['run_id']}/decline", {"reason": "next month"})
 
-    assert (declined.status, declined.json["verdict"]) == (200, "stopped")
+    assert (declined.status, declined.json["final_state"]) == (200, "stopped")
     assert declined.json["detail"] == "declined by lena: next month"
     require_problem(lead.post(f"/runs/{own.json['run_id']}/approve"), 403, "not-allowed")
 

@@ -45,7 +45,7 @@ def test_an_approved_launch_runs_and_a_declined_one_ends_as_stopped_and_says_why
     again = lab.type("approve", first.stdout.strip())
     assert again.exit_code == 2
     assert "only launches that wait for approval can be approved or declined" in again.stderr
-    states = {run["run_id"]: (run["state"], run["verdict"]) for run in lab.answer("runs")["runs"]}
+    states = {run["run_id"]: (run["state"], run["final_state"]) for run in lab.answer("runs")["runs"]}
     assert states[first.stdout.strip()] == ("preparing", None)
     assert states[second.stdout.strip()] == ("collecting", "stopped")
     assert lab.answer("show", second.stdout.strip())["run"]["detail"].endswith(": next month")

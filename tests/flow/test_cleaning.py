@@ -100,7 +100,7 @@ def test_the_record_stays_and_says_what_was_removed_when_and_by_whom(bench: Benc
     assert core.ledger.get(run.run_id).state is RunState.COMPLETED
     now = core.files.record(run.run_id)
     assert now is not None
-    assert (now.result, now.samples, now.remarks) == (record.result, record.samples, record.remarks)
+    assert (now.result, now.samples, now.annotations) == (record.result, record.samples, record.annotations)
     said = [(event.message.split(":")[0], event.actor) for event in now.events[len(record.events) :]]
     assert said == [
         (f"job {run.job_name} deleted in the region", "ann"),

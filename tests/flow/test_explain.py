@@ -96,7 +96,7 @@ def test_a_run_without_a_correction_says_so(runs: Mapping[str, Run], shell: Comm
 def test_a_message_about_a_failed_run_says_its_cause(bench: Bench, runs: Mapping[str, Run]) -> None:
     def told() -> dict[str, str]:
         deliveries, _ = bench.core.notifications.outbox.page(100)
-        return {each.news.subject: str(each.news.text) for each in deliveries}
+        return {each.notification.subject: str(each.notification.text) for each in deliveries}
 
     def all_told() -> bool:
         bench.tick()

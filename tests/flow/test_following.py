@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.base.errors import SpecError
-from aisbench_core.model import Mode, Progress, RunState
+from aisbench_core.model import Mode, Progress, RunState, StopCause, StopKind
 from tests.actors import named
 from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on
 from tests.sandbox_process import SandboxProcess
@@ -110,6 +110,19 @@ def test_stopping_a_run_stops_its_job_and_keeps_its_log(bench: Bench, sandbox: S
     assert ended.state is RunState.STOPPED
     assert bench.core.warehouse.runs.find_row(run.run_id) is not None
     assert "stopped" in ended.detail
+
+
+def test_who_stopped_a_run_is_known_whatever_the_cloud_does_meanwhile(bench: Bench, sandbox: SandboxProcess) -> None:
+    sandbox.script(by="hold")
+    run = bench.follow(bench.launch(), RunState.RUNNING)
+    bench.core.runs.stop(run.run_id, named(PERSON))
+    sandbox.faults({"service": "modelarts", "status": 503, "times": 2})
+
+    ended = bench.follow(run)
+
+    assert ended.state is RunState.STOPPED
+    assert ended.stop_cause == StopCause(StopKind.PERSON, PERSON)
+    assert ended.detail.startswith(f"stopped by {PERSON}")
 
 
 def test_stopping_twice_or_after_the_end_changes_nothing(bench: Bench) -> None:

@@ -125,7 +125,7 @@ def test_of_two_leads_who_decide_at_once_one_is_told_that_it_is_decided(bench: B
     bench.core.approvals.approve(held.run_id, LEAD)
 
     with pytest.raises(StaleRun):
-        bench.core.ledger.advance(held, held.to(RunState.COLLECTING, verdict=RunState.STOPPED))
+        bench.core.ledger.advance(held, held.to(RunState.COLLECTING, final_state=RunState.STOPPED))
 
     assert bench.run(held).state is RunState.PREPARING
 

@@ -152,5 +152,5 @@ def test_a_hang_is_told_once_to_who_wants_to_know(bench: Bench, spec: RunSpec, r
         another.tick()
 
     [delivery], _ = another.core.notifications.outbox.page(5)
-    assert (delivery.news.kind, delivery.news.subject) == ("stalled", run.run_id)
-    assert str(delivery.news.text).endswith("The platform suspects that the job hangs.")
+    assert (delivery.notification.kind, delivery.notification.subject) == ("stalled", run.run_id)
+    assert str(delivery.notification.text).endswith("The platform suspects that the job hangs.")

@@ -177,7 +177,7 @@ def test_a_kill_loses_no_message_and_a_second_one_has_the_same_id(
 def test_the_notice_is_stored_with_the_state_it_is_about(bench: Bench, hook: Hook) -> None:
     """A follower that is killed right after the change leaves the notice behind."""
     run = bench.run(bench.launch())
-    collecting = bench.core.ledger.advance(run, run.to(RunState.COLLECTING, verdict=RunState.FAILED))
+    collecting = bench.core.ledger.advance(run, run.to(RunState.COLLECTING, final_state=RunState.FAILED))
 
     bench.core.ledger.advance(collecting, collecting.to(RunState.FAILED, detail=Message("no luck")))
     save(bench, channel(hook.url))

@@ -90,7 +90,7 @@ def test_the_commands_change_show_and_filter(tmp_path: Path) -> None:
     assert type_in(tmp_path, "note", "i-1", "first").stdout.startswith("tags  a\nnote  first (")
     assert "before, by " in type_in(tmp_path, "note", "i-1", "second").stderr
     assert "second" in type_in(tmp_path, "show", "i-1").stdout
-    assert len((tmp_path / "runs" / "i-1" / "remarks.jsonl").read_text("utf-8").splitlines()) == 7
+    assert len((tmp_path / "runs" / "i-1" / "annotations.jsonl").read_text("utf-8").splitlines()) == 7
     board = type_in(tmp_path, "leaderboard", "--region", "imported", "--tag", "a", "--json")
     assert [row["best_run_id"] for row in json.loads(board.stdout)["rows"]] == ["i-1"]
     assert type_in(tmp_path, "rename", "i-1", "from the archive").stdout == "from the archive\n"

@@ -108,7 +108,11 @@ def test_a_run_launched_on_one_machine_and_followed_by_another_is_whole_on_both(
     assert on_a == on_b
     assert on_a
     assert on_a.result
-    assert (on_a.remarks.name, on_a.remarks.note, on_a.remarks.tags) == ("of machine A", "seen from A", ("from-b",))
+    assert (on_a.annotations.name, on_a.annotations.note, on_a.annotations.tags) == (
+        "of machine A",
+        "seen from A",
+        ("from-b",),
+    )
     row = a.core.warehouse.annotations.of([run.run_id])[run.run_id]
     assert (row.name, row.note, row.tags) == ("of machine A", "seen from A", ("from-b",))
     assert b.shell.type("logs", run.run_id).stdout == a.shell.type("logs", run.run_id).stdout != ""

@@ -1,9 +1,10 @@
 """Makes a data folder with the code of an earlier commit, by its own command line.
 
-`python tests/old_folders/make.py COMMIT` needs the commit's dependencies. Runs of `quickstart_digits` are real; one run
-and one series stay active. Commands that the commit does not have are reported and left out."""
+`python tests/old_folders/make.py COMMIT [NAME]` needs the commit's dependencies. Runs of `quickstart_digits` are real;
+one run and one series stay active. Commands that the commit does not have are reported and left out."""
 
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 SMALL = ("--cards", "2", "--param", "epochs=3", "--profile", "sandbox")
+LONG = ("--cards", "2", "--param", "epochs=3000", "--profile", "sandbox")
 SANDBOX_SECONDS = 60.0
 TABLE = """model,framework,framework version,nodes,cards per node,throughput,accuracy,time
 ResNet-50,MindSpore,2.2,1,8,1234.5,0.761,2022-07-13 13:24:43
@@ -59,12 +61,24 @@ class OldCode:
             print("LEFT OUT", " ".join(arguments), found.stderr[-300:], file=sys.stderr)
         return "" if found.returncode else found.stdout.strip()
 
+    def run_and_stop(self) -> None:
+        """A run whose job is stopped while it runs."""
+        command = [sys.executable, "-m", "aisbench_core.interfaces.cli", "run", "quickstart_digits", *LONG, "--wait"]
+        with subprocess.Popen(command, cwd=self.code, env=self.environment) as process:
+            while process.poll() is None:
+                time.sleep(2)
+                for run in json.loads(self.run("runs", "--json"))["runs"]:
+                    if run["state"] == "running":
+                        self.run("stop", run["run_id"])
+
     def fill(self) -> None:
-        """Three runs that completed; a run, a series and a schedule that go on; and what people made."""
+        """Three runs that completed, one that was stopped; a run, a series and a schedule that go on; and what people
+        made."""
         table = self.code / "results.csv"
         table.write_text(TABLE)
         first, second = (self.run("run", "quickstart_digits", *SMALL, "--wait").split()[0] for _ in range(2))
         self.run("run", "quickstart_digits", *SMALL, "--set", "environments.OMP_NUM_THREADS=none", "--wait")
+        self.run_and_stop()
         self.run("note", first, "with new cables")
         self.run("tag", first, "+good", "+cold")
         self.run("rename", second, "second try")
@@ -93,7 +107,7 @@ class OldCode:
                     tar.add(path, str(inside))
 
 
-def main(commit: str) -> None:
+def main(commit: str, name: str = "") -> None:
     with tempfile.TemporaryDirectory() as folder:
         old = OldCode(commit, Path(folder))
         sandbox = old.start_sandbox()
@@ -102,8 +116,8 @@ def main(commit: str) -> None:
         finally:
             sandbox.terminate()
             sandbox.wait()
-        old.pack(HERE / f"{commit}.tar.xz")
+        old.pack(HERE / f"{name or commit}.tar.xz")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -89,7 +89,7 @@ def test_what_was_kept_before_is_there_and_afterwards_everything_is(told: tuple[
     assert Ledger(folder / "ledger.sqlite3").get("before").run_id == "before"
     assert len(Ledger(folder / "ledger.sqlite3").events("before")) >= 60
     assert (folder / "runs/r/x").stat().st_size == 1_000_000
-    assert answers["leftovers"][0] == ["remarks.jsonl", "x"]
+    assert answers["leftovers"][0] == ["annotations.jsonl", "x"]
     assert answers["remarked"][0] == [6, 300_000]
 
 

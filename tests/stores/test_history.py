@@ -318,5 +318,5 @@ def test_a_record_tells_what_the_log_told(core: Core) -> None:
     assert record.result
     assert record.result.raw == found().raw
     assert record.imported
-    assert record.imported.told[1:] == ("ConfigInfo: Model:resnet50_v1.5", "run there: r20260101-000000-abcdef")
-    assert record.imported.told[0].startswith("workpath: packages/train_huawei")
+    assert record.imported.details[1:] == ("ConfigInfo: Model:resnet50_v1.5", "run there: r20260101-000000-abcdef")
+    assert record.imported.details[0].startswith("workpath: packages/train_huawei")

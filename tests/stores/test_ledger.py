@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.base.errors import AisbenchError, RunNotFound, StaleRun
-from aisbench_core.model import ACTIVE, TERMINAL, Event, Level, Progress, Run, RunSort, RunState
+from aisbench_core.model import ACTIVE, TERMINAL, Event, Level, Progress, Run, RunSort, RunState, StopCause, StopKind
 from aisbench_core.store.ledger.database.address import LedgerAddress
 from aisbench_core.store.ledger.ledger import Ledger
 from tests import records as a
@@ -39,13 +39,14 @@ def ids(runs: list[Run]) -> list[str]:
 @pytest.mark.every_store
 def test_a_run_comes_back_as_it_was_written(ledger: Ledger) -> None:
     full = run(
-        verdict=RunState.FAILED,
+        final_state=RunState.FAILED,
         attempts=3,
         detail="quotes \"' and 中文 \u2028 %_",
+        stop_cause=StopCause(StopKind.STALL, 75),
         started_at=a.T0,
         duration_s=0.1 + 0.2,
     )
-    bare = run("r-2", verdict=None, job_id="", submitted_at=None, started_at=None, ended_at=None, duration_s=None)
+    bare = run("r-2", final_state=None, job_id="", submitted_at=None, started_at=None, ended_at=None, duration_s=None)
 
     for written in (full, bare):
         ledger.add(written)

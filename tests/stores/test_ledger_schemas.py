@@ -9,8 +9,9 @@ from typing import Any, cast
 import pytest
 
 from aisbench_core.base.errors import AisbenchError
+from aisbench_core.base.messages import Message, join_parts, to_json
 from aisbench_core.maintenance.upgrading.ledger_tables import FORMER_COLUMNS, FORMER_TABLES, upgrade_ledger
-from aisbench_core.model import RunState
+from aisbench_core.model import RunState, StopCause, StopKind
 from aisbench_core.store.ledger.database.ledger_schema import SQLITE, VERSION
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.ledger.series import SeriesLedger
@@ -116,6 +117,34 @@ def test_what_it_holds_can_be_asked_and_carried_on(file: Path) -> None:
         assert [each.run_id for each in SeriesLedger(ledger).attempts(["s-1"])] == ["r-3", ""]
     assert ledger.add(ledger.get("r-2"), token="dialog-1").run_id == "r-1", "a token is launched once, for ever"
     assert ledger.get("r-1").state is RunState.RUNNING
+
+
+@pytest.mark.parametrize("file", STORED[-1:], indirect=True)
+@pytest.mark.parametrize(
+    ("sentence", "cause"),
+    [
+        (Message("stopped by {who}", who="ann"), StopCause(StopKind.PERSON, "ann")),
+        (Message("stopped by the search: {search_reason}", search_reason="slow"), StopCause(StopKind.SEARCH, "slow")),
+        (
+            Message("stopped by the search: {search_reason}", search_reason=Message("slow by {much:.1f}", much=2.04)),
+            StopCause(StopKind.SEARCH, "slow by 2.0"),
+        ),
+        (Message("no sign of life for {stalled_minutes} minutes", stalled_minutes=75), StopCause(StopKind.STALL, 75)),
+        (Message("the job ended as {phase}", phase="Terminated"), None),
+    ],
+    ids=["person", "search", "sentence", "stall", "platform"],
+)
+def test_why_a_run_was_stopped_is_read_once_from_its_sentence(
+    file: Path, sentence: Message, cause: StopCause | None
+) -> None:
+    detail = join_parts("; ", [sentence, "killed"])
+    with sqlite3.connect(file) as con:
+        values = [detail, to_json(detail)]
+        con.execute("update runs set state = 'stopped', detail = ?, detail_data = ? where run_id = 'r-2'", values)
+
+    run = Ledger(upgrade(file)).get("r-2")
+
+    assert (run.stop_cause, run.detail) == (cause, detail)
 
 
 def test_its_tables_and_indexes_are_those_of_a_new_one(file: Path) -> None:

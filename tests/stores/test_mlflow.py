@@ -175,9 +175,9 @@ def test_a_run_says_in_mlflow_what_was_measured_and_nothing_else(tmp_path: Path)
 def test_a_run_says_in_mlflow_what_it_was_asked_to_do_and_on_what(tmp_path: Path) -> None:
     core = core_in(tmp_path / "data")
     run = a.run("asked", a.spec(parameters={"batch_size": 32, "graph": True, "net": "resnet 50"}))
-    remarks = Annotations(tuple(AnnotationChange(a.T0, "ann", AnnotationKind.TAG, tag) for tag in ("golden", "q4")))
+    annotations = Annotations(tuple(AnnotationChange(a.T0, "ann", AnnotationKind.TAG, tag) for tag in ("golden", "q4")))
 
-    file = sent(core, tmp_path / "out.db", replace(a.record("asked"), run=run, remarks=remarks))
+    file = sent(core, tmp_path / "out.db", replace(a.record("asked"), run=run, annotations=annotations))
 
     asked = "select key, value from params where key like 'parameters.%' order by key"
     assert rows(file, asked) == [

@@ -19,7 +19,7 @@ from tests.published_machines import DIRECTORY, LOG, RUN, Bucket, Machine
 
 pytestmark = [pytest.mark.postgres, pytest.mark.every_store]
 
-NOTES = ["remarks.jsonl"]
+NOTES = ["annotations.jsonl"]
 
 
 @pytest.fixture
@@ -146,34 +146,34 @@ def test_files_of_a_follower_and_of_people_do_not_hinder_each_other(ann: Machine
     for number in range(3):
         bob.append(LOG, b"step\n")
         bob.publish()
-        ann.folders.update(RUN, NOTES, lambda: ann.append("remarks.jsonl", b"note\n"))
+        ann.folders.update(RUN, NOTES, lambda: ann.append("annotations.jsonl", b"note\n"))
         bob.append(LOG, b"step\n")
         bob.publish()
-        bob.folders.update(RUN, NOTES, lambda: bob.append("remarks.jsonl", b"of bob\n"))
+        bob.folders.update(RUN, NOTES, lambda: bob.append("annotations.jsonl", b"of bob\n"))
         assert number >= 0
     ann.fetch()
 
-    assert ann.read("remarks.jsonl") == bob.read("remarks.jsonl") == b"note\nof bob\n" * 3
+    assert ann.read("annotations.jsonl") == bob.read("annotations.jsonl") == b"note\nof bob\n" * 3
     assert ann.read(LOG) == b"step\n" * 6
 
 
 def test_a_note_that_meets_another_one_is_written_again_on_it(ann: Machine, bob: Machine) -> None:
-    ann.write("remarks.jsonl", b"first\n")
+    ann.write("annotations.jsonl", b"first\n")
     ann.publish()
     written: list[int] = []
 
     def write() -> None:
         if not written:  # Bob is quicker
-            bob.folders.update(RUN, NOTES, lambda: bob.append("remarks.jsonl", b"of bob\n"))
+            bob.folders.update(RUN, NOTES, lambda: bob.append("annotations.jsonl", b"of bob\n"))
         written.append(1)
-        ann.append("remarks.jsonl", b"of ann\n")
+        ann.append("annotations.jsonl", b"of ann\n")
 
     ann.folders.update(RUN, NOTES, write)
 
     assert len(written) == 2
-    assert ann.read("remarks.jsonl") == b"first\nof bob\nof ann\n"
+    assert ann.read("annotations.jsonl") == b"first\nof bob\nof ann\n"
     bob.fetch()
-    assert bob.read("remarks.jsonl") == b"first\nof bob\nof ann\n"
+    assert bob.read("annotations.jsonl") == b"first\nof bob\nof ann\n"
 
 
 def test_readers_leave_what_was_written_here_and_not_published(ann: Machine, bob: Machine) -> None:
@@ -373,7 +373,7 @@ def test_processes_of_one_machine_and_another_one_write_and_read_at_the_same_tim
 
     def note(machine: Machine, text: bytes) -> None:
         for _ in range(rounds):
-            machine.folders.update(RUN, NOTES, lambda: machine.append("remarks.jsonl", text))
+            machine.folders.update(RUN, NOTES, lambda: machine.append("annotations.jsonl", text))
 
     def read(machine: Machine) -> None:
         for _ in range(rounds):
@@ -394,6 +394,7 @@ def test_processes_of_one_machine_and_another_one_write_and_read_at_the_same_tim
     assert bob.read("metrics.jsonl") == b"x" * (rounds - 1)
     for machine in (ann, bob):
         assert (
-            sorted((machine.read("remarks.jsonl") or b"").splitlines()) == [b"of ann"] * rounds + [b"of bob"] * rounds
+            sorted((machine.read("annotations.jsonl") or b"").splitlines())
+            == [b"of ann"] * rounds + [b"of bob"] * rounds
         )
     assert console.folders.problem(RUN) is bob.folders.problem(RUN) is None

@@ -46,7 +46,7 @@ def test_a_run_that_is_stored_anew_keeps_its_remarks_and_those_of_its_folder(war
     warehouse.record(a.imported("old"))
     warehouse.annotations.add("old", [tag("here", 1), note("person's", 1)], None)
 
-    warehouse.rebuild([replace(a.imported("old"), remarks=Annotations.of([tag("folder", 0)]))])
+    warehouse.rebuild([replace(a.imported("old"), annotations=Annotations.of([tag("folder", 0)]))])
 
     row = warehouse.runs.find_row("old")
     assert row

@@ -66,8 +66,8 @@ def test_a_forgotten_import_leaves_nothing_but_the_others_and_its_standings_are_
     filled.annotations.add("i-2", [AnnotationChange(a.T0, "ann", AnnotationKind.NOTE, "odd")], None)
     before = filled.board.list_rows(ALL)
 
-    gone = filled.imports.forget(FIRST, keep_remarks=False)
-    again = filled.imports.forget(FIRST, keep_remarks=False)
+    gone = filled.imports.forget(FIRST, keep_annotations=False)
+    again = filled.imports.forget(FIRST, keep_annotations=False)
 
     assert (gone, again) == (3, 0)
     assert rows_left(filled) == ["i-4", "launched"]
@@ -79,7 +79,7 @@ def test_a_forgotten_import_leaves_nothing_but_the_others_and_its_standings_are_
 def test_remarks_that_are_kept_come_back_with_the_same_result(filled: Warehouse) -> None:
     filled.annotations.add("i-1", [AnnotationChange(a.T0, "ann", AnnotationKind.TAG, "golden")], None)
 
-    filled.imports.forget(FIRST, keep_remarks=True)
+    filled.imports.forget(FIRST, keep_annotations=True)
     clean = filled.check([]).damages
     filled.record(come("i-1", "old/a.log (1)", SECOND))
 
@@ -94,7 +94,7 @@ def test_baselines_lose_the_runs_and_go_when_nothing_is_left(filled: Warehouse) 
     filled.mark_baseline(["i-1", "i-4"], None, named("ann"), a.T0)
     filled.mark_baseline(["i-3"], None, named("ann"), a.T0)
 
-    filled.imports.forget(FIRST, keep_remarks=False)
+    filled.imports.forget(FIRST, keep_annotations=False)
 
     assert [each.names for each in filled.trends.list_baselines()] == [("i-4",)]
 
@@ -103,6 +103,6 @@ def test_a_launched_run_is_never_forgotten(filled: Warehouse) -> None:
     with filled.cursor() as cur:
         cur.execute("update runs set imported_at = ? where run_id = 'launched'", [FIRST.replace(tzinfo=None)])
 
-    filled.imports.forget(FIRST, keep_remarks=False)
+    filled.imports.forget(FIRST, keep_annotations=False)
 
     assert filled.runs.find_row("launched")

@@ -194,7 +194,7 @@ def test_what_was_forgotten_comes_along_again_when_its_file_is_imported_again(
         assert warehouse.merging.merge(file, kept, NOWHERE, silent, at).new == 3
         assert warehouse.runs.list_rows(BOARD).total == 3
         forget_runs(kept, warehouse.imports.run_ids(at))
-        warehouse.imports.forget(at, keep_remarks=False)
+        warehouse.imports.forget(at, keep_annotations=False)
         assert warehouse.runs.list_rows(BOARD).total == 0
 
     warehouse.merging.merge(file, kept, NOWHERE, silent, NOW)

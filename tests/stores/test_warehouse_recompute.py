@@ -38,7 +38,7 @@ def some() -> list[RunRecord]:
         a.record("slow", throughputs=[1000.0] * 7 + [900.1]),
         a.record("single", mode="single_server", node_count=2, throughputs=[900.3] * 8 + [1100.7] * 8),
         a.record("failed", state=RunState.FAILED, with_result=False),
-        replace(a.record("remarked"), remarks=Annotations.of([noted, tagged])),
+        replace(a.record("remarked"), annotations=Annotations.of([noted, tagged])),
         replace(a.record("described"), described=stated_of({"division": "open", "test_id": "T-7", "cooling": "air"})),
         a.record("sampled", samples=samples),
         *many_kinds(),

@@ -141,7 +141,7 @@ def test_a_stopped_run_is_not_valid_even_with_a_whole_result(warehouse: Warehous
 
 def test_a_run_that_is_still_collecting_counts_as_its_verdict_says(warehouse: Warehouse) -> None:
     record = a.record()
-    collecting = replace(record.run, state=RunState.COLLECTING, verdict=RunState.COMPLETED)
+    collecting = replace(record.run, state=RunState.COLLECTING, final_state=RunState.COMPLETED)
 
     row = stored(warehouse, replace(record, run=collecting))
 

@@ -125,8 +125,8 @@ def content(con: DuckDBPyConnection) -> Content:
 
 
 def rows(con: DuckDBPyConnection, table: str, columns: list[str]) -> list[tuple[Any, ...]]:
-    """Cells of these columns but of groups and fingerprints, which are computed from others."""
-    computed = ("group_id", "fingerprint") if table == "runs" else ()
+    """Cells of these columns but of groups, fingerprints and hashes, which are computed from others."""
+    computed = ("group_id", "fingerprint", "record_sha256") if table == "runs" else ()
     chosen = ", ".join(column for column in columns if column not in computed)
     return sorted(con.execute(f"select {chosen} from {table}").fetchall(), key=repr)
 
@@ -164,13 +164,25 @@ def test_every_row_of_a_development_version_is_there_after_an_upgrade_and_unders
     assert_runs_are_understood(stored)
 
 
+@pytest.mark.parametrize("stored", OF_A_FILE[-1:], indirect=True)
+def test_only_runs_that_were_changed_lack_the_hash_of_today(stored: Warehouse) -> None:
+    with unopened(stored) as con:
+        con.execute("update results set accuracy_measured = 0.99 where run_id = 'single'")
+
+    damages = upgrade(stored).check([]).damages
+
+    assert [damage.where for damage in damages if "record_sha256" in damage.sentence] == ["runs, run single"]
+
+
 def assert_people_are_understood(stored: Warehouse, today: Warehouse, tables: list[str]) -> None:
     """What people marked, saved and imported, of the tables that there were."""
     assert stored.runs.list_rows(BoardQuery("imported", include_invalid=True)).total == 1
     assert stored.saved_views.on() == (today.saved_views.on() if "saved_views" in tables else [])
     assert stored.trends.list_baselines() == (today.trends.list_baselines() if "baselines" in tables else [])
     assert stored.series.of(["s-1"]) == (today.series.of(["s-1"]) if "series" in tables else [])
-    assert stored.annotations.of(["marked"]) == (today.annotations.of(["marked"]) if "remarks" in tables else {})
+    assert stored.annotations.of(["marked"]) == (
+        today.annotations.of(["marked"]) if {"remarks", "annotations"} & {*tables} else {}
+    )
 
 
 def assert_runs_are_understood(stored: Warehouse) -> None:

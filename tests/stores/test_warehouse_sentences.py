@@ -151,7 +151,7 @@ def test_rows_of_earlier_versions_are_judged_the_same_and_read_as_before(warehou
 def test_a_chinese_report_says_ours_in_chinese_and_theirs_as_it_is(warehouse: Warehouse) -> None:
     note = AnnotationChange(NOW, "ann", AnnotationKind.NOTE, "running")
     warehouse.rebuild(
-        [replace(ended("failed", "ValueError: all"), remarks=Annotations((note,))), objected("x", MISSING)]
+        [replace(ended("failed", "ValueError: all"), annotations=Annotations((note,))), objected("x", MISSING)]
     )
 
     report = Reports(warehouse, lambda: NOW).write(["failed", "x"], ReportLanguage.ZH, full=True)

@@ -42,7 +42,7 @@ def write_logs(folder: RunFolder, *texts: str) -> None:
 
 def cause_of(folder: RunFolder) -> Cause:
     """The cause of a failed run with these logs."""
-    failed = a.run(state=RunState.FAILED, verdict=RunState.FAILED)
+    failed = a.run(state=RunState.FAILED, final_state=RunState.FAILED)
     logs = {int(log.stem.partition("-")[2]): log for log in folder.logs.glob("*.log")}
     facts = RunFacts(failed, JobDetails(), find_clues(logs, shipped_rules(), 2026), {}, None, read_faults(folder))
     found = build_explanation(facts, find_cause(facts, shipped_rules()))
@@ -122,7 +122,7 @@ def test_the_fault_of_the_node_that_failed_first_counts(folder: RunFolder, venv:
 
     AscendFd(venv).diagnose(folder)
 
-    failed = a.run(state=RunState.FAILED, verdict=RunState.FAILED)
+    failed = a.run(state=RunState.FAILED, final_state=RunState.FAILED)
     hits = find_clues({node: folder.log(node) for node in (0, 1)}, shipped_rules(), 2026)
     facts = RunFacts(failed, JobDetails(), hits, {}, None, read_faults(folder))
     error = build_explanation(facts, find_cause(facts, shipped_rules())).error

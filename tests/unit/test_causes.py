@@ -103,7 +103,7 @@ def test_a_rule_that_cannot_be_used_is_refused(wrong: dict[str, object], problem
 
 
 def test_a_run_that_a_person_stopped_has_no_cause() -> None:
-    stopped = a.run(state=RunState.STOPPED, verdict=RunState.STOPPED, detail="stopped by ann")
+    stopped = a.run(state=RunState.STOPPED, final_state=RunState.STOPPED, detail="stopped by ann")
     facts = RunFacts(stopped, JobDetails(), (), {})
 
     found = build_explanation(facts, find_cause(facts, shipped_rules()))
@@ -114,7 +114,7 @@ def test_a_run_that_a_person_stopped_has_no_cause() -> None:
 
 def test_a_task_that_was_killed_because_another_failed_is_no_cause() -> None:
     tasks = (JobTask("worker-0", exit_code=137), JobTask("worker-1", exit_code=127), JobTask("worker-2", exit_code=137))
-    failed = a.run(state=RunState.FAILED, verdict=RunState.FAILED)
+    failed = a.run(state=RunState.FAILED, final_state=RunState.FAILED)
     facts = RunFacts(failed, JobDetails(attempts=(RunAttempt(1, a.T0, tasks=tasks),)), (), {1: ("torchrun?",)})
 
     found = build_explanation(facts, find_cause(facts, shipped_rules()))
@@ -199,7 +199,7 @@ def test_the_error_of_a_job_that_is_stalled_is_its_cause_and_a_person_who_stops_
     (tmp_path / "log").write_text("[rank3]: OSError: [Errno 28] No space left on device\n")
     hits = find_clues({0: tmp_path / "log"}, shipped_rules(), 2026)
     watch = replace(begin_watch(Observation(a.T0, 1, 0, "", None, None), a.T0), stalled_at=a.T0)
-    runs = a.run(state=RunState.RUNNING, verdict=None), a.run(state=RunState.STOPPED, detail="stopped by ann")
+    runs = a.run(state=RunState.RUNNING, final_state=None), a.run(state=RunState.STOPPED, detail="stopped by ann")
 
     running, stopped = (
         build_explanation(facts, find_cause(facts, shipped_rules()))

@@ -60,7 +60,7 @@ def test_a_folder_keeps_each_change_once_and_names_a_damaged_line(tmp_path: Path
     add_annotations(tmp_path, [one, other])
 
     assert read_annotations(tmp_path).changes == (one, other)
-    assert (tmp_path / "remarks.jsonl").read_text("utf-8").count("\n") == 2
-    (tmp_path / "remarks.jsonl").write_text("{\n", "utf-8")
+    assert (tmp_path / "annotations.jsonl").read_text("utf-8").count("\n") == 2
+    (tmp_path / "annotations.jsonl").write_text("{\n", "utf-8")
     with pytest.raises(ResultError, match="line 1"):
         read_annotations(tmp_path)

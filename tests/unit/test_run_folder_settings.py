@@ -28,7 +28,7 @@ def test_without_the_setting_nothing_is_asked_and_nothing_written(tmp_path: Path
 
     folders.publish(RUN)
     folders.refresh([RUN], FolderPart.ALL)
-    assert folders.update(RUN, ["remarks.jsonl"], lambda: 7) == 7
+    assert folders.update(RUN, ["annotations.jsonl"], lambda: 7) == 7
     assert folders.fetch(RUN) == []
     assert list(folders.fetch_all()) == []
 

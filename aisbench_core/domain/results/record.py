@@ -62,7 +62,9 @@ _RECORD = TypeAdapter(_StoredRecord)
 _SAMPLE = TypeAdapter(MetricSample)
 _EVENT = TypeAdapter(_StoredEvent)
 _CHANGE = TypeAdapter(AnnotationChange)
-ANNOTATIONS_FILE = "remarks.jsonl"
+ANNOTATIONS_FILE = "annotations.jsonl"
+
+_IN_OTHER_FILES = {"samples", "card_samples", "events", "described", "annotations"}
 
 SYSTEM_FILE, TESTER_FILE = "system.json", "config.json"
 
@@ -94,23 +96,13 @@ def write_record(record: RunRecord, record_file: Path, metrics_file: Path, event
 
 
 def dump_record(record: RunRecord) -> bytes:
-    """The content of a record's file, without samples and events, which have files of their own."""
+    """The content of a record's file, without what has files of its own."""
     run = _copy_as(_StoredRun, record.run, detail_data=to_json(record.run.detail))
     result = record.result and _copy_as(
         _StoredResult, record.result, problems_data=list_to_json(record.result.problems)
     )
-    stored = _copy_as(
-        _StoredRecord,
-        record,
-        run=run,
-        result=result,
-        samples=(),
-        card_samples=(),
-        events=(),
-        described=None,
-        remarks=Annotations(),
-    )
-    return _RECORD.dump_json(stored, indent=2)
+    stored = _copy_as(_StoredRecord, record, run=run, result=result)
+    return _RECORD.dump_json(stored, indent=2, exclude=_IN_OTHER_FILES)
 
 
 def read_record(record_file: Path, metrics_file: Path, events_file: Path) -> RunRecord:

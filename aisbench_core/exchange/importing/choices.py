@@ -89,7 +89,7 @@ class Preview:
         # A result without a time has that of its import.
         if imported and run.created_at >= imported.imported_at:
             yield Message("its time is unknown: it is in no history")
-        if imported and UNIT_NOT_STATED in imported.told:
+        if imported and UNIT_NOT_STATED in imported.details:
             yield Message("its unit of throughput is not stated: samples/s is assumed, unless you state another")
         stated = imported.stated if imported else ()
         if run.spec.mode is Mode.CLUSTER and not {"node_count", "cards_per_node"} <= {*stated}:

@@ -268,7 +268,7 @@ class ResultImport:
         return sum(self.forget(self.get_import(at.strftime(ID)), actor) for at in sorted(times))
 
     @permitted
-    def forget(self, one: Import, actor: Actor, *, keep_remarks: bool = False) -> int:
+    def forget(self, one: Import, actor: Actor, *, keep_annotations: bool = False) -> int:
         """Undo an import: remove its runs from the warehouse, and their folders; returns the number of runs.
 
         Launched runs stay. Raises DiskError and WarehouseError."""
@@ -287,7 +287,7 @@ class ResultImport:
                 removed.append(run_id)
             self._seals.remove_folders(removed, actor)
         forget_runs(self._settings.merged_dir, run_ids)
-        return self._warehouse.imports.forget(one.at, keep_remarks=keep_remarks)
+        return self._warehouse.imports.forget(one.at, keep_annotations=keep_annotations)
 
 
 def _copy_file(file: BinaryIO) -> BinaryIO:

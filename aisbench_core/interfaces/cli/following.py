@@ -324,9 +324,9 @@ def show_log(limit: int, as_json: bool) -> None:
     """List what was sent, and what is still to be sent, with the last error."""
     deliveries, _ = open_core(writing=False).notifications.outbox.page(limit)
     columns: display.Columns[Delivery] = {
-        "at": lambda each: display.local_time(each.news.at),
-        "event": lambda each: each.news.kind.value,
-        "subject": lambda each: each.news.subject,
+        "at": lambda each: display.local_time(each.notification.at),
+        "event": lambda each: each.notification.kind.value,
+        "subject": lambda each: each.notification.subject,
         "channel": lambda each: each.channel,
         "state": lambda each: each.state.value,
         ">attempts": lambda each: str(each.attempts),

@@ -97,7 +97,7 @@ def show(run_id: str, as_json: bool) -> None:
         details = _recorded_job(core, row.run_id)
         texts = (removals_text(removals), result_text(row), annotations_text(annotations), details_text(details))
         blocks = _join_blocks(_row_fields(row), *texts)
-        recorded = {"run": None, "result": row, "remarks": annotations, "removals": removals, "job": details}
+        recorded = {"run": None, "result": row, "annotations": annotations, "removals": removals, "job": details}
         display.print_result(recorded, as_json, lambda: blocks)
         return
     from aisbench_core.domain.results.job_events import cloud_events, sort_events
@@ -127,7 +127,7 @@ def show(run_id: str, as_json: bool) -> None:
         blocks = (removals_text(removals), annotations_text(annotations), result_text(result), low)
         return _join_blocks(run_fields, *blocks, *tables)
 
-    answer = {"run": run, "remarks": annotations, "progress": progress, "events": events, "job": details}
+    answer = {"run": run, "annotations": annotations, "progress": progress, "events": events, "job": details}
     answer |= {"low_utilisation": utilisation, "cards": cards, "removals": removals, "watch": watch, "job_page": page}
     display.print_result({**answer, "result": result, "servers": servers}, as_json, text)
 

@@ -161,7 +161,7 @@ class Backups:
         )
         gone = warehouse.runs.find_rows([run_id for run_id in run_ids if recorded.get(run_id)])
         for at in sorted({row.imported_at for row in gone.values() if row.imported_at}):
-            warehouse.imports.forget(at, keep_remarks=False)
+            warehouse.imports.forget(at, keep_annotations=False)
 
     def _iterate_records(self, run_ids: Iterable[str], ledger: Ledger) -> Iterator[RunRecord]:
         """The records in these folders that are as the ledger says."""

@@ -3,13 +3,14 @@
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.maintenance.upgrading.refingerprinting import recompute_fingerprints
+from aisbench_core.maintenance.upgrading.rehashing import recompute_hashes
 from aisbench_core.warehouse.queries.group_statistics import regroup_runs
 from aisbench_core.warehouse.store.migrations import LATEST, RELEASED, add_missing, stored_version
 from aisbench_core.warehouse.tables.schema import ALL_TABLES
 
 FORMER_TABLES = {"remarks": "annotations"}
 # What is computed from other tables.
-DERIVED = ("standings", "standings_due", "revision")
+DERIVED = ("standings", "standings_due", "revision", "group_statistics", "group_statistics_due")
 
 COMPLETED, FINGERPRINTED = 12, 20
 """The schemas from which on rows have all that `_COMPLETE` computes, and today's fingerprints."""
@@ -43,6 +44,7 @@ def upgrade_tables(con: DuckDBPyConnection, location: object) -> bool:
             con.execute(_COMPLETE)
         if version < FINGERPRINTED:
             recompute_fingerprints(con)
+        recompute_hashes(con)
         regroup_runs(con)
         con.execute("insert into schema_version values (?)", [LATEST])
         con.commit()

@@ -87,13 +87,8 @@ TIMES_OF_KEYS = tuple(key.stored_name for key in KEYS if key.kind is Kind.TIME)
 # Phases of the training tool, each with a start and an end.
 PERIODS = tuple(name.removesuffix("_start_time") for name in TIMES_OF_KEYS if name.endswith("_start_time"))
 
-# Keys that came after the first release: older blocks lack them, and older hashes do not cover them.
+# Keys that came after the first release: older blocks lack them.
 LATER_KEYS = frozenset(key.stored_name for key in KEYS if key.stored and key.stored.since > BASELINE)
-
-# The same of a run itself.
-LATER_OF_RUN = frozenset(
-    column.stored_name for column in stored_in(RUNS) if column.stored and column.stored.since > BASELINE
-)
 
 
 def list_medians() -> tuple[Column, ...]:
@@ -127,7 +122,7 @@ def by_exported() -> Mapping[str, Column]:
 
 __all__ = [
     "BASELINE", "BEGAN", "COLUMNS", "COUNT", "COUNTED", "CURRENCY", "FINGERPRINTED", "FOLLOWING", "FRACTION",
-    "GROUP_KEYS", "KEYS", "KNOWN", "LATER_KEYS", "LATER_OF_RUN", "LONGEST_S", "MISSED", "NODE_HOURS", "PERIODS",
+    "GROUP_KEYS", "KEYS", "KNOWN", "LATER_KEYS", "LONGEST_S", "MISSED", "NODE_HOURS", "PERIODS",
     "RESULTS", "RUNS", "SCHEMA", "SPEC_PATHS", "SQL_TYPES", "TESTER_PATHS", "TIMES_OF_KEYS", "UNIT", "UTC", "Column",
     "Compared",
     "Exported", "Key", "Kind", "Mlflow", "Stored", "Wording", "by_exported", "by_field", "list_compared",

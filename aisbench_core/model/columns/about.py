@@ -236,6 +236,10 @@ KIND = (
     Column("detail_data", TEXT,
         "id and values of that sentence, as JSON; empty for foreign text",
         stored=run(57, hashed=False, nullable=True, long=True), in_view=False),
+    Column("stop_cause", TEXT,
+        "what stopped the job, as JSON: `kind` is `person`, `search` (of its series) or `stall` (no sign of life), "
+        "`value` the person's name, the reason or the minutes; empty if it was not stopped here",
+        stored=run(62, "JSON", nullable=True, long=True)),
     Column("pool_id", TEXT, "dedicated pool; empty: public or unknown", stored=run(21),
         exported=Exported("kind"), mlflow=PARAM),
     Column("job_id", TEXT, "id of the job in the cloud", stored=run(27), exported=Exported("kind")),
@@ -250,10 +254,10 @@ KIND = (
     Column("not_known", TEXT,
         "what can decide speed and is not known, separated by `;`: `image` (a tag without a known digest), `code` (of "
         "an algorithm), `data` (no hash), `parameters`, or `parameters.<name>` (names a file outside of the code)",
-        stored=run(60, since=19, hashed=False), exported=Exported("kind")),
+        stored=run(60, hashed=False), exported=Exported("kind")),
     Column("resolved", TEXT,
         "what was behind names in the spec when the job was created, as JSON: SHA-256 over the list of an input's "
         "objects, their number and bytes, SHA-256 of configuration files, of an algorithm and of the image, or why "
         "they are not known; empty for imported runs",
-        stored=run(61, "JSON", since=20, nullable=True, long=True), exported=Exported("kind", wording=PROSE)),
+        stored=run(61, "JSON", nullable=True, long=True), exported=Exported("kind", wording=PROSE)),
 )  # fmt: skip

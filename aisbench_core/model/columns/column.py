@@ -59,8 +59,8 @@ class Compared(StrEnum):
 
 RUNS, RESULTS = "runs", "results"
 
-# The schema of the first columns: what came later is after them in views, and in hashes only with a value.
-BASELINE = 12
+# The schema of the first release: what comes later is after its columns in views, and older results lack it.
+BASELINE = 22
 
 # The unit of what is measured in the workload's own unit: the name of the column that holds it.
 UNIT = "throughput_unit"

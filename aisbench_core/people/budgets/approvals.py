@@ -83,7 +83,7 @@ class Approvals:
         """End a held run before it begins; `reason` may be empty. Raises StaleRun."""
         run, message = self.ledger.get(run_id), _describe_decline(reason, actor)
         _require_held(run.state is RunState.HELD, run.run_id, run.state)
-        after = run.to(RunState.COLLECTING, verdict=RunState.STOPPED, detail=message)
+        after = run.to(RunState.COLLECTING, final_state=RunState.STOPPED, detail=message)
         return self._store_run(run, after, actor, message)
 
     @permitted

@@ -126,7 +126,7 @@ class Notifications:
     def _send_due(self, channel: NotificationChannel | None, due: list[Delivery]) -> None:
         if channel is None:
             raise ConfigError(Message("the channel was removed"))
-        letter = Letter(due[0].message_id, [each.news for each in due], self._link)
+        letter = Letter(due[0].message_id, [each.notification for each in due], self._link)
         self._sender.send(channel, letter, self._clock())
 
     def _is_wanted(self, channel: NotificationChannel, news: News) -> bool:

@@ -18,7 +18,7 @@ RECORD = frozenset(
         "metrics.jsonl",
         "progress.jsonl",
         "record.json",
-        "remarks.jsonl",
+        "annotations.jsonl",
         "removals.jsonl",
         "resolved.json",
         "spec.yaml",

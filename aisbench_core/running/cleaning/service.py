@@ -220,7 +220,7 @@ class Cleaning:
         if record:
             folder = self._get_folder(run.run_id)
             described, annotations = read_stated(folder.path), read_annotations(folder.path)
-            self.record(replace(record, described=described, remarks=annotations))
+            self.record(replace(record, described=described, annotations=annotations))
 
     def _with_events(self, run: Run) -> RunRecord | None:
         """Write events of removals into the run's record; None if there are no new ones, or no record."""

@@ -87,10 +87,10 @@ def build_explanation(facts: RunFacts, found: FoundCause | None) -> Explanation:
 def _of_failure(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[FoundCause]:
     """What may have failed the run, most trusted first."""
     yield from _of_diagnosis(facts)
-    if facts.run.verdict is not RunState.COMPLETED:
+    if facts.run.final_state is not RunState.COMPLETED:
         yield from _of_ascend_fd(facts, FaultKind.OWN)
     yield from _of_fault(facts, rules, but=JobFault.HANG)
-    if facts.run.verdict is RunState.COMPLETED:
+    if facts.run.final_state is RunState.COMPLETED:
         yield FoundCause(rules[_RESULT].to_cause(_RESULT, CauseSource.RESULT))
     yield from _of_events(facts, rules)
     yield from _of_logs(facts, rules, weak=False)

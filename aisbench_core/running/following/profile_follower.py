@@ -151,7 +151,7 @@ class ProfileFollower:
             after = replace(after, detail="")
         event = None
         if moved:
-            level = Level.ERROR if RunState.FAILED in (after.state, after.verdict) else Level.INFO
+            level = Level.ERROR if RunState.FAILED in (after.state, after.final_state) else Level.INFO
             event = Event(after.run_id, now, "follower", level, state_message(after), self._who)
         elif before.attempts:
             event = Event(after.run_id, now, "follower", Level.INFO, Message("going on"), self._who)
@@ -218,7 +218,7 @@ def _stays_alive(run: Run, error: AisbenchError, submitted_here: bool) -> bool:
         case RunState.SUBMITTING:  # an attempt whose response was lost, or that was killed, may have created a job
             return run.attempts > 0 or not submitted_here or not isinstance(error, CloudError)
         case RunState.COLLECTING:
-            recoverable = CloudError if run.verdict is RunState.COMPLETED else AuthFailed
+            recoverable = CloudError if run.final_state is RunState.COMPLETED else AuthFailed
             return isinstance(error, (recoverable, ConfigError, SpecError))
         case _:
             return False

@@ -157,6 +157,7 @@ def _run_of(row: RunRow, spec: RunSpec) -> Run:
         updated_at=row.ended_at or row.created_at,
         next_step_at=row.created_at,
         detail=row.detail,
+        stop_cause=row.stop_cause,
         code_sha256=row.code_sha256,
         submitted_at=row.submitted_at,
         started_at=row.started_at,

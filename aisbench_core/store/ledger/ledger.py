@@ -11,6 +11,7 @@ from aisbench_core.base.clock import utc_now
 from aisbench_core.base.errors import RunNotFound, StaleRun
 from aisbench_core.base.messages import Message, from_json, message_of, to_json
 from aisbench_core.model import ACTIVE, Attempt, Clock, Event, Level, Notice, Progress, Run, RunSort, RunSpec, RunState
+from aisbench_core.model.stop_cause import StopCause
 from aisbench_core.store.ledger.database.address import LedgerAddress
 from aisbench_core.store.ledger.database.connection import Leases, LedgerConnection, LedgerStore, Row
 from aisbench_core.store.ledger.database.rows import insert_new, insert_row, make_marks, replace_row
@@ -325,7 +326,8 @@ def columns_of(value: Run | Event | Progress | Attempt) -> dict[str, Any]:
 def row_of(run: Run) -> dict[str, Any]:
     """A run as columns of the table runs."""
     spec = {"spec": run.spec.model_dump_json(), "workload": run.spec.workload, "node_count": run.spec.node_count}
-    return columns_of(run) | spec | {"detail_data": to_json(run.detail)}
+    cause = run.stop_cause.to_json() if run.stop_cause else ""
+    return columns_of(run) | spec | {"detail_data": to_json(run.detail), "stop_cause": cause}
 
 
 def run_of(row: Row) -> Run:
@@ -335,19 +337,16 @@ def run_of(row: Row) -> Run:
     values["spec"] = RunSpec.model_validate_json(values["spec"])
     values["state"] = RunState(values["state"])
     values["detail"] = from_json(row["detail"], row["detail_data"])
-    values["verdict"] = RunState(values["verdict"]) if values["verdict"] else None
+    values["final_state"] = RunState(values["final_state"]) if values["final_state"] else None
+    values["stop_cause"] = StopCause.from_json(values["stop_cause"]) if values["stop_cause"] else None
     return Run(**values)
 
 
 def _event_of(row: Row) -> Event:
     return Event(
-        row["run_id"],
-        as_time(row["at"]),
-        row["source"],
-        Level(row["level"]),
-        from_json(row["message"], row["message_data"]),
-        from_json(row["actor"], row["actor_data"]),
-    )
+        row["run_id"], as_time(row["at"]), row["source"], Level(row["level"]),
+        from_json(row["message"], row["message_data"]), from_json(row["actor"], row["actor_data"]),
+    )  # fmt: skip
 
 
 def as_text(time: datetime) -> str:

@@ -44,7 +44,7 @@ class Outbox:
             for channel, news in deliveries:
                 row = {
                     "delivery_id": f"{news.news_id}>{channel}", "message_id": f"{news.news_id}>{channel}",
-                    "channel": channel, "news": _dump_news(news), "at": as_text(news.at),
+                    "channel": channel, "notification": _dump_news(news), "at": as_text(news.at),
                     "state": DeliveryState.PENDING,
                     "attempts": 0, "next_at": as_text(news.at), "error": "", "error_data": "", "sent_at": None,
                 }  # fmt: skip
@@ -137,15 +137,15 @@ class Outbox:
 
 def _to_delivery(row: Any) -> Delivery:
     return Delivery(
-        row["message_id"], row["channel"], _load_news(row["news"]), DeliveryState(row["state"]), row["attempts"],
-        as_time(row["next_at"]), from_json(row["error"], row["error_data"]),
+        row["message_id"], row["channel"], _load_news(row["notification"]), DeliveryState(row["state"]),
+        row["attempts"], as_time(row["next_at"]), from_json(row["error"], row["error_data"]),
         as_time(row["sent_at"]) if row["sent_at"] else None,
     )  # fmt: skip
 
 
 def _dump_news(news: News) -> str:
     fields = {
-        "news_id": news.news_id, "kind": news.kind, "subject": news.subject, "at": as_text(news.at),
+        "id": news.news_id, "kind": news.kind, "subject": news.subject, "at": as_text(news.at),
         "title": [str(news.title), to_json(news.title)], "text": [str(news.text), to_json(news.text)],
         "facts": dict(news.facts),
     }  # fmt: skip
@@ -156,6 +156,6 @@ def _load_news(text: str) -> News:
     fields = json.loads(text)
     title, body = (message_of(from_json(*fields[name])) for name in ("title", "text"))
     return News(
-        fields["news_id"], NewsKind(fields["kind"]), fields["subject"], as_time(fields["at"]), title, body,
+        fields["id"], NewsKind(fields["kind"]), fields["subject"], as_time(fields["at"]), title, body,
         fields["facts"],
     )  # fmt: skip

@@ -14,7 +14,7 @@ class FolderPart(StrEnum):
 
     ALL = "all"
     RECORD = "record"
-    NOTES = "remarks.jsonl"
+    NOTES = "annotations.jsonl"
     REMOVALS = "removals.jsonl"
     LOGS = "logs/"
     STEPS = "steps/"

@@ -12,7 +12,7 @@ from pathlib import Path
 from aisbench_core.store.run_folders.cache import names_in
 from aisbench_core.store.run_folders.parts import STATED_FILES
 
-UNSEALED = frozenset({"remarks.jsonl", "removals.jsonl"})
+UNSEALED = frozenset({"annotations.jsonl", "removals.jsonl"})
 """Files that go on changing: names, tags and notes that people give, and the account of removals. Each change of them
 is an entry of the audit of its own."""
 

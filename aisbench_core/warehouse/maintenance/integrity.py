@@ -217,7 +217,6 @@ def _find_differing(store: Store, run_id: str, rows: Rows) -> Iterator[str]:
 
 # Runs whose cells are in memory at a time.
 CHUNK = 5000
-
 # Sums depend on the order of their terms, in the last digits.
 TOLERANCE = 1e-9
 
@@ -252,13 +251,14 @@ def _changed_cells(store: Store, on_progress: Progress) -> Iterator[tuple[str, D
     for start in range(0, len(run_ids), CHUNK):
         chunk = run_ids[start : start + CHUNK]
         with store.cursor() as cur:
-            stored = _read_stored(cur, chunk)
+            stored = read_stored(cur, chunk)
         for run in stored:
             yield from ((run.run["run_id"], damage) for damage in _find_damages(run))
         on_progress(start + len(chunk), len(run_ids))
 
 
-def _read_stored(cur: duckdb.DuckDBPyConnection, run_ids: Sequence[str]) -> list[StoredRun]:
+def read_stored(cur: duckdb.DuckDBPyConnection, run_ids: Sequence[str]) -> list[StoredRun]:
+    """What is stored of these runs, which are sorted."""
     condition = "run_id between ? and ? and run_id in (select unnest(?::VARCHAR[]))"
     bounds = [run_ids[0], run_ids[-1], list(run_ids)]
     runs, results = (

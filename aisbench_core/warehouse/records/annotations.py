@@ -58,7 +58,7 @@ def with_stored(cur: DuckDBPyConnection, records: Sequence[RunRecord]) -> list[R
     """The records with the stored annotations of their runs beside their own."""
     stored = select(cur, [record.run.run_id for record in records])
     return [
-        replace(record, remarks=Annotations.of([*record.remarks.changes, *stored[record.run.run_id].changes]))
+        replace(record, annotations=Annotations.of([*record.annotations.changes, *stored[record.run.run_id].changes]))
         if record.run.run_id in stored
         else record
         for record in records

@@ -85,16 +85,16 @@ class Imports:
             )
             return {(source, raw): run_id for source, raw, run_id in cur.fetchall()}
 
-    def forget(self, at: datetime, *, keep_remarks: bool) -> int:
+    def forget(self, at: datetime, *, keep_annotations: bool) -> int:
         """Delete an import's runs with their results, cards, events and baselines, all or nothing; returns how many.
 
-        Launched runs are never deleted. `keep_remarks`: tags and notes wait for the same results to be imported again.
-        Can be repeated."""
+        Launched runs are never deleted. `keep_annotations`: tags and notes wait for the same results to be imported
+        again. Can be repeated."""
 
         def work(cur: DuckDBPyConnection) -> int:
             run_ids = _list_ids(cur, at)
             if run_ids:
-                delete_runs(cur, run_ids, keep=("annotations",) if keep_remarks else ())
+                delete_runs(cur, run_ids, keep=("annotations",) if keep_annotations else ())
                 baselines.remove_runs(cur, run_ids)
                 settle_groups(cur)
             return len(run_ids)

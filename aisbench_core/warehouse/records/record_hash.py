@@ -5,7 +5,7 @@ of that is stored as it is; the note and the statements are separated again from
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations, product
 from typing import Any
@@ -29,15 +29,21 @@ _NOT_MEASURED = frozenset({*Evaluation._fields, "problems_data"})
 Cells = Mapping[str, Any]
 
 
-def iter_hashes(run: Cells, result: Cells, cards: Sequence[Sequence[Any]], annotations: Annotations) -> Iterator[str]:
-    """The hashes that a record with these cells can have: several where order or statements are lost."""
+def iter_hashes(
+    run: Cells,
+    result: Cells,
+    cards: Sequence[Sequence[Any]],
+    annotations: Annotations,
+    select: Callable[[Cells], Cells] = select_hashed,
+) -> Iterator[str]:
+    """The hashes that a record with these cells can have: several where order or statements are lost.
+
+    `select`: the cells that are hashed."""
     run = as_recorded(run)
     note = imported_note(run["note"] or "", annotations.note)
-    of_run = {name: value for name, value in select_hashed(run).items() if name not in _NOT_HASHED} | {
-        "tags": "[]",
-        "note": note,
-    }
-    measured = {name: value for name, value in select_hashed(result).items() if name not in _NOT_MEASURED}
+    noted = {**run, "tags": "[]", "note": note}
+    of_run = {name: value for name, value in select(noted).items() if name not in _NOT_HASHED}
+    measured = {name: value for name, value in select(result).items() if name not in _NOT_MEASURED}
     launch = [run["launch"]] if run["launch"] else []
     stored = [list(card) for card in cards]
     in_order = sorted(stored, key=lambda card: (card[1], card[2]))

@@ -33,7 +33,7 @@ from aisbench_core.model import (
     columns,
     whole_note,
 )
-from aisbench_core.model.columns import LATER_KEYS, LATER_OF_RUN, LONGEST_S, Kind, stored_in
+from aisbench_core.model.columns import LATER_KEYS, LONGEST_S, Kind, stored_in
 from aisbench_core.warehouse.measures.fingerprint import (
     UNKNOWN_SPEC,
     fingerprint_of,
@@ -75,8 +75,8 @@ def rows_of(record: RunRecord, evaluator: Evaluator) -> Rows:
     launch = [canonical_json(asdict(record.launched))] if record.launched else []
     sealed = {
         **run,
-        "tags": canonical_json(list(record.remarks.tags)),
-        "note": whole_note(record.remarks.note, str(of_run["note"])),
+        "tags": canonical_json(list(record.annotations.tags)),
+        "note": whole_note(record.annotations.note, str(of_run["note"])),
         "group_id": group_id(run),
         "launch": launch[0] if launch else None,
         "record_sha256": sha256_of([select_hashed(of_run), select_hashed(result), cards, *stated, *launch]),
@@ -98,7 +98,7 @@ def rows_of(record: RunRecord, evaluator: Evaluator) -> Rows:
             [run_id, to_naive_utc(event.at), event.source, event.level.value, str(event.message), str(event.actor)]
             for event in record.events
         ],
-        "annotations": annotation_rows(run_id, record.remarks),
+        "annotations": annotation_rows(run_id, record.annotations),
         "attempts": [_attempt_row(run_id, attempt) for attempt in record.attempts],
         "card_samples": [
             [run_id, to_naive_utc(sample.at), sample.node, sample.card, sample.name, sample.value]
@@ -160,12 +160,13 @@ def _build_run(record: RunRecord) -> Cells:
         # A region that turns out to be a sandbox costs nothing, whatever the profile says.
         **({"price_per_node_hour": None, "currency": ""} if record.rehearsal else {}),
         # While results are being collected, the outcome of the job is already known.
-        "state": (run.state if run.state.is_terminal else run.verdict or run.state).value,
+        "state": (run.state if run.state.is_terminal else run.final_state or run.state).value,
         "queue_s": queue_seconds(run.submitted_at, run.started_at) if run.is_timed_by_one_clock else None,
         "speed_parameters": canonical_json(speed),
         "synthetic_data": record.result is not None and record.result.synthetic_data,
         "dataset_sha256": record.result.dataset_sha256 if record.result else "",
         "resolved": record.resolved.text if record.resolved else None,
+        "stop_cause": run.stop_cause and canonical_json({"kind": run.stop_cause.kind, "value": run.stop_cause.value}),
         "tags": "[]",
     }
     return {**cells, "fingerprint": first_fingerprint_of(cells, speed)}
@@ -284,7 +285,7 @@ _CELLS: Mapping[Kind, Callable[[Any], object]] = {
 }
 _KINDS = {column.stored_name: column.kind for column in stored_in(columns.RUNS)}
 
-_OF_RUN = tuple(field.name for field in fields(Run) if field.name in RUNS and field.name != "spec")
+_OF_RUN = tuple(field.name for field in fields(Run) if field.name in {*RUNS} - {"spec", "stop_cause"})
 _OF_SPEC = (*(name for name in RunSpec.model_fields if name in RUNS), "card_count")
 _OF_FACTS = tuple(field.name for field in fields(WorkloadFacts) if field.name != "speed_parameters")
 # Columns that are copied as they are; the catalogue has their kinds.
@@ -366,12 +367,9 @@ def card_name(card: RankResult, mode: Mode) -> str:
 # --- the hash -----------------------------------------------------------------------------------------
 
 
-_LATER = LATER_KEYS | LATER_OF_RUN
-
-
 def select_hashed(cells: Cells) -> Cells:
-    """What the hash covers of a run or a result: later cells only with a value, so that older hashes stay valid."""
-    return {name: value for name, value in cells.items() if name not in _LATER or value not in (None, "")}
+    """What the hash covers of a run or a result: cells with a value, so that a new column changes no hash."""
+    return {name: value for name, value in cells.items() if value not in (None, "")}
 
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=datetime.isoformat)

@@ -9,7 +9,7 @@ from typing import Any
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.base.messages import from_json
-from aisbench_core.model import Mode, Origin, RankResult, RunState
+from aisbench_core.model import Mode, Origin, RankResult, RunState, StopCause
 from aisbench_core.model.columns import Kind, by_field
 from aisbench_core.warehouse.queries.search import rows_at, search_runs
 from aisbench_core.warehouse.tables.times import to_aware
@@ -133,5 +133,6 @@ def _to_row(values: tuple[Any, ...]) -> RunRow:
             "tags": tuple(json.loads(row["tags"])),
             "not_measured": tuple(json.loads(row["not_measured"])),
             "checks": stored_checks(row["checks"]),
+            "stop_cause": StopCause.from_json(row["stop_cause"]) if row["stop_cause"] else None,
         }
     )

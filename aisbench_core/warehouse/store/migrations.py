@@ -13,12 +13,12 @@ import duckdb
 
 from aisbench_core.base.errors import WarehouseError
 from aisbench_core.base.messages import Message
-from aisbench_core.model.columns import COLUMNS, list_medians
+from aisbench_core.model.columns import BASELINE, COLUMNS, list_medians
 from aisbench_core.warehouse.queries.group_statistics import regroup_runs
 from aisbench_core.warehouse.tables.schema import ALL_TABLES
 
-# The schema of the first release; those before it are of development versions, which `aisbench upgrade` reads.
-RELEASED = 21
+# Schemas before it are of development versions, which `aisbench upgrade` reads.
+RELEASED = BASELINE
 
 Step = str | Callable[[duckdb.DuckDBPyConnection], None]
 """SQL, or a function where the values are not for SQL."""

@@ -55,26 +55,20 @@ SERIES = _split_columns(
     "series_id VARCHAR, plan JSON, cells JSON, profile VARCHAR, created_at TIMESTAMP, created_by VARCHAR"
 )
 
-# Keys that came later stand further behind, where an upgrade adds them.
-_FIRST_KEYS, _LATER_KEYS = columns.GROUP_KEYS[:11], columns.GROUP_KEYS[12:]
 # The statistics of each group of runs, see queries/group_statistics.py.
 GROUP_STATISTICS = {
-    **{name: RUNS[name] for name in ("group_id", *_FIRST_KEYS, *columns.FINGERPRINTED)},
+    **{name: RUNS[name] for name in ("group_id", *columns.GROUP_KEYS, *columns.FINGERPRINTED, *columns.FOLLOWING)},
     **_split_columns(
         """recorded BIGINT, valid BIGINT, runs BIGINT, invalid BIGINT, incomplete BIGINT, ruleset_ids VARCHAR"""
     ),
     **{statistic.name: "DOUBLE" for statistic in STORED},
     **_split_columns(
         """best_run_id VARCHAR, best_by VARCHAR, best_at TIMESTAMP,
-        latest_run_id VARCHAR, latest_at TIMESTAMP, title VARCHAR, accelerator VARCHAR, framework VARCHAR, why VARCHAR,
-        newest_run_id VARCHAR, newest_at TIMESTAMP, newest_title VARCHAR"""
+        latest_run_id VARCHAR, latest_at TIMESTAMP, title VARCHAR, framework VARCHAR, why VARCHAR,
+        newest_run_id VARCHAR, newest_at TIMESTAMP, newest_title VARCHAR, median_run_id VARCHAR, accuracy DOUBLE,
+        currency VARCHAR, accuracy_target DOUBLE, reached BIGINT, missed BIGINT"""
     ),
-    **{name: RUNS[name] for name in _LATER_KEYS},
-    **_split_columns("median_run_id VARCHAR, accuracy DOUBLE"),
     **{column.name: "DOUBLE" for column in columns.list_medians()},
-    "currency": "VARCHAR",
-    **_split_columns("accuracy_target DOUBLE, reached BIGINT, missed BIGINT"),
-    **{name: RUNS[name] for name in columns.FOLLOWING},
 }
 
 # What was spent, see queries/stored_spending.py. A row has one currency; empty: no price is known, and `amount` is

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from aisbench_core.model import Mode, Origin, RunState
+from aisbench_core.model import Mode, Origin, RunState, StopCause
 
 
 class Validity(StrEnum):
@@ -208,6 +208,7 @@ class RunRow:
     image: str = ""
     not_known: str = ""
     resolved: str | None = None
+    stop_cause: StopCause | None = None
     price_per_node_hour: float | None = None
     currency: str = ""
     cost: float | None = None

@@ -68,7 +68,7 @@ def _confirm_forget() -> None:
     keep = entry.annotated > 0 and st.checkbox(t("imports.keep", count=entry.annotated), key="imports-keep")
     with st.container(horizontal=True):
         if st.button(t("imports.confirm", count=entry.runs), key="imports-yes", type="primary"):
-            count = core().imports.forget(entry, actor(), keep_remarks=keep)
+            count = core().imports.forget(entry, actor(), keep_annotations=keep)
             st.session_state[OUTCOME] = t("imports.done", count=count, file=escape_markdown(entry.files))
             FORGET.leave()
         if st.button(t("launch.cancel"), key="imports-no"):

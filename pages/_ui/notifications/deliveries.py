@@ -39,9 +39,9 @@ def retry_messages(message_ids: list[str]) -> None:
 
 def _to_row(each: Delivery) -> dict[str, object]:
     return {
-        t("notifications.at"): format_time(each.news.at),
-        t("notifications.event"): t(f"news.{each.news.kind}"),
-        t("notifications.subject"): each.news.subject,
+        t("notifications.at"): format_time(each.notification.at),
+        t("notifications.event"): t(f"news.{each.notification.kind}"),
+        t("notifications.subject"): each.notification.subject,
         t("notifications.channel"): each.channel,
         t("notifications.state"): t(f"delivery.{each.state.name.lower()}"),
         t("notifications.attempts"): each.attempts,

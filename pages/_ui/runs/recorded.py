@@ -90,7 +90,7 @@ def show_recorded(row: RunRow) -> None:
     if record.result and record.result.raw:
         with st.expander(t("recorded.raw")):
             st.code(clip_text(record.result.raw, MAX_RAW), language=None, wrap_lines=True)
-    notes = (record.imported.note, *record.imported.told) if record.imported else ()
+    notes = (record.imported.note, *record.imported.details) if record.imported else ()
     for note in filter(None, notes):
         st.caption(escape_markdown(note))
 

@@ -274,9 +274,9 @@ def list_(limit: int, offset: int, as_json: bool) -> None:
 
 @imports.command()
 @click.argument("import_id", metavar="IMPORT")
-@click.option("--keep-remarks", is_flag=True, help="Keep tags and notes, for a new import of the same results.")
+@click.option("--keep-annotations", is_flag=True, help="Keep tags and notes, for a new import of the same results.")
 @yes_option
-def forget(import_id: str, keep_remarks: bool, yes: bool, as_json: bool) -> None:
+def forget(import_id: str, keep_annotations: bool, yes: bool, as_json: bool) -> None:
     """Delete the runs of an import. Launched runs are never deleted.
 
     IMPORT is an id from `aisbench imports list`, or a unique prefix of one. Results, cards, events, annotations and
@@ -286,10 +286,10 @@ def forget(import_id: str, keep_remarks: bool, yes: bool, as_json: bool) -> None
     chosen = service.get_import(import_id)
     if not yes:
         runs = f"{display.format_count(chosen.runs, 'run')} of {chosen.files}, imported {display.local_time(chosen.at)}"
-        fate = "kept" if keep_remarks else "deleted, too"
+        fate = "kept" if keep_annotations else "deleted, too"
         annotated = f"; {chosen.annotated} of them have tags or notes, which are {fate}" if chosen.annotated else ""
         click.confirm(f"Delete {runs}{annotated}?", abort=True, err=True)
-    deleted = service.forget(chosen, get_actor(), keep_remarks=keep_remarks)
+    deleted = service.forget(chosen, get_actor(), keep_annotations=keep_annotations)
     text = f"{display.format_count(deleted, 'run')} of {chosen.files} deleted"
     display.print_result({**_import_json(chosen), "forgotten": deleted}, as_json, lambda: text)
 

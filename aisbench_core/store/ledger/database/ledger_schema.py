@@ -6,8 +6,8 @@ from aisbench_core.base.errors import AisbenchError
 from aisbench_core.base.messages import Message
 from aisbench_core.store.ledger.database.connection import LedgerConnection
 
-# One more with every change of what follows; ledgers of 1 to 22 are of development versions.
-VERSION = 23
+# One more with every change of what follows; ledgers of 1 to 23 are of development versions.
+VERSION = 24
 
 UPGRADE = Message("run `aisbench upgrade`")
 
@@ -19,11 +19,11 @@ TABLES = {
     "runs": "run_id text primary key, spec text not null, workload text not null, profile text not null,"
     " state text not null, created_at text not null, created_by text not null, updated_at text not null,"
     " next_step_at text not null, version integer not null, job_name text not null, job_id text not null,"
-    " phase text not null, attempts integer not null, verdict text, detail text not null, code_sha256 text not null,"
-    " submitted_at text, started_at text, ended_at text, duration_s real, token text unique,"
+    " phase text not null, attempts integer not null, final_state text, detail text not null,"
+    " code_sha256 text not null, submitted_at text, started_at text, ended_at text, duration_s real, token text unique,"
     " series_id text not null default '', series_index integer, detail_data text not null default '',"
     " price_per_node_hour real, currency text not null default '', expected_cost real, node_count integer not null"
-    " default 0, region_ahead_s real",
+    " default 0, region_ahead_s real, stop_cause text not null default ''",
     "events": "number integer primary key, run_id text not null, at text not null, source text not null,"
     " level text not null, message text not null, actor text not null, message_data text not null default '',"
     " actor_data text not null default ''",
@@ -47,8 +47,9 @@ TABLES = {
     "notices": "notice_id text primary key, subject text not null, kind text not null, at text not null,"
     " text text not null, data text not null default ''",
     # A message to one channel; those that are sent together share their message_id.
-    "deliveries": "delivery_id text primary key, message_id text not null, channel text not null, news text not null,"
-    " at text not null, state text not null, attempts integer not null, next_at text not null, error text not null,"
+    "deliveries": "delivery_id text primary key, message_id text not null, channel text not null,"
+    " notification text not null, at text not null, state text not null, attempts integer not null,"
+    " next_at text not null, error text not null,"
     " error_data text not null default '', sent_at text",
     # Names that people gave to runs, for the search; the run's folder holds all that it was ever called.
     "names": "run_id text primary key, name text not null",

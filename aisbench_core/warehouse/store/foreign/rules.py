@@ -11,7 +11,7 @@ import duckdb
 
 from aisbench_core.base.errors import MAX_SHOWN, WarehouseError, clip_value
 from aisbench_core.base.messages import Message, join_parts
-from aisbench_core.model import AnnotationKind, Api, Level, Mode, Origin, RunState
+from aisbench_core.model import AnnotationKind, Api, Level, Mode, Origin, RunState, StopKind
 from aisbench_core.model.columns import COLUMNS, RESULTS, RUNS, stored_in
 from aisbench_core.warehouse.records import baselines, saved_views, series_plans
 from aisbench_core.warehouse.tables import schema
@@ -141,6 +141,7 @@ _SIZES = ("node_count", "cards_per_node", "card_count")
 
 _OBJECT, _OBJECT_OR_NULL = Message("an object"), Message("an object or null")
 _TEXTS, _CHECKS = Message("a list of texts"), Message("a list of checks")
+_STOP_CAUSE = Message("a kind and a value")
 _SHAPES = {
     ("runs", "spec"): _OBJECT,
     ("runs", "speed_parameters"): _OBJECT_OR_NULL,
@@ -150,6 +151,7 @@ _SHAPES = {
     ("runs", "tester"): _OBJECT,
     ("runs", "launch"): _OBJECT,
     ("runs", "resolved"): _OBJECT,
+    ("runs", "stop_cause"): _STOP_CAUSE,
     ("results", "not_measured"): _TEXTS,
     ("results", "problems"): _TEXTS,
     ("results", "checks"): _CHECKS,
@@ -164,6 +166,11 @@ _WRONG_SHAPES = {
         else try(json_transform_strict({0}, CHECK)) is null or len(list_filter(json_extract_string({0},
             '$[*].level'), lambda level: level not in (LEVELS))) > 0 end""".replace("CHECK", _CHECK).replace(
         "LEVELS", ", ".join(f"'{level}'" for level in CheckLevel)
+    ),
+    _STOP_CAUSE: """case when {0} is null then false when json_type({0}) <> 'OBJECT' then true
+        else coalesce(json_extract_string({0}, '$.kind') not in (KINDS), true)
+            or coalesce(json_type({0}, '$.value') not in ('VARCHAR', 'UBIGINT'), true) end""".replace(
+        "KINDS", ", ".join(f"'{kind}'" for kind in StopKind)
     ),
 }
 

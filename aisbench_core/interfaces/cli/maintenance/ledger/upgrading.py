@@ -25,6 +25,7 @@ def upgrade(ctx: click.Context) -> None:
     """
     from aisbench_core.config.data_folder import prepare_data_folder
     from aisbench_core.config.settings import load_settings
+    from aisbench_core.maintenance.upgrading.run_folders import RunFolderUpgrade
     from aisbench_core.maintenance.upgrading.service import FolderUpgrade
 
     settings = load_settings()
@@ -33,7 +34,9 @@ def upgrade(ctx: click.Context) -> None:
         if not is_old:
             click.echo("nothing to upgrade")
             return
-        rebuilt = open_core(writing=True).storage.record_again(get_actor())
+        core, actor = open_core(writing=True), get_actor()
+        RunFolderUpgrade(core.folders, core.ledger, core.storage.seals).upgrade_folders(actor)
+        rebuilt = core.storage.record_again(actor)
     click.echo(f"{display.format_count(rebuilt.runs, 'run')} recorded again")
     for error in rebuilt.unread[:MAX_LISTED]:
         display.print_message(f"error: {error}")
