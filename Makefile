@@ -57,7 +57,8 @@ test-frameworks: $(INSTALLED_TEST) .bench/mlflow/bin/mlflow ## run MindSpore and
 check: $(INSTALLED_TEST) pdf ## style, types and the quick tests; a minute
 	@$(BIN)/ruff format --check --quiet . && $(BIN)/ruff check --quiet .
 	@types=$$(mktemp); trap 'rm -f "$$types"' EXIT; $(BIN)/mypy >"$$types" 2>&1 & \
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2 -m "not slow and not torch" tests/unit tests/test_architecture.py; tests=$$?; \
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder \
+		-m "not slow and not torch" tests/unit tests/test_architecture.py; tests=$$?; \
 	wait $$!; mypy=$$?; cat "$$types"; exit $$((tests || mypy))
 
 bench: $(INSTALLED_TEST) postgres .bench/mlflow/bin/mlflow ## measure beside peers, which it installs, and write docs/performance.md

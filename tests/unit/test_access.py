@@ -211,10 +211,10 @@ OBJECTS: dict[str, object] = {
 """Arguments that the owner is found by; others are objects that no method can use."""
 
 
-def attempt(core: Core, method: str, actor: Actor) -> bool:
+def attempt(found: dict[str, Any], method: str, actor: Actor) -> bool:
     """Whether the core lets an actor call a method; what the method makes of useless arguments does not matter."""
     owner, _, name = method.partition(".")
-    bound = getattr(services(core)[owner], name)
+    bound = getattr(found[owner], name)
     arguments = {
         each.name: OBJECTS.get(each.name, _Useless())
         for each in inspect.signature(bound).parameters.values()
@@ -246,14 +246,14 @@ WITHOUT_ARGUMENTS = {"ResultImport.add_demo", "ResultImport.remove_demo"}
 
 @pytest.mark.slow
 def test_there_is_no_way_around_a_role(core: Core) -> None:
-    wrong, walked = [], 0
+    found, wrong, walked = services(core), [], 0
     for method, role, via in cells():
         permission = PERMISSIONS[method]
         may = has_role(with_role(role), permission.needs(of_others=True))
         if method in WITHOUT_ARGUMENTS and may and (role, via) != (permission.role, WayIn.CLI):
             continue
         walked += 1
-        if attempt(core, method, with_role(role, via=via)) is not may:
+        if attempt(found, method, with_role(role, via=via)) is not may:
             wrong.append((method, role, via))
 
     assert wrong == []
@@ -270,32 +270,37 @@ def test_the_audit_asks_for_no_argument_that_a_method_lacks() -> None:
 
 
 def test_one_may_change_what_one_owns(core: Core) -> None:
+    found = services(core)
     own = [method for method, permission in PERMISSIONS.items() if permission.others]
     foreign_jobs = {"Jobs.stop", "Jobs.delete", "Jobs.request_diagnosis"}  # of no run of this console
 
-    refused = {method for method in own if not attempt(core, method, with_role(Role.ENGINEER, OWNER))}
+    refused = {method for method in own if not attempt(found, method, with_role(Role.ENGINEER, OWNER))}
 
     assert refused == foreign_jobs
 
 
 def test_a_read_only_token_changes_nothing_whatever_its_role(core: Core) -> None:
+    found = services(core)
     reader = dataclasses.replace(with_role(Role.ADMIN, via=WayIn.API), read_only=True)
 
-    changed = [method for method, each in PERMISSIONS.items() if each.is_change and attempt(core, method, reader)]
+    changed = [method for method, each in PERMISSIONS.items() if each.is_change and attempt(found, method, reader)]
 
     assert changed == []
 
 
 def test_a_read_only_token_reads_what_its_role_may_read(core: Core) -> None:
     admin, viewer = (dataclasses.replace(with_role(role, via=WayIn.API), read_only=True) for role in (A, V))
+    found = services(core)
     reads = [method for method, each in PERMISSIONS.items() if not each.is_change]
 
-    assert [method for method in reads if not attempt(core, method, admin)] == []
-    assert [method for method in reads if attempt(core, method, viewer)] == ["Tokens.visible", "OpenSessions.visible"]
+    assert [method for method in reads if not attempt(found, method, admin)] == []
+    assert [method for method in reads if attempt(found, method, viewer)] == ["Tokens.visible", "OpenSessions.visible"]
 
 
 def test_whoever_has_no_role_may_change_nothing(core: Core) -> None:
-    assert [method for method in PERMISSIONS if attempt(core, method, with_role(None))] == []
+    found = services(core)
+
+    assert [method for method in PERMISSIONS if attempt(found, method, with_role(None))] == []
 
 
 def test_a_refusal_names_the_change_the_needed_role_and_the_own_one(core: Core) -> None:

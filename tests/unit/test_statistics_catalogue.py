@@ -1,6 +1,7 @@
 """Each statistic of a group is declared once: rows have a field for each, and SQL and Python give the same numbers."""
 
 from dataclasses import fields
+from functools import cache
 
 import duckdb
 import pytest
@@ -42,12 +43,18 @@ def test_stored_statistics_have_a_position_each() -> None:
     assert [statistic.position for statistic in STORED] == [*range(1, len(STORED) + 1)]
 
 
+@cache
+def engine() -> duckdb.DuckDBPyConnection:
+    """One for all examples."""
+    return duckdb.connect()
+
+
 @given(st.lists(st.floats(1, 1e6), min_size=1, max_size=12))
 def test_sql_and_python_give_the_same_numbers(values: list[float]) -> None:
     aggregates = {each.name: each.aggregate("true") for each in STATISTICS if each.sql and each.over == CLUSTER}
     known = aggregates | derived_sql(aggregates["mean"], aggregates["sd"], "count(*)", "true")
     asked = ", ".join(f"{sql} as {name}" for name, sql in known.items())
-    with duckdb.connect() as con:
+    with engine().cursor() as con:
         relation = con.sql(f"select unnest($values) as {CLUSTER}", params={"values": values})
         [cells] = relation.aggregate(asked).fetchall()
     expected = summarize_values(values)
