@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.source_tree import tree_of
+from tests.source_tree import nodes_of
 
 _PARSER: Any = importlib.import_module("re._parser")  # Python's own parser of patterns; it has no public name any more
-_MATCHING = ("match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer")
+_THROUGHOUT = ("findall", "finditer", "split", "sub", "subn")
+_MATCHING = ("match", "fullmatch", "search", *_THROUGHOUT)
 _ENDLESS = 64
 """Repetitions that may be more often than this are pumped."""
 
@@ -21,6 +22,9 @@ MEASURABLE = 0.002
 """Seconds from which on two costs can be compared."""
 
 MOST_GROWTH = 2.5
+CLEARLY_LINEAR = 2.2
+"""Of twice the text; then no more needs to be measured."""
+
 SEVERAL = 3
 """After so many measurements their smallest ones are taken for what the costs are."""
 
@@ -69,13 +73,13 @@ class Attack:
 
 def used_patterns(root: Path, sources: Sequence[Path]) -> Iterator[UsedPattern | str]:
     """Every pattern in these files; as text the place of one that is only known while the program runs."""
-    public = _methods_by_name(map(tree_of, sources))
+    public = _methods_by_name(sources)
     for source in sources:
         module = source.relative_to(root).with_suffix("")
-        tree = tree_of(source)
-        methods = {**public, **_methods_by_name([tree])}
-        in_loops = _loop_variables(tree)
-        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call) and _of_re(node)):
+        methods = {**public, **_methods_by_name([source])}
+        in_loops = _loop_variables(source)
+        names_by_call = _assigned_names(source)
+        for call in filter(_of_re, nodes_of(source, ast.Call)):
             where = f"{source.relative_to(root)}: {ast.unparse(call.args[0])}"
             varies = any(isinstance(each, ast.Name) and each.id in in_loops for each in ast.walk(call.args[0]))
             compiled = None if varies else _compiled(call, ".".join(module.parts))
@@ -83,10 +87,20 @@ def used_patterns(root: Path, sources: Sequence[Path]) -> Iterator[UsedPattern |
                 yield where
                 continue
             function = call.func.attr  # type: ignore[attr-defined]  # _of_re
-            names = _assigned(tree, call) if function == "compile" else ()
+            names = names_by_call.get(id(call), ()) if function == "compile" else ()
             used = {function} if function != "compile" else {each for name in names for each in methods.get(name, ())}
-            for method in sorted(used or {"search"}):
+            for method in _hardest(used or {"search"}):
                 yield UsedPattern(where, compiled, method)
+
+
+def _hardest(methods: set[str]) -> Iterator[str]:
+    """The ways to use a pattern that do whatever the others do: who looks for all matches begins with a search, and a
+    search with a match at the first character."""
+    yield from methods & {"fullmatch"}
+    for ways in (_THROUGHOUT, ("search",), ("match",)):
+        if found := [way for way in ways if way in methods]:
+            yield found[0]
+            return
 
 
 def attacks(pattern: re.Pattern[Any]) -> Iterator[Attack]:
@@ -101,10 +115,16 @@ def attacks(pattern: re.Pattern[Any]) -> Iterator[Attack]:
         pairs["", prefix] = None
     for beginning in _beginnings(tree):
         pairs["", beginning] = None
-    for prefix, pump in pairs:
+    for prefix, pump in dict.fromkeys(_shortened(prefix, pump) for prefix, pump in pairs if pump):
         for suffix in SUFFIXES:
-            if pump:
-                yield Attack(prefix, pump, suffix)
+            yield Attack(prefix, pump, suffix)
+
+
+def _shortened(prefix: str, pump: str) -> tuple[str, str]:
+    """The same texts, said once: `aa` pumped is `a` pumped, and so is `a` before it."""
+    period = (pump + pump).find(pump, 1)
+    pump = pump[:period]
+    return ("" if prefix == pump * (len(prefix) // len(pump)) else prefix), pump
 
 
 def newer_groups(pattern: re.Pattern[Any]) -> bool:
@@ -133,15 +153,24 @@ def grows_too_fast(cost: Callable[[int], float], most: int = MOST_CHARACTERS) ->
 
     Sizes grow until the cost can be measured; what is never slow up to the longest line need not be compared."""
     size = 16
-    while any(cost(size) < MEASURABLE for _ in range(SEVERAL)):  # once is enough: any pause of the machine is longer
+    while (small := _least_cost(cost, size)) < MEASURABLE:
         if size >= most:
             return ""
-        size = size + 8 if size < EXPONENTIAL else size * 4
+        size = size + 8 if size < EXPONENTIAL else int(size * min(4, max(1.25, 1.5 * MEASURABLE / small)))
     if size < EXPONENTIAL:
         return f"{size} characters cost {cost(size):.4f} s already"
-    if not _exceeds(cost, size, 2, MOST_GROWTH):
+    if cost(2 * size) <= CLEARLY_LINEAR * small or not _exceeds(cost, size, 2, MOST_GROWTH):
         return ""
     return _exceeds(cost, size, WIDE, MOST_WIDE_GROWTH)
+
+
+def _least_cost(cost: Callable[[int], float], size: int) -> float:
+    """The smallest of some measurements; one below what can be measured is enough: any pause of a machine is longer."""
+    least = cost(size)
+    for _ in range(SEVERAL - 1):
+        if least >= MEASURABLE:
+            least = min(least, cost(size))
+    return least
 
 
 def _exceeds(cost: Callable[[int], float], size: int, times: int, most: float) -> str:
@@ -150,7 +179,7 @@ def _exceeds(cost: Callable[[int], float], size: int, times: int, most: float) -
         small, large = min(small, cost(size)), min(large, cost(size * times))
         if attempt >= SEVERAL and large <= most * small:
             return ""
-        if attempt >= SEVERAL and large > 1:  # it would take long, and no pause of a machine lasts that long 4 times
+        if attempt >= SEVERAL and (large > 1 or large > 1.5 * most * small):  # no pause of a machine lasts 4 times
             break
     return f"{size} characters: {small:.4f} s, {times} times as many: {large:.4f} s"
 
@@ -178,24 +207,26 @@ def _compiled(call: ast.Call, module: str) -> re.Pattern[Any] | None:
     return re.compile(*values)
 
 
-def _assigned(tree: ast.Module, call: ast.Call) -> tuple[str, ...]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and node.value is call:
-            return tuple(each.id for each in node.targets if isinstance(each, ast.Name))
-    return ()
+def _assigned_names(source: Path) -> dict[int, tuple[str, ...]]:
+    """The names that a call's value is given, by the id of the call."""
+    return {
+        id(node.value): tuple(each.id for each in node.targets if isinstance(each, ast.Name))
+        for node in nodes_of(source, ast.Assign)
+    }
 
 
-def _loop_variables(tree: ast.Module) -> set[str]:
-    loops = [node.target for node in ast.walk(tree) if isinstance(node, (ast.For, ast.comprehension))]
+def _loop_variables(source: Path) -> set[str]:
+    loops = [node.target for node in nodes_of(source, ast.For)]
+    loops += [node.target for node in nodes_of(source, ast.comprehension)]
     return {node.id for target in loops for node in ast.walk(target) if isinstance(node, ast.Name)}
 
 
-def _methods_by_name(trees: Iterable[ast.Module]) -> dict[str, set[str]]:
+def _methods_by_name(sources: Iterable[Path]) -> dict[str, set[str]]:
     """How patterns are used by their names: `_RANK.fullmatch`."""
     found: dict[str, set[str]] = {}
-    for tree in trees:
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Attribute) and node.attr in _MATCHING and isinstance(node.value, ast.Name):
+    for source in sources:
+        for node in nodes_of(source, ast.Attribute):
+            if node.attr in _MATCHING and isinstance(node.value, ast.Name):
                 found.setdefault(node.value.id, set()).add(node.attr)
     return found
 
