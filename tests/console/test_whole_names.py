@@ -44,7 +44,7 @@ def shortening_modules() -> set[str]:
     for path in (HOME / "pages").rglob("*.py"):
         calls = [node.func for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)]
         names = {call.id for call in calls if isinstance(call, ast.Name)}
-        if names & {"clipped", "short"}:
+        if names & {"clip_text", "shorten_hash"}:
             found.add(path.relative_to(HOME / "pages" / "_ui").as_posix())
     return found
 
