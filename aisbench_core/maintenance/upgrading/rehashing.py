@@ -6,7 +6,7 @@ from aisbench_core.warehouse.maintenance.integrity import CHUNK, StoredRun, read
 from aisbench_core.warehouse.records.record_hash import Cells, iter_hashes
 
 # What development versions added to other columns: hashed with a value only, while those were hashed without one, too.
-_LATER = {"price_per_node_hour", "currency", "not_known", "resolved"}
+_LATER = {"price_per_node_hour", "currency", "not_known", "resolved", "stop_cause"}
 
 
 def recompute_hashes(con: DuckDBPyConnection) -> None:

@@ -26,6 +26,9 @@ from aisbench_core.store.run_folders.transfers import RunObjects, at_once
 GROWING = ("logs/", "steps/", "summaries/")
 """Directories of files that grow in place; all other files are replaced."""
 
+FETCH_TRIES = 20
+"""How often a file is fetched again that is replaced while it is fetched."""
+
 Cached = dict[str, CachedFile]
 
 
@@ -62,9 +65,12 @@ class PublishedFiles:
             folder = CacheFolder(self.runs_dir / run_id)
             state = folder.read()
             before = dict(state)
+            if {name: cached.file for name, cached in before.items() if is_part(name)} != {f.name: f for f in files}:
+                # Another process here may have sent a newer version since `files` were read: it must not be undone.
+                files = [file for file in self.rows.of([run_id]).get(run_id, []) if is_part(file.name)]
             missing = [file for file in files if is_plain(file.name) and self._needs_fetch(folder, state, file)]
             self._remove_gone(folder, state, {file.name for file in files}, is_part)
-            results = at_once(lambda file: self._get_file(folder, state.get(file.name), file), missing)
+            results = self._get_files(folder, state, missing)
             for file, result in results:
                 if isinstance(result, ResultError):  # what is written here next replaces it
                     state[file.name] = CachedFile(file, None)
@@ -164,6 +170,26 @@ class PublishedFiles:
                 state[file.name] = CachedFile(file, here if here[2] == file.size else None)
                 return False
         return True
+
+    def _get_files(
+        self, folder: CacheFolder, state: Cached, files: Iterable[PublishedFile]
+    ) -> list[tuple[PublishedFile, Exception | None]]:
+        """Fetch files; one that was replaced meanwhile, so that its objects are gone, is fetched as it is now."""
+        results = at_once(lambda file: self._get_file(folder, state.get(file.name), file), files)
+        for _ in range(FETCH_TRIES):
+            damaged = [file for file, result in results if isinstance(result, ResultError)]
+            newer = self._find_newer(damaged)
+            if not newer:
+                break
+            again = {file.name for file in newer}
+            results = [pair for pair in results if pair[0].name not in again]
+            results += at_once(lambda file: self._get_file(folder, state.get(file.name), file), newer)
+        return results
+
+    def _find_newer(self, files: Collection[PublishedFile]) -> list[PublishedFile]:
+        names = {file.name: file for file in files}
+        rows = self.rows.of(list({file.run_id for file in files})) if files else {}
+        return [row for each in rows.values() for row in each if row.name in names and row != names[row.name]]
 
     def _get_file(self, folder: CacheFolder, cached: CachedFile | None, file: PublishedFile) -> None:
         target = folder.file(file.name)
