@@ -69,7 +69,7 @@ class ReverseProxy:
                 writer.close()
                 return
             upstream = await asyncio.open_connection("127.0.0.1", self._target, local_addr=(ADDRESS, 0))
-        except (OSError, asyncio.IncompleteReadError):
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):  # `stop`, before anything was asked
             writer.close()
             return
         upstream[1].write(self._named(head))
