@@ -71,7 +71,7 @@ def test_a_clone_says_while_one_edits_what_it_changes(console: ConsoleProcess, w
 def test_a_run_is_reproduced_after_one_saw_what_is_not_as_it_was(console: ConsoleProcess, window: OpenWindow) -> None:
     visit = window(console, width=1920, dark=True)
     visit.open(f"/live?run={DIGITS}")
-    visit.page.get_by_role("button", name="Reproduce…").click()
+    visit.page.get_by_role("button", name="Run again…").click()
     expect(visit.page.get_by_text("Not identical.")).to_be_visible()
     expect(visit.keyed("reproduce-yes").get_by_role("button")).to_be_visible()
     visit.rest()

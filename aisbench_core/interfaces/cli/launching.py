@@ -204,7 +204,7 @@ MAX_VALUE_WIDTH = 60
 @click.option("--launch", is_flag=True, help="Then launch the run again, even if something differs.")
 @click.option("--wait", is_flag=True, help="With --launch: wait until the run ends, and compare the results.")
 def reproduce(run_id: str, profile: str, launch: bool, wait: bool, as_json: bool) -> None:
-    """Check which inputs of a run are still identical, and optionally launch it again.
+    """Check which inputs of a run are still identical, and optionally run it again.
 
     Exit code 0: no difference found (unknown inputs are listed); 7: something differs. With --launch --wait: 4 unless
     the run was completed, 7 if something differs or the result is outside the range expected from the original's group.

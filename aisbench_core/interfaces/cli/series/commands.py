@@ -163,7 +163,7 @@ def stop(series_id: str, as_json: bool) -> None:
 
 @series.command()
 def rerun(series_id: str, as_json: bool) -> None:
-    """Rerun all cells that ended without a valid result; earlier attempts are kept."""
+    """Run all cells again that ended without a valid result; earlier attempts are kept."""
     core = open_core(writing=True)
     _print_change(core, core.series.rerun(series_id, get_actor()), as_json)
 
