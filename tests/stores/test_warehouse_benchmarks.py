@@ -1,6 +1,7 @@
 """The leaderboard by benchmark: pages of benchmarks, each with its best configurations and how many it has."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -58,3 +59,35 @@ def test_the_newest_runs_of_a_row_are_in_time_order(warehouse: Warehouse) -> Non
     newest = warehouse.board.list_newest_dots(BOARD, block.rows, 3)
 
     assert [dot.throughput for dot in newest[block.rows[0].latest_run_id]] == [8100, 8200, 8300]
+
+
+def test_rows_of_different_sizes_are_ranked_by_the_throughput_of_a_card(warehouse: Warehouse) -> None:
+    warehouse.rebuild(
+        [
+            *a.records([8000, 8010, 8020], "one"),
+            *a.records([15_000, 15_010, 15_020], "two", node_count=2),
+            *a.records([16_010, 16_020, 16_030], "tie", node_count=2, flavor="f2"),
+        ]
+    )
+
+    [block] = warehouse.board.list_benchmarks(BOARD, 10, per_card=True).rows
+    [usual] = warehouse.board.list_benchmarks(BOARD, 10).rows
+
+    assert [(row.latest_run_id[:3], row.rank) for row in block.rows] == [("tie", "1–2"), ("one", "1–2"), ("two", "3")]
+    assert [row.latest_run_id[:3] for row in usual.rows] == ["tie", "two", "one"]
+
+
+@pytest.mark.every_store
+def test_sizes_come_with_the_newest_result_first_and_follow_the_filters(warehouse: Warehouse) -> None:
+    warehouse.rebuild(
+        [
+            *a.records([8000], "old"),
+            a.record("new", node_count=2, created_at=a.T0 + timedelta(days=2)),
+            a.record("bert", node_count=4, facts=BERT, created_at=a.T0 + timedelta(days=1)),
+            a.record("bad", accuracy=7, node_count=8),
+        ]
+    )
+
+    assert warehouse.facets.list_sizes(BOARD) == (2, 4, 1)
+    assert warehouse.facets.list_sizes(replace(BOARD, include_invalid=True, models=("resnet50_v1.5",))) == (2, 8, 1)
+    assert warehouse.facets.list_sizes(replace(BOARD, text="old")) == (1,)

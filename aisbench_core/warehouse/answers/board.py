@@ -55,22 +55,29 @@ _GROUPED = f"""
     groups as (
         select *,
             {_DERIVED},
-            coalesce(ci_low, mean) as low,
-            coalesce(ci_high, mean) as high,
+            coalesce(ci_low, mean){{ranked_per}} as low,
+            coalesce(ci_high, mean){{ranked_per}} as high,
             {_DIFFERENCES}
         from ({{counted}}) where {{shown}}
         window alike as (partition by {", ".join(name for name in GROUP_KEYS if name not in ASPECTS.values())}))
 """
 
 
-def build_groups_sql(shown: str, within: str = "") -> str:
-    """SQL of the relation `groups`, made of `numbers`. `within`: a column that splits groups into several rows."""
+def build_groups_sql(shown: str, within: str = "", ranked_per: str = "") -> str:
+    """SQL of the relation `groups`, made of `numbers`. `within`: a column that splits groups into several rows;
+    `ranked_per`: a factor for the interval that ranks follow from."""
     return _GROUPED.format(
-        shown=shown, homes=homes_of("numbers", within), counted=with_early_failures("numbers", within)
+        shown=shown,
+        homes=homes_of("numbers", within),
+        counted=with_early_failures("numbers", within),
+        ranked_per=ranked_per,
     )
 
 
-_GROUPS = build_groups_sql("runs > 0 or $include_invalid")
+_SHOWN = "runs > 0 or $include_invalid"
+_GROUPS = build_groups_sql(_SHOWN)
+# All runs of a group are on as many cards: one factor leads from its throughput to that of a card.
+_GROUPS_PER_CARD = build_groups_sql(_SHOWN, ranked_per=" * per_card / throughput")
 
 # Rows that are equal in these are of one benchmark in one unit, and ranked among each other.
 _BENCHMARK = ("region", "rehearsal", "fingerprint", "throughput_unit", "synthetic_data", "dataset_sha256")
@@ -87,7 +94,7 @@ def _build_rank(condition: str) -> str:
 
 
 def _build_ranked_condition(row: str) -> str:
-    return f"{row}runs > 0 and {row}origin = 'launched' and {row}{KNOWN}"
+    return f"{row}runs > 0 and {row}origin = 'launched' and {row}{KNOWN} and {row}low is not null"
 
 
 # Rows whose runs reached their target, or have none, come before those with a run that missed it: fast is what learns.
@@ -146,20 +153,24 @@ def fetch_leaderboard(cur: DuckDBPyConnection, query: BoardQuery) -> BoardPage:
 # which nobody verified, before them; of each, those with a missed target after the others.
 _BENCHMARKS = f"model, workload, dataset, {', '.join(_BENCHMARK)}"
 _BEST_FIRST = (
-    "runs = 0, origin <> 'launched', missed > 0, throughput desc nulls last, framework_version, flavor, latest_run_id"
+    "runs = 0, origin <> 'launched', missed > 0, {measure} desc nulls last, framework_version, flavor, latest_run_id"
 )
 
 
-def fetch_benchmarks(cur: DuckDBPyConnection, query: BoardQuery, most: int) -> BenchmarkPage:
-    """One page of benchmarks, by name, each with its best `most` configurations. The query's sort is ignored."""
+def fetch_benchmarks(cur: DuckDBPyConnection, query: BoardQuery, most: int, *, per_card: bool = False) -> BenchmarkPage:
+    """One page of benchmarks, by name, each with its best `most` configurations, ranked by their throughput.
+
+    `per_card`: by that of a card, which compares sizes. The query's sort is ignored."""
+    groups, measure = (_GROUPS_PER_CARD, "per_card") if per_card else (_GROUPS, "throughput")
+    best_first = _BEST_FIRST.format(measure=measure)
     columns = ", ".join(f"{sql} as {name}" for name, sql in FIELDS.items())
     filters = build_parameters(cur, query)
     cur.execute(
         f"""
-        with numbers as (from {statistics_of(cur, query)}), {_GROUPS},
+        with numbers as (from {statistics_of(cur, query)}), {groups},
         numbered as (select *, dense_rank() over (order by {_BENCHMARKS}) as benchmark from groups),
         placed as (
-            select *, count(*) over same as configurations, row_number() over (same order by {_BEST_FIRST}) as place,
+            select *, count(*) over same as configurations, row_number() over (same order by {best_first}) as place,
                 max(benchmark) over () as total
             from numbered window same as (partition by benchmark)),
         page as (from placed where benchmark > $offset and benchmark <= $offset + $limit and place <= $most)
@@ -170,7 +181,8 @@ def fetch_benchmarks(cur: DuckDBPyConnection, query: BoardQuery, most: int) -> B
     )
     cells = cur.fetchall()
     if not cells and query.offset:  # a page behind the last one still has a total
-        return replace(fetch_benchmarks(cur, replace(query, offset=0, limit=1), 1), rows=())
+        first = fetch_benchmarks(cur, replace(query, offset=0, limit=1), 1)
+        return replace(first, rows=())
     boards = []
     for _, group in groupby(cells, key=lambda values: values[-3]):
         same = list(group)

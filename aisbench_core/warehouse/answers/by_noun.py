@@ -112,6 +112,7 @@ class FacetAnswers(WarehouseAnswers):
     list_regions = of_moment(facets.list_regions)
     list_versions = of_moment(facets.list_versions)
     fetch_values = of_moment(facets.fetch_facets)
+    list_sizes = of_ruleset(facets.fetch_sizes)
 
 
 class ScalingAnswers(WarehouseAnswers):

@@ -5,9 +5,9 @@ from dataclasses import replace
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model.version_order import in_version_order
-from aisbench_core.warehouse.queries.filters import KIND, kind_parameters
+from aisbench_core.warehouse.queries.filters import KIND, build_parameters, kind_parameters, statistics_of
 from aisbench_core.warehouse.queries.group_statistics import build_current_sql
-from aisbench_core.warehouse.values.runs import Facets, RegionFacts
+from aisbench_core.warehouse.values.runs import BoardQuery, Facets, RegionFacts
 
 _REGIONS = "select region, rehearsal, sum(recorded)::BIGINT from {statistics} group by all order by rehearsal, region"
 
@@ -44,3 +44,16 @@ def fetch_facets(cur: DuckDBPyConnection, region: str, rehearsal: bool | None = 
     tags = tuple(tag for (tag,) in cur.execute(_TAGS, parameters).fetchall())
     row = cur.execute(_FACETS.format(statistics=build_current_sql(cur)), parameters).fetchone()
     return replace(Facets(*(tuple(values or ()) for values in row)), tags=tags) if row else Facets()
+
+
+def fetch_sizes(cur: DuckDBPyConnection, query: BoardQuery) -> tuple[int, ...]:
+    """The node counts of the leaderboard's rows, that with the newest result first."""
+    cur.execute(
+        f"""
+        select node_count from {statistics_of(cur, query)}
+        where node_count is not null and (runs > 0 or $include_invalid)
+        group by node_count order by max(latest_at) desc nulls last, node_count desc
+        """,
+        build_parameters(cur, query) | {"include_invalid": query.include_invalid},
+    )
+    return tuple(nodes for (nodes,) in cur.fetchall())
