@@ -8,6 +8,8 @@ from datetime import datetime
 # Stands for what was not measured, or is not known.
 MISSING = "–"
 
+MINUS = "\N{MINUS SIGN}"  # as wide as a plus, and no line breaks after it
+
 # Significant digits of a measured number, and of a share in percent.
 DIGITS, PERCENT_DIGITS = 5, 4
 
@@ -32,10 +34,15 @@ def format_decimal(value: float, digits: int = DIGITS) -> str:
     if not value:
         return "0"
     if not 1e-3 <= abs(value) < 1e15:
-        return f"{value:.{digits}g}"
+        return _sign_number(f"{value:.{digits}g}")
     whole = len(str(int(abs(value)))) if abs(value) >= 1 else 0
-    text = f"{value:,.{max(0, digits - whole)}f}"
+    text = _sign_number(f"{value:,.{max(0, digits - whole)}f}")
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _sign_number(text: str) -> str:
+    """A number with a true minus sign; the one of an exponent stays."""
+    return f"{MINUS}{text[1:]}" if text.startswith("-") else text
 
 
 def format_number(value: float | None, unit: str = "", digits: int = DIGITS) -> str:
@@ -49,8 +56,13 @@ def format_percent(share: float | None) -> str:
 
 
 def format_change(change: float | None, digits: int = 2) -> str:
-    """A relative change: +1.20 % or -3.40 %; what rounds to zero is +0.00 %, never -0.00 %."""
-    return MISSING if change is None else f"{round(change * 100, digits) + 0.0:+.{digits}f} %"
+    """A relative change: +1.20 % or −3.40 %; what rounds to zero is +0.00 %, never −0.00 %."""
+    return MISSING if change is None else f"{format_points(change, digits)} %"
+
+
+def format_points(change: float, digits: int = 2) -> str:
+    """A difference of two shares of 1, in percentage points: +1.20 or −3.40."""
+    return _sign_number(f"{round(change * 100, digits) + 0.0:+.{digits}f}")
 
 
 def change_digits(change: float) -> int:
@@ -60,8 +72,8 @@ def change_digits(change: float) -> int:
 
 
 def format_difference(value: float, digits: int = DIGITS) -> str:
-    """A difference with its sign: +1,234 or -3.4."""
-    return f"{'-' if value < 0 else '+'}{format_number(abs(value), digits=digits)}" if value else "±0"
+    """A difference with its sign: +1,234 or −3.4."""
+    return f"{MINUS if value < 0 else '+'}{format_number(abs(value), digits=digits)}" if value else "±0"
 
 
 def p_value(value: float | None) -> str:
@@ -69,6 +81,11 @@ def p_value(value: float | None) -> str:
     if value is None:
         return MISSING
     return "< 0.000001" if value < 1e-6 else f"{value:.3g}"
+
+
+def format_hours(hours: float) -> str:
+    """Node hours with three digits: 12.3; `< 0.01` for a moment, which would be a line of zeros."""
+    return "< 0.01" if 0 < hours < 0.01 else format_number(hours, digits=3)
 
 
 def format_duration(seconds: float | None) -> str:
@@ -98,7 +115,7 @@ def format_size(count: int | None) -> str:
 
 def format_money(amount: float | None, currency: str) -> str:
     """1,234.50 CNY."""
-    return MISSING if amount is None else f"{amount:,.2f} {currency}"
+    return MISSING if amount is None else f"{_sign_number(f'{amount:,.2f}')} {currency}"
 
 
 def amounts_text(amounts: Mapping[str, float]) -> str:

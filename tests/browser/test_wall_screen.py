@@ -47,7 +47,7 @@ def test_a_smaller_screen_has_smaller_type_and_all_columns(console: ConsoleProce
     visit.open("/leaderboard?tv=1")
     table = visit.page.get_by_test_id("stTable")
 
-    expect(table.get_by_text("▼ -11.1 %")).to_be_visible()
+    expect(table.get_by_text("▼ −11.1 %")).to_be_visible()
     height = table.locator("tbody tr").first.evaluate("row => row.offsetHeight")
     size = table.locator("td").first.evaluate("cell => parseFloat(getComputedStyle(cell).fontSize)")
     assert height < 3 * size, "a cell is wrapped"
@@ -61,7 +61,7 @@ def test_a_wall_screen_is_read_from_afar_and_follows_the_results(console: Consol
     visit.open("/leaderboard?tv=1")
     table = visit.page.get_by_test_id("stTable")
 
-    expect(table.get_by_text("▼ -11.1 %")).to_be_visible()
+    expect(table.get_by_text("▼ −11.1 %")).to_be_visible()
     size = table.locator("td").first.evaluate("cell => parseFloat(getComputedStyle(cell).fontSize)")
     assert size >= READABLE_PX
     for hidden in ("stSidebar", "stHeader", "stSelectbox", "stTextInput"):

@@ -58,7 +58,7 @@ def test_all_groups_are_listed_with_their_verdicts_before_one_is_chosen(
 
     assert list(rows["Verdict"]) == ["Regression", "Not enough data"]
     assert list(rows["Size"]) == ["1 × 8", "4 × 8"]
-    assert rows.loc[0, "Change"].startswith("-6.")
+    assert rows.loc[0, "Change"].startswith("−6.")
 
 
 def test_the_list_of_groups_follows_the_filters(open_page: OpenPage, warehouse: Warehouse) -> None:
@@ -104,16 +104,16 @@ def test_a_drop_within_the_newest_version_is_not_said_to_be_one_against_the_base
     app = open_page("history")
 
     said = texts(app).replace("\\", "")
-    assert "**Regression** – within r1.11: Throughput -5.56 %" in said
+    assert "**Regression** – within r1.11: Throughput −5.56 %" in said
     assert "image or code is not that of the version's newest run: 3" in said
 
 
 def test_another_baseline_is_chosen_in_the_url(open_page: OpenPage, warehouse: Warehouse) -> None:
     app = open_page("history", group=main_group(warehouse), against="r1.10")
 
-    assert "**Regression** – Throughput -6" in app.error[0].value
+    assert "**Regression** – Throughput −6" in app.error[0].value
     row = verdicts(app).loc["Throughput (samples/s)"]
-    assert row["Change"].startswith("-6.")
+    assert row["Change"].startswith("−6.")
     assert float(row["Adjusted p"].replace("< ", "")) < 0.001
     assert row["t test"] == "pooled"
     assert row["Since run"] == "r1.12-0"

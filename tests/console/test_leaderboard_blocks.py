@@ -49,7 +49,7 @@ def test_each_benchmark_has_a_table_with_its_best_first_and_ties_joined(open_pag
     assert ranks(app, 1) == ["1", "2–3 a", "2–3 a"]
     assert list(resnet["Flavor"]) == ["f1", "f3", "f2"]
     assert list(resnet.columns[:2]) == ["Rank", "Flavor"]
-    assert list(resnet["Vs. best"]) == ["best", "-9.5 %", "-10.1 %"]
+    assert list(resnet["Vs. best"]) == ["best", "−9.5 %", "−10.1 %"]
     assert list(resnet["Newest runs"].iloc[0]) == [9000, 9010, 9020]
     assert "sentences/s" in texts(app)
     assert "Benchmarks: 2" in texts(app)
@@ -128,7 +128,7 @@ def test_what_regressed_says_so_in_the_row_of_its_newest_version(open_page: Open
 
     app = open_page("leaderboard")
 
-    assert list(badges(app)["r2"]) == ["▼ -11.1 %"]
+    assert list(badges(app)["r2"]) == ["▼ −11.1 %"]
     assert badges(app)["r1"] is None
 
 
@@ -150,7 +150,7 @@ def test_the_list_of_all_configurations_has_the_same_badges(open_page: OpenPage,
 
     shown = table(app)
     by_version = dict(zip(shown["Version"], map(list, shown["Against baseline"]), strict=True))
-    assert by_version == {"mindspore r1": [], "mindspore r2": ["▼ -11.1 %"]}
+    assert by_version == {"mindspore r1": [], "mindspore r2": ["▼ −11.1 %"]}
     assert not [link for link in app.page_link if "regressions and" in link.label]
 
 
@@ -172,7 +172,7 @@ def test_a_wall_screen_has_interval_newest_runs_and_what_changed(open_page: Open
 
     newest = open_page("leaderboard", tv="1").table[0].value.iloc[1]
 
-    assert newest["Change"] == ":red-badge[▼ -11.1 %]"
+    assert newest["Change"] == ":red-badge[▼ −11.1 %]"
     assert newest["95 % interval"] == "8,002 – 8,007"
     assert newest["Newest"] == "▁▂▃▃▄▅▆▆▇█"
 
@@ -277,7 +277,7 @@ def test_what_an_address_names_in_vain_is_still_said_beside_the_badges(open_page
 
     app = open_page("leaderboard", flavor="gone")
 
-    assert list(badges(app)["r2"]) == ["▼ -11.1 %"]
+    assert list(badges(app)["r2"]) == ["▼ −11.1 %"]
     assert "gone" in texts(app)
 
 

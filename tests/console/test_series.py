@@ -206,7 +206,7 @@ def test_what_changed_since_another_series_is_told_row_by_row(open_page: OpenPag
 
     rows = next(table.value for table in app.dataframe if "Runs to find 2 %" in table.value)
     assert list(rows["Verdict"]) == ["Regression"]
-    assert list(rows["Change"]) == ["-5.00 %"]
+    assert list(rows["Change"]) == ["−5.00 %"]
     assert list(rows["Baseline"]) == ["200 (n = 3, CV 0.15 %)"]
     assert "**Regression**" in texts(app)
     assert not app.exception

@@ -50,7 +50,7 @@ def test_a_regression_is_a_failed_test_case_and_other_metrics_pass(tmp_path: Pat
     throughput = found[f"{named}: throughput"]
     (failure,) = throughput.result
     assert isinstance(failure, Failure)
-    assert failure.message.startswith("regression: 8,001.7 samples/s (n=6) → 7,500 samples/s (n=3), -6.27 %")
+    assert failure.message.startswith("regression: 8,001.7 samples/s (n=6) → 7,500 samples/s (n=3), −6.27 %")
     assert "baseline r1.10 (the version before, 6 runs), candidate r1.11 (3 runs)" in failure.text
     assert 'name="candidate_runs" value="r1.11-0 r1.11-1 r1.11-2"' in file.read_text("utf-8")
     assert [name for name, case in found.items() if case.is_failure] == [throughput.name]
@@ -109,7 +109,7 @@ def test_the_summary_shows_what_changed_and_folds_the_rest(tmp_path: Path) -> No
 
     shown, _, folded = file.read_text("utf-8").partition("<details>")
     assert shown.startswith("### Benchmarks: regression\n\n`cn-north-9: 2 groups, 12 tests; measurements`\n")
-    assert "| throughput | **regression** | 8,001.7 samples/s (n=6) | 7,500 samples/s (n=3) | -6.27 % |" in shown
+    assert "| throughput | **regression** | 8,001.7 samples/s (n=6) | 7,500 samples/s (n=3) | −6.27 % |" in shown
     assert "no change · <code>resnet50_v1.5 · modelarts.kat1.8xlarge · 2 × 8</code>" in folded
     assert folded.rstrip().endswith("</details>")
 

@@ -96,7 +96,7 @@ def test_a_slow_rank_is_named_while_its_job_runs(bench: Bench, real_sandbox: San
 
     assert [(rate.node, rate.card) for rate in rates if rate.slow_since] == [(1, 0)]
     assert len(rates) == 4
-    assert "card 0 of node 1 (75% of the median)" in shown
+    assert "card 0 of node 1 (75 % of the median)" in shown
     assert len(notices) <= 1, "no channel wants it, so it may be gone already"
     told = [event for event in bench.core.ledger.events(run.run_id) if event.message.startswith("slow for")]
     assert len(told) == 1

@@ -171,7 +171,7 @@ def test_when_a_series_has_ended_its_verdict_is_told(bench: SeriesBench) -> None
     tick(bench, bench.clock() + timedelta(seconds=1))
 
     assert str(first.detail).startswith("6 of 6 cells are valid; ")
-    assert "6 of 6 cells are valid; regression: throughput changed by -10.0 %" in str(reported.detail)
+    assert "6 of 6 cells are valid; regression: throughput changed by −10.0 %" in str(reported.detail)
     notices = told(bench, "series")
     assert [notice.subject for notice in notices] == [first.series_id, second.series_id]
     assert str(notices[1].text).startswith("nightly: 6 of 6 cells are valid; regression")

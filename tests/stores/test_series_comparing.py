@@ -128,7 +128,7 @@ def test_the_command_ends_as_the_verdict_says(bench: SeriesBench, tmp_path: Path
     person, program = CliRunner().invoke(main, words, env=env), CliRunner().invoke(main, [*words, "--json"], env=env)
 
     assert (person.exit_code, program.exit_code) == (5, 5), person.output
-    assert "-5.02 %" in person.stdout
+    assert "−5.02 %" in person.stdout
     assert "regression" in person.stdout
     assert "1 node: at a CV of" in person.stdout
     answer = json.loads(program.stdout)

@@ -209,7 +209,7 @@ def test_the_spread_of_all_runs_that_measured_is_named_with_its_value(warehouse:
 
     (check,) = (check for check in found.checks if check.id == "V27")
     assert (found.valid, check.level) == (5, CheckLevel.WARN)
-    assert check.found == "CV 0.16% of 5 valid runs; CV 35.04% of all 10 runs with a throughput"
+    assert check.found == "CV 0.16 % of 5 valid runs; CV 35.04 % of all 10 runs with a throughput"
 
 
 def test_a_standards_limit_on_the_spread_is_said_to_be_inferred(warehouse: Warehouse) -> None:
@@ -218,7 +218,7 @@ def test_a_standards_limit_on_the_spread_is_said_to_be_inferred(warehouse: Wareh
     (found,) = warehouse.series.among(replace(ALL, ruleset_id="ieee-2937-2022"))
 
     (check,) = (check for check in found.checks if check.id == "V27")
-    assert check.expected == "CV at most 2.00% (inferred: no limit of the standard is known)"
+    assert check.expected == "CV at most 2.00 % (inferred: no limit of the standard is known)"
 
 
 def _result(record: RunRecord) -> CollectedResult:

@@ -19,7 +19,8 @@ from pages._ui.shell.formats import to_local_time
         (7900.0, "7,900"),
         (30123.456, "30,123"),
         (0.00012, "0.00012"),
-        (-3.5, "-3.5"),
+        (-3.5, "−3.5"),
+        (-1e-9, "−1e-09"),
         (1e99, "1e+99"),
     ],
 )
@@ -75,6 +76,17 @@ def test_a_share_is_read_in_percent() -> None:
     assert formats.format_percent(0.905) == "90.5 %"
     assert formats.format_percent(0.012345) == "1.234 %"
     assert formats.format_percent(None) == "–"
+
+
+def test_changes_have_a_sign_and_a_true_minus() -> None:
+    assert [formats.format_change(change) for change in (0.012, -0.034, -1e-9)] == ["+1.20 %", "−3.40 %", "+0.00 %"]
+    assert formats.format_points(-0.0125) == "−1.25"
+    assert formats.format_difference(-3.4) == "−3.4"
+    assert formats.format_money(-1.5, "CNY") == "−1.50 CNY"
+
+
+def test_moments_of_node_hours_are_not_a_line_of_zeros() -> None:
+    assert [formats.format_hours(hours) for hours in (0, 0.00012, 12.345)] == ["0", "< 0.01", "12.3"]
 
 
 def test_times_are_shown_on_the_clock_of_the_browser() -> None:

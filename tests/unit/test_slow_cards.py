@@ -82,9 +82,9 @@ def test_the_message_names_the_slowest_and_counts_the_rest() -> None:
 
     text = slow_message(rates)
 
-    assert text.startswith(f"slow for {SLOW_MINUTES} minutes: card 0 of node 0 (50% of the median), ")
+    assert text.startswith(f"slow for {SLOW_MINUTES} minutes: card 0 of node 0 (50 % of the median), ")
     assert text.endswith("and 2 more")
-    assert in_chinese(text).startswith("已慢 5 分钟：节点 0 的卡 0（中位数的 50%）")
+    assert in_chinese(text).startswith("已慢 5 分钟：节点 0 的卡 0（中位数的 50 %）")
 
 
 def test_many_cards_make_a_small_map() -> None:

@@ -58,7 +58,10 @@ def slow_message(rates: Sequence[CardRate]) -> Message:
     slowest = sorted(rates, key=lambda rate: rate.share)
     cards = [
         Message(
-            "card {card} of node {node} ({share:.0%} of the median)", card=rate.card, node=rate.node, share=rate.share
+            "card {card} of node {node} ({percent:.0f} % of the median)",
+            card=rate.card,
+            node=rate.node,
+            percent=100 * rate.share,
         )
         for rate in slowest[:NAMED]
     ]

@@ -152,7 +152,7 @@ RANKS = (
     ViewColumn("throughput", "rank_results.throughput", UNIT, "the card's throughput"),
     _copy_column("throughput_unit", "its unit"),
     ViewColumn("share_of_median", _SHARE, FRACTION, "ratio to the run's median card"),
-    ViewColumn("is_straggler", f"{_SHARE} < {STRAGGLER_SHARE}", "", f"below {STRAGGLER_SHARE:.0%} of the median"),
+    ViewColumn("is_straggler", f"{_SHARE} < {STRAGGLER_SHARE}", "", f"below {100 * STRAGGLER_SHARE:g} % of the median"),
 )
 
 SERVERS = (
@@ -170,7 +170,7 @@ NODES = (
     _copy_column("host", "the node's name in the cloud"),
     _copy_column("node", "its number in the job, from 0"),
     _copy_column("share", "ratio of its median card to the run's"),
-    _copy_column("slow_cards", f"its cards below {STRAGGLER_SHARE:.0%} of the run's median card"),
+    _copy_column("slow_cards", f"its cards below {100 * STRAGGLER_SHARE:g} % of the run's median card"),
 )
 
 EVENTS = (

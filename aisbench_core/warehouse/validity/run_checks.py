@@ -261,7 +261,7 @@ def _no_stragglers(share: float) -> Check:
 
 
 def _describe_floor(share: float) -> Message:
-    return cached_message("every rank at {share} of the median or above", share=f"{share * 100:g}%")
+    return cached_message("every rank at {share} of the median or above", share=f"{share * 100:g} %")
 
 
 def _check_accuracy(facts: Facts, rule: Accuracy, level: CheckLevel) -> Check:

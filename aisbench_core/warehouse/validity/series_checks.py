@@ -226,7 +226,7 @@ def _check_spread(members: Members, rule: SpreadRule, _: Ruleset) -> Result | No
     of_valid, of_all = compute_variation(valid), compute_variation(measured)
     if of_all is None:
         return None
-    most, cv = f"{rule.most:.2%}", f"{of_all:.2%}"
+    most, cv = f"{100 * rule.most:.2f} %", f"{100 * of_all:.2f} %"
     expected = Message("CV at most {most}", most=most)
     if rule.inferred:
         expected = Message("CV at most {most} (inferred: no limit of the standard is known)", most=most)
@@ -236,7 +236,7 @@ def _check_spread(members: Members, rule: SpreadRule, _: Ruleset) -> Result | No
     elif len(valid) < len(measured):
         actual = Message(
             "CV {cv_valid} of {valid} valid runs; CV {cv} of all {count} runs with a throughput",
-            cv_valid=f"{of_valid:.2%}",
+            cv_valid=f"{100 * of_valid:.2f} %",
             valid=len(valid),
             cv=cv,
             count=len(measured),

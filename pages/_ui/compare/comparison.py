@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.base.formats import format_difference, format_number, format_percent, nodes_and_cards
+from aisbench_core.base.formats import format_difference, format_number, format_percent, format_points, nodes_and_cards
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.values.compared import ComparedBy, Comparison, FieldValues, MetricComparison, MetricValue
 from aisbench_core.warehouse.values.histories import Trend
@@ -146,7 +146,7 @@ def _metric_text(metric: MetricComparison, value: MetricValue, run: RunRow) -> s
     if value is metric.values[0] or value.difference is None:
         return text
     change = (
-        t("compare.points", points=f"{value.difference * 100:+.2f}")
+        t("compare.points", points=format_points(value.difference))
         if is_share
         else format_difference(value.difference, 3)
     )

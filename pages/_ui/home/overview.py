@@ -9,7 +9,14 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from aisbench_core.base.errors import DamagedLedger
-from aisbench_core.base.formats import MISSING, amounts_text, format_change, format_number, nodes_and_cards
+from aisbench_core.base.formats import (
+    MISSING,
+    amounts_text,
+    format_change,
+    format_hours,
+    format_number,
+    nodes_and_cards,
+)
 from aisbench_core.model import ACTIVE, Run, RunSort, RunState
 from aisbench_core.warehouse.answers.activity import RegionActivity
 from aisbench_core.warehouse.values.histories import Outcome, Regressions
@@ -121,7 +128,7 @@ def _count_launches(tiles: Tiles, launches: _Launches | None) -> None:
 
 def _count_hours(tiles: Tiles, activity: RegionActivity) -> None:
     hours = sum(used.node_hours for used in activity.usage)
-    _fill_tile(tiles, "node_hours", format_number(hours, digits=3), spent=amounts_text(activity.costs))
+    _fill_tile(tiles, "node_hours", format_hours(hours), spent=amounts_text(activity.costs))
 
 
 def _fill_tile(tiles: Tiles, name: str, value: str, spent: str = "") -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import streamlit as st
 
 from aisbench_core.running.progress.snapshots import RunSnapshot
-from pages._ui.shell.charts import get_text_colour
+from pages._ui.shell.charts import LOCALE, get_text_colour
 from pages._ui.shell.words import t
 
 Tables = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -30,7 +30,7 @@ def compile_chart(chart: Any, tables: Tables, text: str) -> RunChart:
     axis, legend = alt.AxisConfig(labelColor=colour, titleColor=colour), alt.LegendConfig(labelColor=colour)
     # Above the chart, where there is room for all of it; beside the axis a long one is cut.
     title = alt.TitleConfig(color=colour, anchor="start", fontSize=12, fontWeight="normal", offset=4)
-    chart.config = alt.Config(axis=axis, legend=legend, title=title)
+    chart.config = alt.Config(axis=axis, legend=legend, title=title, locale=LOCALE)
     # As in charts.draw: a check against Altair's schema takes as long as all the rest.
     return RunChart(chart.to_dict(validate=False), {name: _to_arrow(rows) for name, rows in tables.items()}, text)
 

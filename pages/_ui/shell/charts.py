@@ -9,7 +9,7 @@ import altair as alt
 import pyarrow as pa
 import streamlit as st
 
-from aisbench_core.base.formats import nodes_and_cards
+from aisbench_core.base.formats import MINUS, nodes_and_cards
 from aisbench_core.model import CardSample, MetricSample, Origin, RankResult
 from aisbench_core.model.columns import by_field
 from aisbench_core.warehouse.values.boards import BoardRow, describe_hardware
@@ -36,6 +36,11 @@ RAMP = ("#0b6b98", "#7c35f9", "#c900af", "#e70067", "#8f7728", "#a19601")
 
 SHAPES = ("circle", "square", "diamond", "cross")  # not triangles, which point out changes of level
 
+# Numbers as everywhere else: a true minus sign, and a blank before the sign of per cent.
+LOCALE = alt.Locale(
+    number=alt.NumberLocale(decimal=".", thousands=",", grouping=[3], currency=["", ""], minus=MINUS, percent=" %")
+)
+
 DOTS = 64  # up to so many cards per run, each card is a dot
 
 
@@ -44,7 +49,7 @@ def draw_chart(chart: Drawing, *, text: str) -> None:
     colour = get_text_colour()  # Streamlit's own axes are too pale to read
     axis = alt.AxisConfig(labelColor=colour, titleColor=colour)
     legend = alt.LegendConfig(labelColor=colour, titleColor=colour)
-    chart.config = alt.Config(axis=axis, legend=legend)
+    chart.config = alt.Config(axis=axis, legend=legend, locale=LOCALE)
     # To check a chart against Altair's schema takes as long as all the rest. The tests check every chart.
     object.__setattr__(chart, "to_dict", partial(chart.to_dict, validate=False))
     st.altair_chart(chart, alt=text)

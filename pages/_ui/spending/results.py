@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import altair as alt
 import streamlit as st
 
-from aisbench_core.base.formats import MISSING, format_number
+from aisbench_core.base.formats import MISSING, format_hours
 from aisbench_core.warehouse.answers.spending import csv_text
 from aisbench_core.warehouse.values.spending import Spending, SpendingBy, SpendingQuery, Spent
 from pages._ui.shell import url
@@ -43,9 +43,9 @@ def show_totals(spending: Spending) -> None:
         (t.with_unit(t("spending.spent"), currency), _format_amount(value)) for currency, value in total.amounts.items()
     ]
     widths = [COST_TILE] * len(tiles)
-    tiles.append((t("spending.node_hours"), format_number(total.node_hours, digits=4)))
+    tiles.append((t("spending.node_hours"), format_hours(total.node_hours)))
     if total.unpriced_hours:
-        tiles.append((t("spending.not_priced"), format_number(total.unpriced_hours, digits=4)))
+        tiles.append((t("spending.not_priced"), format_hours(total.unpriced_hours)))
     tiles.append((t("spending.runs"), f"{total.runs:,}"))
     helps = {t("spending.not_priced"): t("spending.not_priced_help")}
     widths += [1.0] * (len(tiles) - len(widths))
