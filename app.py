@@ -39,7 +39,7 @@ from aisbench_core.interfaces.web.tensorboard_proxy import TensorBoardProxy
 from aisbench_core.interfaces.web.tls import require_tls
 from aisbench_core.interfaces.web.uploads import UploadMiddleware, UploadStore
 from aisbench_core.wiring import open_core
-from pages._ui.layout import STYLE
+from pages._ui.layout import build_head
 from pages._ui.shell import preloading  # noqa: F401  # before anybody is served
 from pages._ui.shell.core import get_tensorboards, person_of, served_settings, shared_core
 from pages._ui.shell.errors import show_script_error
@@ -135,7 +135,7 @@ app = st.App(
         Middleware(BrowserCookie),
         Middleware(LogDownloadMiddleware, log_files=log_files),
         Middleware(UploadMiddleware, store=get_upload_store),
-        Middleware(PageBase, head=STYLE),
+        Middleware(PageBase, head=build_head()),
     ],
     on_script_error=show_script_error,
 )

@@ -1,6 +1,7 @@
 """Where things stand on all pages: no blank space above titles, and tiles side by side, on phones in pairs."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -9,9 +10,20 @@ SCRIPTS, TILES = "scripts", "tiles"  # keys of containers
 
 SIDEBAR, GUTTER = 212, 32  # pixels: a window of 1280 leaves 1,004 for what a page shows
 
+# Keys of widgets at the top of pages that have a label.
+LABELLED = ("profile", "show", "group", "metric", "along", "days")
+
+# Until Streamlit has loaded what draws a kind of widget, it draws a box of 40 pixels, from which all below would move.
+_PLACEHOLDERS = f"""
+    [class*="st-key-menu-"] [data-testid="stSkeleton"] {{ height: 20px; }}
+    .st-key-{TILES} [data-testid="stSkeleton"] {{ height: 108px; }}
+    {", ".join(f'.st-key-{key} [data-testid="stSkeleton"]' for key in LABELLED)} {{ height: 68px; }}
+"""
+
 # It stands in the page's head: what a script sends comes after the first elements, which would move then. Streamlit's
-# rules of one class come later than these, hence `body`. Room for the menu is kept until it is there. A window of less
-# than 640 pixels has one column, and a number needs no line of its own.
+# rules of one class come later than these, hence `body`. Room for the menu is kept until it is there. An icon is a word
+# until its font has come, wider than the menu. A window of less than 640 pixels has one column, and a number needs no
+# line of its own.
 STYLE = f"""<style>
     body [data-testid="stMainBlockContainer"] {{ max-width: none; padding: 2.75rem {GUTTER}px 4rem; }}
     body [data-testid="stMainBlockContainer"] h1 {{ padding: .25rem 0; }}
@@ -21,6 +33,8 @@ STYLE = f"""<style>
     body [data-testid="stSidebarContent"] {{ padding-inline: 14px; }}
     body [data-testid="stSidebarUserContent"] {{ padding-bottom: 1rem; }}
     body div:has(> .st-key-{SCRIPTS}) {{ position: absolute; width: 0; }}
+    body [data-testid="stIconMaterial"] {{ width: 1em; overflow: hidden; white-space: nowrap; }}
+    {_PLACEHOLDERS}
     @media (min-width: 768px) {{
         body [data-testid="stAppViewContainer"]:not(:has([data-testid="stSidebar"])) {{ padding-left: {SIDEBAR}px; }}
     }}
@@ -30,6 +44,13 @@ STYLE = f"""<style>
         .st-key-{TILES} [data-testid="stColumn"] {{ min-width: 9rem; }}
     }}
 </style>"""
+
+
+def build_head() -> str:
+    """What belongs into the head of each page: the style, and the font of icons, asked for before a script names it."""
+    [font] = Path(st.__file__).parent.glob("static/static/media/MaterialSymbols-Rounded.*.woff2")
+    link = f'<link rel="preload" href="./static/media/{font.name}" as="font" type="font/woff2" crossorigin>'
+    return link + STYLE
 
 
 def create_script_container() -> DeltaGenerator:
