@@ -52,13 +52,14 @@ from aisbench_core.running.diagnosing.ascend_fd import AscendFd
 from aisbench_core.running.diagnosing.service import Causes
 from aisbench_core.running.follower import Following
 from aisbench_core.running.jobs import Jobs
+from aisbench_core.running.launches import Launches
 from aisbench_core.running.progress.overview import RunOverviews
 from aisbench_core.running.progress.snapshots import RunSnapshots
 from aisbench_core.running.published_code import LaunchedCode
 from aisbench_core.running.reproducing.reproductions import Clones, Reproductions
 from aisbench_core.running.run_files import RunFiles, SeriesFiles
 from aisbench_core.running.run_names import RunNames
-from aisbench_core.running.runs import Launches, Runs
+from aisbench_core.running.runs import Runs
 from aisbench_core.running.schedules.launching import ScheduledLaunches
 from aisbench_core.running.schedules.service import ScheduleService
 from aisbench_core.running.series.service import SeriesService

@@ -25,10 +25,10 @@ from aisbench_core.running.collecting import Collecting
 from aisbench_core.running.following.beats import Beats
 from aisbench_core.running.following.profile_follower import ProfileFollower
 from aisbench_core.running.following.tasks import EVERYTHING, Tasks
+from aisbench_core.running.launches import Launches
 from aisbench_core.running.logs import LogPace
 from aisbench_core.running.progress.watch import ProgressWatch
 from aisbench_core.running.resolving.service import Sealing
-from aisbench_core.running.runs import Launches
 from aisbench_core.running.stall_guard import StallGuard
 from aisbench_core.running.steps import Steps
 from aisbench_core.store.ledger.database.connection import ALL, Leases, ProfileShare

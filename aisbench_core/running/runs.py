@@ -1,23 +1,13 @@
 """Launches, stops and recollects runs. All of it only writes to the ledger; the follower does the work."""
 
-import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from aisbench_core.base.errors import AisbenchError, Problem, SpecError, StaleRun, full_disks_named
+from aisbench_core.base.errors import Problem, SpecError, StaleRun, full_disks_named
 from aisbench_core.base.messages import Message, join_parts
-from aisbench_core.base.private_files import (
-    draft_of,
-    find_abandoned,
-    is_read_only,
-    make_private_file,
-    make_private_folder,
-    require_writable,
-    write_whole,
-)
+from aisbench_core.base.private_files import require_writable, write_whole
 from aisbench_core.cloud.regions import Regions
 from aisbench_core.config.settings import Profile, Settings
 from aisbench_core.domain.access import permitted, permitted_for
@@ -25,15 +15,13 @@ from aisbench_core.domain.access.changes import note_values
 from aisbench_core.domain.access.server_files import require_open_files
 from aisbench_core.domain.authoring.specfile import to_yaml
 from aisbench_core.domain.authoring.workloads import Workloads
-from aisbench_core.domain.preflight.offline import expected_cost, price_of
-from aisbench_core.domain.preflight.rule import subject_of
+from aisbench_core.domain.costs import expected_cost, price_of
 from aisbench_core.domain.preflight.service import Preflight
 from aisbench_core.model import (
     Actor,
     Clock,
     Event,
     Launched,
-    Level,
     Phase,
     Run,
     RunPart,
@@ -44,6 +32,7 @@ from aisbench_core.model import (
 )
 from aisbench_core.people.budgets.holds import hold_reason, launch_check
 from aisbench_core.people.budgets.ledger import PlannedLaunch
+from aisbench_core.running.launches import Launches
 from aisbench_core.running.run_files import LaunchFacts, write_facts
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.ledger.limits import LaunchLimits
@@ -58,50 +47,6 @@ STOP_TRIES = 20
 
 Store = Callable[[Run, Event], Run]
 """Stores a new run with its first event; returns it, or the run that was stored in its stead before."""
-
-
-@dataclass(frozen=True, slots=True)
-class Launches:
-    """Folders of runs that are being launched: a launch that fails or is killed leaves no folder behind.
-
-    A folder is marked as unfinished until its run is in the ledger; `is_run`: whether a run's id is in there.
-    `left`: markers of this process whose folders could not be deleted yet, for instance because a full disk closes the
-    ledger, too."""
-
-    markers: Path
-    folders: RunFolders
-    is_run: Callable[[str], bool]
-    left: set[Path] = field(default_factory=set, compare=False)
-
-    @contextmanager
-    def prepare_run(self, run_id: str) -> Iterator[None]:
-        """A context in which the folder is filled and the run is stored; without a run the folder is deleted."""
-        self.clear()
-        make_private_folder(self.markers)
-        marker = draft_of(self.markers / run_id)
-        make_private_file(marker)
-        try:
-            yield
-        finally:
-            self._end_launch(marker, run_id)
-
-    def clear(self) -> None:
-        """Delete what killed and refused launches left, unless the data folder is read-only."""
-        if is_read_only(self.markers):
-            return
-        for marker in {*find_abandoned(self.markers), *self.left}:
-            self._end_launch(marker, marker.name.split(".")[1])
-
-    def _end_launch(self, marker: Path, run_id: str) -> None:
-        self.left.add(marker)
-        if not self.is_run(run_id):
-            shutil.rmtree(self.folders.path(run_id).path, ignore_errors=True)
-            try:
-                self.folders.remove_run(run_id)
-            except AisbenchError:  # the next launch tries again
-                return
-        marker.unlink(missing_ok=True)
-        self.left.discard(marker)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +76,11 @@ class Runs:
         error, TooManyRuns, ConfigError, NotAllowed."""
         require_open_files(spec, actor, self.open_folders)
         chosen = self.regions.profile(profile)
-        errors = [finding for finding in self.preflight.offline(spec, chosen.name) if finding.level is Level.ERROR]
-        if errors:
-            problems = [Problem(finding.field, finding.sentence) for finding in errors]
-            raise SpecError(Message("this cannot be launched"), problems)
-        spec = subject_of(spec, chosen, self.workloads).spec
-        cost = expected_cost(spec, chosen, spec.auto_stop_hours)
+        spec = self.preflight.complete_spec(spec, chosen)
+        check = launch_check(self.limits, expected_cost(spec, chosen), self.settings.approval_days)
 
         def store(run: Run, event: Event) -> Run:
-            return self.ledger.add(run, event, token, launch_check(self.limits, cost, self.settings.approval_days))
+            return self.ledger.add(run, event, token, check)
 
         return self.create(spec, chosen, actor, store, reproduces)
 
@@ -148,7 +89,7 @@ class Runs:
 
         Other launches can change that until it is stored. Raises ConfigError without such a profile."""
         chosen = self.regions.profile(profile)
-        cost = expected_cost(spec, chosen, spec.auto_stop_hours)
+        cost = expected_cost(spec, chosen)
         with self.ledger.connection() as con:
             return hold_reason(con, PlannedLaunch(who, cost, self.clock()))
 

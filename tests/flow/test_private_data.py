@@ -15,7 +15,7 @@ from aisbench_core.base.errors import DiskError
 from aisbench_core.base.messages import Message
 from aisbench_core.config.data_folder import open_paths
 from aisbench_core.config.settings import Settings
-from aisbench_core.running.runs import Launches
+from aisbench_core.running.launches import Launches
 from aisbench_core.store.run_folders.folders import RunFolders
 from aisbench_core.wiring import open_core
 from tests.actors import named

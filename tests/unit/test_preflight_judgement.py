@@ -6,7 +6,8 @@ import pytest
 
 from aisbench_core.config.settings import HOME
 from aisbench_core.domain.authoring.workloads import Workloads
-from aisbench_core.domain.preflight.offline import check_offline, estimate_cost
+from aisbench_core.domain.costs import estimate_cost
+from aisbench_core.domain.preflight.offline import check_offline
 from aisbench_core.model import Api, Level, RunSpec
 from tests.unit.good_specs import WORKLOADS, changed, code_folder, found, good_spec, only, profile
 

@@ -10,6 +10,7 @@ from functools import partial
 from aisbench_core.base.errors import AisbenchError, StaleRun
 from aisbench_core.base.messages import Message
 from aisbench_core.cloud.regions import Regions
+from aisbench_core.domain.costs import expected_cost
 from aisbench_core.model import (
     Actor,
     Attempt,
@@ -31,7 +32,6 @@ from aisbench_core.running.run_files import SeriesFiles
 from aisbench_core.running.runs import Runs
 from aisbench_core.running.series.early_stop import find_hopeless_runs
 from aisbench_core.running.series.matrix import Matrix
-from aisbench_core.running.series.planning import cell_cost
 from aisbench_core.running.series.sampler import Trial, suggest_values
 from aisbench_core.running.series.search_plans import choice_of, space_of, trial_row
 from aisbench_core.running.series.snapshot import SeriesSnapshot
@@ -129,7 +129,7 @@ class Admitting:
             self.files.keep(series)
 
         profile = self.regions.profile(series.profile)
-        cost = cell_cost(row.spec, profile)
+        cost = expected_cost(row.spec, profile)
         check = cell_check(self.runs.limits, cost, self.runs.settings.approval_days)
 
         def store(run: Run, event: Event) -> Run:

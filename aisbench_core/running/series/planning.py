@@ -15,7 +15,8 @@ from aisbench_core.config.job_secrets import JobSecrets
 from aisbench_core.config.settings import Profile
 from aisbench_core.domain.authoring.manifest import ParameterType
 from aisbench_core.domain.authoring.workloads import Workloads
-from aisbench_core.domain.preflight import offline
+from aisbench_core.domain.costs import estimate_cost, expected_cost
+from aisbench_core.domain.preflight.offline import check_offline, worst_first
 from aisbench_core.domain.preflight.rule import subject_of
 from aisbench_core.model import (
     MOST_CELLS,
@@ -174,7 +175,7 @@ def draft_series(
     if plan.search:
         require_optuna()
         checked_rows = tuple(trial_row(rows[0], choice) for choice in list_limits(space_of(plan)))
-    findings = check_rows(checked_rows, lambda spec: offline.check_offline(spec, profile, workloads, flavors, secrets))
+    findings = check_rows(checked_rows, lambda spec: check_offline(spec, profile, workloads, flavors, secrets))
     return SeriesDraft(plan, rows, checked_rows, findings, _estimate_series(plan, rows, profile))
 
 
@@ -210,21 +211,16 @@ def first_attempts(
 
 def price_attempts(attempts: Sequence[Attempt], rows: Sequence[SeriesRow], profile: Profile) -> list[Attempt]:
     """The attempts with what each is expected to cost."""
-    costs = [cell_cost(row.spec, profile) for row in rows]
+    costs = [expected_cost(row.spec, profile) for row in rows]
     return [
         replace(attempt, expected_cost=costs[attempt.row].amount, currency=costs[attempt.row].currency)
         for attempt in attempts
     ]
 
 
-def cell_cost(spec: RunSpec, profile: Profile) -> ExpectedCost:
-    """What budgets reserve for a cell: as for any run its time limit, because a person's estimate ends no job."""
-    return offline.expected_cost(spec, profile, spec.auto_stop_hours)
-
-
 def total_cost(attempts: Sequence[Attempt], rows: Sequence[SeriesRow], profile: Profile) -> ExpectedCost:
     """What attempts are expected to cost together; not known if one is not."""
-    costs = [cell_cost(rows[attempt.row].spec, profile) for attempt in attempts]
+    costs = [expected_cost(rows[attempt.row].spec, profile) for attempt in attempts]
     unknown = next((cost for cost in costs if cost.amount is None), None)
     return unknown or ExpectedCost(sum(cost.amount or 0.0 for cost in costs), costs[0].currency if costs else "")
 
@@ -262,13 +258,13 @@ def check_rows(
     for row in rows:
         for finding in findings_of(row.spec):
             about.setdefault(finding, []).append(row)
-    ordered = offline.worst_first(list(about))
+    ordered = worst_first(list(about))
     return tuple(RowFinding(finding, tuple(about[finding]), len(about[finding]) == len(rows)) for finding in ordered)
 
 
 def _estimate_series(plan: SeriesPlan, rows: Sequence[SeriesRow], profile: Profile) -> SeriesEstimate:
     hours, cells = plan.hours_per_run, len(rows) * plan.repeats
-    costs = [offline.estimate_cost(row.spec, profile, hours) for row in rows]
+    costs = [estimate_cost(row.spec, profile, hours) for row in rows]
     cost = None if None in costs else sum(cost * plan.repeats for cost in costs if cost is not None)
     node_hours = sum(row.node_count for row in rows) * plan.repeats * hours
     return SeriesEstimate(cells, node_hours, math.ceil(cells / plan.parallel) * hours, cost, profile.currency)

@@ -14,7 +14,7 @@ from aisbench_core.base.value_errors import value_error
 from aisbench_core.config.settings import Profile
 from aisbench_core.domain.authoring.manifest import ParameterType
 from aisbench_core.domain.authoring.workloads import Workload, Workloads
-from aisbench_core.domain.preflight import offline
+from aisbench_core.domain.costs import estimate_cost
 from aisbench_core.model import Objective, ParameterSearch, Range, Scalar, SeriesPlan, SeriesRow
 from aisbench_core.model.search import Values
 
@@ -77,7 +77,7 @@ def resolve_search(plan: SeriesPlan, profile: Profile, workloads: Workloads) -> 
         workload: Workload | None = workloads.get(plan.spec.workload)
     except AisbenchError:  # preflight reports it
         workload = None
-    priced = offline.estimate_cost(plan.spec.model_copy(update={"node_count": 1}), profile, hours=1.0)
+    priced = estimate_cost(plan.spec.model_copy(update={"node_count": 1}), profile, hours=1.0)
     problems = [*_shape_problems(plan, search), *_objective_problems(search, workload, priced)]
     if problems:
         raise SpecError(WHAT, problems)
