@@ -20,7 +20,7 @@ from pages._ui.shell.tables import configure_columns
     ],
 )
 def test_a_column_of_numbers_has_the_decimals_of_its_longest(values: Sequence[float | None], shown_as: str) -> None:
-    [column] = configure_columns([{"value": value} for value in values], {}).values()
+    [column] = configure_columns([{"value": value} for value in values], {"value": "Value"}, {}).values()
 
     assert column["type_config"]["format"] == shown_as
 
@@ -28,11 +28,11 @@ def test_a_column_of_numbers_has_the_decimals_of_its_longest(values: Sequence[fl
 def some_texts() -> None:
     from pages._ui.shell.tables import show_table
 
-    show_table([{"what": "=1+1", "why": "<b>"}, {"what": "步骤"}], "a table")
+    show_table([{"what": "=1+1", "why": "<b>"}, {"what": "步骤"}], {"what": "What", "why": "Why"}, "a table")
 
 
 def test_a_table_of_texts_shows_them_as_they_are_and_nothing_for_what_a_row_lacks() -> None:
     table = AppTest.from_function(some_texts).run().dataframe[0]
 
-    assert table.value.fillna(MISSING).to_dict("list") == {"what": ["=1+1", "步骤"], "why": ["<b>", MISSING]}
+    assert table.value.fillna(MISSING).to_dict("list") == {"What": ["=1+1", "步骤"], "Why": ["<b>", MISSING]}
     assert table.proto.placeholder == MISSING

@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.source_tree import (
@@ -14,6 +15,7 @@ from tests.source_tree import (
     imports,
     is_inside,
     lies_in,
+    nodes_of,
     path_of,
     product,
     reads_environment,
@@ -51,6 +53,8 @@ ENVIRONMENT_PLACES = ("aisbench_core/config/settings.py", "aisbench_sandbox")
 SANDBOX_STARTS_HERE = "aisbench_core/interfaces/cli/serving.py"
 
 NOT_IN_PAGES = frozenset({"threading", "multiprocessing", "asyncio", "subprocess", "socket", "urllib", "http", "os"})
+
+EDITED_BY_TITLE = "pages/_ui/imports/import_results.py"  # the preview, whose editor answers by title
 
 VAGUE = frozenset({"utils", "util", "helpers", "helper", "common", "misc", "base", "manager", "managers"})
 
@@ -122,6 +126,27 @@ def test_pages_have_no_threads_no_processes_no_sockets_and_no_environment() -> N
     }
 
     assert wrong == set()
+
+
+def test_no_cell_of_a_table_is_keyed_by_a_translated_word() -> None:
+    keyed = {
+        f"{path_of(file)}:{key.lineno}" for file in files_of("pages") for key in _list_keys(file) if _is_translated(key)
+    }
+
+    assert {place for place in keyed if not place.startswith(EDITED_BY_TITLE)} == set()
+
+
+def _list_keys(file: Path) -> Iterator[ast.expr]:
+    for node in nodes_of(file, ast.Dict):
+        yield from filter(None, node.keys)
+    yield from (node.key for node in nodes_of(file, ast.DictComp))
+    yield from (node.slice for node in nodes_of(file, ast.Subscript))
+
+
+def _is_translated(key: ast.expr) -> bool:
+    function = key.func if isinstance(key, ast.Call) else None
+    owner = function.value if isinstance(function, ast.Attribute) else function
+    return isinstance(owner, ast.Name) and owner.id == "t"
 
 
 def test_nothing_but_tests_imports_tests() -> None:

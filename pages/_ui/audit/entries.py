@@ -33,8 +33,13 @@ def show_entries() -> None:
     if not entries:
         st.caption(t("audit.nothing"))
         return
-    widths: dict[str, Width] = {t("audit.object"): "medium", t("audit.detail"): "large"}
-    show_table([_to_row(entry) for entry in entries], t("audit.title"), widths=widths)
+    widths: dict[str, Width] = {"object": "medium", "detail": "large"}
+    titles = {
+        "at": t("audit.at"), "who": t("audit.who"), "role": t("audit.role"), "via": t("audit.via"),
+        "change": t("audit.change"), "object": t("audit.object"), "before": t("audit.before"),
+        "after": t("audit.after"), "outcome": t("audit.outcome"), "detail": t("audit.detail"),
+    }  # fmt: skip
+    show_table([_to_row(entry) for entry in entries], titles, t("audit.title"), widths=widths)
     pages.show()
 
 
@@ -85,14 +90,14 @@ def _show_verification(who: Actor) -> None:
 def _to_row(entry: AuditEntry) -> dict[str, object]:
     act = entry.act
     return {
-        t("audit.at"): format_time(entry.at),
-        t("audit.who"): act.who,
-        t("audit.role"): t.message(ROLES[Role(act.role)]) if act.role else None,
-        t("audit.via"): act.via,
-        t("audit.change"): act.change,
-        t("audit.object"): act.object or None,
-        t("audit.before"): act.before or None,
-        t("audit.after"): act.after or None,
-        t("audit.outcome"): _label_outcome(act.outcome),
-        t("audit.detail"): act.detail or None,
+        "at": format_time(entry.at),
+        "who": act.who,
+        "role": t.message(ROLES[Role(act.role)]) if act.role else None,
+        "via": act.via,
+        "change": act.change,
+        "object": act.object or None,
+        "before": act.before or None,
+        "after": act.after or None,
+        "outcome": _label_outcome(act.outcome),
+        "detail": act.detail or None,
     }

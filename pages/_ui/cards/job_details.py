@@ -84,7 +84,14 @@ def show_job_attempts(details: JobDetails) -> None:
     if not details.restarts and not any(attempt.reason for attempt in details.attempts):
         return
     st.header(t("job.attempts"))
-    show_table(list(_attempt_rows(details)), t("job.attempts"), widths={t("job.because"): "large"})
+    titles = {
+        "attempt": t("job.attempt"),
+        "started": t("job.started"),
+        "lasted": t("job.lasted"),
+        "because": t("job.because"),
+        "recovery": t("job.recovery"),
+    }
+    show_table(list(_attempt_rows(details)), titles, t("job.attempts"), widths={"because": "large"})
     chinese = {event.message: event.chinese for event in details.events}
     for attempt in reversed(details.attempts):
         if not (attempt.last_words or attempt.last_event):
@@ -109,13 +116,14 @@ def show_diagnosis(details: JobDetails) -> None:
     st.caption(" ".join(filter(None, (t("job.diagnosis_about"), level))))
     rows = [
         {
-            t("job.fault"): fault.code or MISSING,
-            t("job.found"): " · ".join(f"{name}: {text}" for name, text in fault.facts) or MISSING,
-            t("job.source"): " · ".join(fault.sources) or MISSING,
+            "fault": fault.code or MISSING,
+            "found": " · ".join(f"{name}: {text}" for name, text in fault.facts) or MISSING,
+            "source": " · ".join(fault.sources) or MISSING,
         }
         for fault in found.faults
     ]
-    show_table(rows, t("job.diagnosis"), widths={t("job.found"): "large"})
+    titles = {"fault": t("job.fault"), "found": t("job.found"), "source": t("job.source")}
+    show_table(rows, titles, t("job.diagnosis"), widths={"found": "large"})
 
 
 def show_job_stages(details: JobDetails) -> None:
@@ -123,9 +131,23 @@ def show_job_stages(details: JobDetails) -> None:
     if not details.stages:
         return
     with st.expander(t("job.stages"), icon=":material/timeline:"):
-        show_table(list(_stage_rows(details)), t("job.stages"), widths={t("job.last_step"): "large"})
+        titles = {
+            "attempt": t("job.attempt"),
+            "stage": t("job.stage"),
+            "started": t("job.started"),
+            "lasted": t("job.lasted"),
+            "last_step": t("job.last_step"),
+        }
+        show_table(list(_stage_rows(details)), titles, t("job.stages"), widths={"last_step": "large"})
         if any(attempt.tasks for attempt in details.attempts):
-            show_table(list(_task_rows(details)), t("job.tasks"))
+            titles = {
+                "attempt": t("job.attempt"),
+                "task": t("job.task"),
+                "node": t("job.node"),
+                "exit_code": t("job.exit_code"),
+                "message": t("job.message"),
+            }
+            show_table(list(_task_rows(details)), titles, t("job.tasks"))
 
 
 def _attempt_rows(details: JobDetails) -> Iterable[dict[str, str]]:
@@ -133,11 +155,11 @@ def _attempt_rows(details: JobDetails) -> Iterable[dict[str, str]]:
         ended = attempt.ended_at
         because = t.message(describe_interruption(attempt)) if attempt.reason or attempt.fault else MISSING
         yield {
-            t("job.attempt"): str(attempt.number),
-            t("job.started"): format_time(attempt.started_at),
-            t("job.lasted"): format_duration((ended - attempt.started_at).total_seconds()) if ended else MISSING,
-            t("job.because"): because,
-            t("job.recovery"): t.message(recovery_text(attempt)) or MISSING,
+            "attempt": str(attempt.number),
+            "started": format_time(attempt.started_at),
+            "lasted": format_duration((ended - attempt.started_at).total_seconds()) if ended else MISSING,
+            "because": because,
+            "recovery": t.message(recovery_text(attempt)) or MISSING,
         }
 
 
@@ -146,11 +168,11 @@ def _stage_rows(details: JobDetails) -> Iterable[dict[str, str]]:
         began, ended = stage.started_at, stage.ended_at
         last = stage.steps[-1] if stage.steps else None
         yield {
-            t("job.attempt"): str(stage.attempt),
-            t("job.stage"): t.pick(stage.english, stage.chinese),
-            t("job.started"): format_time(began) if began else MISSING,
-            t("job.lasted"): format_duration((ended - began).total_seconds()) if began and ended else MISSING,
-            t("job.last_step"): t.pick(last.english, last.chinese) if last else MISSING,
+            "attempt": str(stage.attempt),
+            "stage": t.pick(stage.english, stage.chinese),
+            "started": format_time(began) if began else MISSING,
+            "lasted": format_duration((ended - began).total_seconds()) if began and ended else MISSING,
+            "last_step": t.pick(last.english, last.chinese) if last else MISSING,
         }
 
 
@@ -158,9 +180,9 @@ def _task_rows(details: JobDetails) -> Iterable[dict[str, str]]:
     for attempt in details.attempts:
         for task in attempt.tasks:
             yield {
-                t("job.attempt"): str(attempt.number),
-                t("job.task"): task.task,
-                t("job.node"): task.host or MISSING,
-                t("job.exit_code"): MISSING if task.exit_code is None else str(task.exit_code),
-                t("job.message"): task.message or MISSING,
+                "attempt": str(attempt.number),
+                "task": task.task,
+                "node": task.host or MISSING,
+                "exit_code": MISSING if task.exit_code is None else str(task.exit_code),
+                "message": task.message or MISSING,
             }

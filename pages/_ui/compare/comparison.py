@@ -1,6 +1,5 @@
 """The comparison's parts: which runs, differences, metrics, charts and scaling."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -96,45 +95,47 @@ def show_differences(comparison: Comparison) -> None:
     if every:
         rows = [_to_row(comparison, field, "≠") for field in comparison.differences]
         rows += [_to_row(comparison, field, "=") for field in comparison.same]
-        show_side_by_side(rows, t("compare.every_field"))
+        titles = {"field": t("compare.field"), "mark": "≠", **names_of(comparison)}
+        show_side_by_side(rows, titles, t("compare.every_field"))
     elif comparison.differences:
-        show_side_by_side([_to_row(comparison, field) for field in comparison.differences], t("compare.differences"))
+        rows = [_to_row(comparison, field) for field in comparison.differences]
+        show_side_by_side(rows, {"field": t("compare.field"), **names_of(comparison)}, t("compare.differences"))
 
 
 def _to_row(comparison: Comparison, field: FieldValues, mark: str = "") -> dict[str, str]:
-    values = zip(names_of(comparison).values(), field.values, strict=True)
-    marked = {"≠": mark} if mark else {}
-    return {t("compare.field"): field_name(field.field)} | marked | {name: field_text(value) for name, value in values}
+    """The field, and its value of each run by the run's id."""
+    values = zip(comparison.runs, field.values, strict=True)
+    return {"field": field_name(field.field), "mark": mark} | {run.run_id: field_text(value) for run, value in values}
 
 
 def show_metrics(comparison: Comparison) -> None:
     """Each metric of each run, with its ratio to the baseline where there is one."""
     st.header(t("compare.metrics"))
-    names, measured = names_of(comparison), filter(_is_measured, comparison.metrics)
-    rows = [_metric_cells(metric, comparison.runs, names) for metric in measured]
-    rows.append(_target_cells(comparison, names))
-    show_side_by_side(rows, t("compare.metrics"))
+    measured = filter(_is_measured, comparison.metrics)
+    rows = [_metric_cells(metric, comparison.runs) for metric in measured]
+    rows.append(_target_cells(comparison))
+    show_side_by_side(rows, {"metric": t("compare.metric"), **names_of(comparison)}, t("compare.metrics"))
     st.caption(t("compare.metrics_legend"))
     if comparison.by is ComparedBy.ROWS:
         counts = [peer.summary.count if peer.summary else 0 for peer in comparison.peers]
         st.caption(t("compare.of_rows", runs=", ".join(map(str, counts))))
 
 
-def _target_cells(comparison: Comparison, names: Mapping[str, str]) -> dict[str, Any]:
+def _target_cells(comparison: Comparison) -> dict[str, Any]:
     pairs = zip(comparison.runs, comparison.peers, strict=True)
     by_row = comparison.by is ComparedBy.ROWS
-    texts = {names[run.run_id]: peers_text(run, peers) if by_row else target_text(run) for run, peers in pairs}
-    return {t("compare.metric"): t("board.target")} | texts
+    texts = {run.run_id: peers_text(run, peers) if by_row else target_text(run) for run, peers in pairs}
+    return {"metric": t("board.target")} | texts
 
 
 def _is_measured(metric: MetricComparison) -> bool:
     return metric.decides or any(cell.value is not None for cell in metric.values)
 
 
-def _metric_cells(metric: MetricComparison, runs: tuple[RunRow, ...], names: Mapping[str, str]) -> dict[str, Any]:
+def _metric_cells(metric: MetricComparison, runs: tuple[RunRow, ...]) -> dict[str, Any]:
     mark = "→ " if metric.decides else ""
-    return {t("compare.metric"): mark + charts.metric_title(metric)} | {
-        names[run.run_id]: _metric_text(metric, value, run) for run, value in zip(runs, metric.values, strict=True)
+    return {"metric": mark + charts.metric_title(metric)} | {
+        run.run_id: _metric_text(metric, value, run) for run, value in zip(runs, metric.values, strict=True)
     }
 
 
@@ -189,15 +190,22 @@ def show_scaling(run: RunRow) -> None:
         st.caption(t("compare.unknown", fields=t.field("parameters")))
     rows = [
         {
-            t("charts.nodes"): point.node_count,
-            t("board.runs"): point.runs,
-            t("board.median", unit=curve.throughput_unit): format_number(point.throughput),
-            t("charts.speed_up"): format_number(point.speed_up),
-            t("charts.efficiency"): format_percent(point.efficiency),
+            "nodes": point.node_count,
+            "runs": point.runs,
+            "median": format_number(point.throughput),
+            "speed_up": format_number(point.speed_up),
+            "efficiency": format_percent(point.efficiency),
         }
         for point in curve.points
     ]
-    show_table(rows, t("compare.scaling"))
+    titles = {
+        "nodes": t("charts.nodes"),
+        "runs": t("board.runs"),
+        "median": t("board.median", unit=curve.throughput_unit),
+        "speed_up": t("charts.speed_up"),
+        "efficiency": t("charts.efficiency"),
+    }
+    show_table(rows, titles, t("compare.scaling"))
 
 
 def link_history(run: RunRow) -> None:

@@ -38,27 +38,41 @@ def show_peers(comparison: Comparison) -> None:
         st.caption(t("peers.sampled", hidden=hidden))
     unit = common_unit(comparison.runs)
     pairs = zip(comparison.peers, comparison.runs, strict=True)
-    rows = [_to_row(peers, names[peers.run_id], unit, run) for peers, run in pairs]
-    show_table(rows, t("peers.title"))
+    rows = [_to_row(peers, names[peers.run_id], run) for peers, run in pairs]
+    is_mixed = any(run.throughput_unit != unit for run in comparison.runs)
+    titles = {
+        "like": t("peers.like"),
+        "runs": t("board.runs"),
+        **({"unit": t("board.unit")} if is_mixed else {}),
+        "mean": t("scaling.mean", unit=unit),
+        "ratio": t("peers.ratio"),
+        "ratio_low": t("peers.ratio_low"),
+        "ratio_high": t("peers.ratio_high"),
+        "target": t("board.target"),
+        "note": t("peers.note"),
+        "low": t("scaling.low", unit=unit),
+        "high": t("scaling.high", unit=unit),
+    }
+    show_table(rows, titles, t("peers.title"))
 
 
-def _to_row(peers: Peers, name: str, unit: str, run: RunRow) -> dict[str, Any]:
+def _to_row(peers: Peers, name: str, run: RunRow) -> dict[str, Any]:
     group, difference = peers.summary, peers.difference
     factors = difference.ratio if difference else (None, None, None)
     ratio, low, high = (round_digits(factor, 5) for factor in factors)
     notes = (t("peers.baselines") if peers.is_baselines else "", t.message(mixed_or_unknown(run.not_known)))
     return {
-        t("peers.like"): name,
-        t("board.runs"): group.count if group else 0,
-        **({} if unit == run.throughput_unit else {t("board.unit"): run.throughput_unit}),
-        t("scaling.mean", unit=unit): round_digits(group.mean if group else None),
-        t("peers.ratio"): ratio,
-        t("peers.ratio_low"): low,
-        t("peers.ratio_high"): high,
-        t("board.target"): peers_text(run, peers),
-        t("peers.note"): ", ".join(filter(None, notes)) or MISSING,
-        t("scaling.low", unit=unit): round_digits(group.ci_low if group else None),
-        t("scaling.high", unit=unit): round_digits(group.ci_high if group else None),
+        "like": name,
+        "runs": group.count if group else 0,
+        "unit": run.throughput_unit,
+        "mean": round_digits(group.mean if group else None),
+        "ratio": ratio,
+        "ratio_low": low,
+        "ratio_high": high,
+        "target": peers_text(run, peers),
+        "note": ", ".join(filter(None, notes)) or MISSING,
+        "low": round_digits(group.ci_low if group else None),
+        "high": round_digits(group.ci_high if group else None),
     }
 
 

@@ -1,8 +1,5 @@
 """The parts of the page of one benchmark configuration; the URL names it by any of its runs."""
 
-from collections.abc import Sequence
-from typing import Any
-
 import streamlit as st
 
 from aisbench_core.base.formats import MISSING, amounts_text, format_change, format_number, nodes_and_cards
@@ -14,7 +11,7 @@ from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
 from pages._ui import layout
 from pages._ui.history import trend_charts
 from pages._ui.history.choice import BADGES, SIGNS
-from pages._ui.leaderboard.columns import RUN_COLUMNS, list_titles, read_cells, system_text, title_cells
+from pages._ui.leaderboard.columns import RUN_COLUMNS, list_titles, read_cells, system_text
 from pages._ui.runs.target import row_note, target_text
 from pages._ui.scaling import curve_charts
 from pages._ui.scaling.choice import curve_names, selection_of
@@ -32,6 +29,7 @@ NUMBERS = ("median", "per_card", "rank", "relation", "valid")  # at the top of t
 RATES = ("median", "per_card")
 MAX_TRENDS = 1000  # of one benchmark, flavor and node count, among which the row's is looked for
 SHARED = {"model", "version", "flavor", "size", "origin", "data"}  # columns of runs: equal in all of a row
+_RUN_COLUMNS = [name for name in RUN_COLUMNS if name not in SHARED]
 VISIBLE = 12  # rows of the table of runs that are visible at a time
 
 
@@ -70,8 +68,9 @@ def show_configuration() -> None:
         st.header(t("menu.scaling"))
         _show_scaling(newest)
     st.header(t("configuration.runs"))
+    cells = [read_cells(run, _RUN_COLUMNS) for run in found.runs]
     show_openable(
-        _list_runs(found.runs), t("configuration.runs"),
+        cells, list_titles(cells, _RUN_COLUMNS, found.runs), t("configuration.runs"),
         navigation.LIVE, [{"run": run.run_id} for run in found.runs], key="configuration-runs", visible=VISIBLE,
     )  # fmt: skip
     if found.total > len(found.runs):
@@ -79,13 +78,6 @@ def show_configuration() -> None:
     st.header(t("configuration.about"))
     _show_people(found)
     _show_system(row)
-
-
-def _list_runs(runs: Sequence[RunRow]) -> list[dict[str, Any]]:
-    """What runs of one configuration have in common stands above."""
-    names = [name for name in RUN_COLUMNS if name not in SHARED]
-    cells = [read_cells(run, names) for run in runs]
-    return title_cells(cells, list_titles(cells, names, runs))
 
 
 def _show_numbers(found: BoardRowDetails) -> None:
@@ -183,11 +175,9 @@ def _show_system(row: BoardRow) -> None:
         "dataset_sha256": row.dataset_sha256,
         "fingerprint": row.fingerprint,
     }
-    named = {t.field(name): value for name, value in facts.items() if value}
-    show_table(
-        [{t("configuration.field"): name, t("configuration.value"): value} for name, value in named.items()],
-        t("configuration.about"),
-    )
+    rows = [{"field": t.field(name), "value": value} for name, value in facts.items() if value]
+    titles = {"field": t("configuration.field"), "value": t("configuration.value")}
+    show_table(rows, titles, t("configuration.about"))
 
 
 def _show_people(found: BoardRowDetails) -> None:

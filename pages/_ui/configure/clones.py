@@ -56,7 +56,8 @@ def _show_changes(original: Original, draft: drafts.SpecDraft, profile: str) -> 
             st.button(label, key="reset", icon=":material/undo:", on_click=drafts.reset_to_original, args=args)
     if changes:
         st.markdown(t("clone.differs", count=len(changes)))
-        show_table([_to_row(change) for change in changes], t("clone.table"), visible=VISIBLE)
+        titles = {"field": t("compare.field"), "original": t("clone.original"), "now": t("clone.now")}
+        show_table([_to_row(change) for change in changes], titles, t("clone.table"), visible=VISIBLE)
     elif draft.spec:
         st.markdown(t("clone.same"))
     unknown = unknown_fields(original.known)
@@ -81,9 +82,9 @@ def _to_row(change: FieldDifference) -> dict[str, str]:
     head, _, parameter = change.field.partition(".")  # parameters have no other name in the form
     name = parameter if head == "parameters" else t.field(change.field)
     return {
-        t("compare.field"): name,
-        t("clone.original"): _format_value(change.original),
-        t("clone.now"): _format_value(change.now),
+        "field": name,
+        "original": _format_value(change.original),
+        "now": _format_value(change.now),
     }
 
 

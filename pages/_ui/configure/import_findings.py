@@ -31,7 +31,8 @@ def show_findings(findings: Sequence[LineFinding]) -> None:
 
 
 def show_facts(facts: Sequence[tuple[str, str]], alt: str) -> None:
-    show_table([{t("import.setting"): name, t("import.value"): value} for name, value in facts], alt)
+    titles = {"setting": t("import.setting"), "value": t("import.value")}
+    show_table([{"setting": name, "value": value} for name, value in facts], titles, alt)
 
 
 def offer_draft(

@@ -68,9 +68,9 @@ def show_all_groups(query: BoardQuery, region: RegionFacts, outcomes: Collection
     shown = found[pages.offset : pages.offset + SIZE]
     selections = [{"region": region_key(region), "group": each.row.group.id} for each in shown]
     rows = _build_rows(shown, find_distinctions(regressions, query.region))
-    widths: dict[str, Width] = {t("board.model"): 110, t("board.parameters"): 150}
-    config = {t("history.outcome"): _build_chip_column(shown)}
-    show_openable(rows, t("history.groups"), HISTORY, selections,
+    widths: dict[str, Width] = {"model": 110, "parameters": 150}
+    config = {"outcome": _build_chip_column(shown)}
+    show_openable(rows, _list_titles(), t("history.groups"), HISTORY, selections,
         key="history-groups", visible=SIZE, widths=widths, config=config)  # fmt: skip
     pages.show()
     st.caption(t("history.groups_legend", total=f"{regressions.total:,}", tests=regressions.tests))
@@ -78,8 +78,9 @@ def show_all_groups(query: BoardQuery, region: RegionFacts, outcomes: Collection
 
 def _build_chip_column(shown: Sequence[TrendVerdict]) -> Any:
     """The column of verdicts, in the colours that Home gives them."""
-    colours = {t(f"outcome.{each.verdict.outcome.name.lower()}"): BADGES[each.verdict.outcome][0] for each in shown}
-    return st.column_config.MultiselectColumn(options=[*colours], color=[*colours.values()])
+    outcomes = {each.verdict.outcome for each in shown}
+    texts = [t(f"outcome.{outcome.name.lower()}") for outcome in outcomes]
+    return st.column_config.MultiselectColumn(options=texts, color=[BADGES[outcome][0] for outcome in outcomes])
 
 
 def _build_rows(shown: Sequence[TrendVerdict], parameters: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -90,23 +91,40 @@ def _build_rows(shown: Sequence[TrendVerdict], parameters: Mapping[str, str]) ->
     ]
 
 
-def _to_row(group: TrendVerdict, flavor: str, parameters: str) -> dict[str, Any]:
+def _list_titles() -> dict[str, str]:
     """What matters most first: a window of 1280 pixels ends after the baseline."""
+    return {
+        "outcome": t("history.outcome"),
+        "model": t("board.model"),
+        "flavor": t("board.flavor"),
+        "size": t("board.block_size"),
+        "change": t("history.change"),
+        "interval": t("history.interval"),
+        "candidate": t("history.candidate"),
+        "baseline": t("history.baseline"),
+        "parameters": t("board.parameters"),
+        "runs_missing": t("history.runs_missing"),
+        "runs": t("board.runs"),
+        "at": t("history.at"),
+    }
+
+
+def _to_row(group: TrendVerdict, flavor: str, parameters: str) -> dict[str, Any]:
     regression_verdict, trend = group.verdict, group.row.group
     gap = regression_verdict.decisive.difference if regression_verdict.decisive else None
     return {
-        t("history.outcome"): [t(f"outcome.{regression_verdict.outcome.name.lower()}")],
-        t("board.model"): group.row.model,
-        t("board.flavor"): flavor,
-        t("board.block_size"): nodes_and_cards(trend.node_count, trend.cards_per_node),
-        t("history.change"): t.message(regression_verdict.withheld) or change_of(regression_verdict) or MISSING,
-        t("history.interval"): f"{format_change(gap.ci_low, 1)} … {format_change(gap.ci_high, 1)}" if gap else MISSING,
-        t("history.candidate"): shorten_hash(regression_verdict.candidate) or MISSING,
-        t("history.baseline"): shorten_hash(regression_verdict.baseline) or MISSING,
-        t("board.parameters"): clip_text(parameters, MAX_LETTERS) or MISSING,
-        t("history.runs_missing"): regression_verdict.runs_missing,
-        t("board.runs"): group.row.valid,
-        t("history.at"): format_time(group.row.latest_at, "%Y-%m-%d %H:%M"),
+        "outcome": [t(f"outcome.{regression_verdict.outcome.name.lower()}")],
+        "model": group.row.model,
+        "flavor": flavor,
+        "size": nodes_and_cards(trend.node_count, trend.cards_per_node),
+        "change": t.message(regression_verdict.withheld) or change_of(regression_verdict) or MISSING,
+        "interval": f"{format_change(gap.ci_low, 1)} … {format_change(gap.ci_high, 1)}" if gap else MISSING,
+        "candidate": shorten_hash(regression_verdict.candidate) or MISSING,
+        "baseline": shorten_hash(regression_verdict.baseline) or MISSING,
+        "parameters": clip_text(parameters, MAX_LETTERS) or MISSING,
+        "runs_missing": regression_verdict.runs_missing,
+        "runs": group.row.valid,
+        "at": format_time(group.row.latest_at, "%Y-%m-%d %H:%M"),
     }
 
 

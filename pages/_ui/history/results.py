@@ -112,28 +112,44 @@ def show_tests(history: History) -> None:
         return
     st.header(t("history.tests"))
     if regression_verdict.metrics:
-        show_table([_test_cells(metric) for metric in regression_verdict.metrics], t("history.tests"))
+        _show_metrics(regression_verdict.metrics, t("history.tests"))
     if regression_verdict.within:
         within = t("history.within", version=escape_markdown(shorten_hash(regression_verdict.candidate)))
         st.markdown(within)
-        show_table([_test_cells(metric) for metric in regression_verdict.within], within)
+        _show_metrics(regression_verdict.within, within)
     st.caption(t("history.tests_legend", tests=regression_verdict.tests))
+
+
+def _show_metrics(metrics: Sequence[MetricVerdict], title: str) -> None:
+    titles = {
+        "metric": t("compare.metric"),
+        "outcome": t("history.outcome"),
+        "change": t("history.change"),
+        "interval": t("history.interval"),
+        "adjusted_p": t("history.adjusted"),
+        "p": "p",
+        "candidate": t("history.candidate"),
+        "baseline": t("history.baseline"),
+        "test": t("history.test"),
+        "since": t("history.since"),
+    }
+    show_table([_test_cells(metric) for metric in metrics], titles, title)
 
 
 def _test_cells(metric: MetricVerdict) -> dict[str, Any]:
     difference = metric.difference
     text = format_percent if metric.name in SHARES else format_number
     return {
-        t("compare.metric"): t.with_unit(t(f"metric.{metric.name}"), metric.unit),
-        t("history.outcome"): t(f"outcome.{metric.outcome.name.lower()}"),
-        t("history.change"): format_change(difference.change) if difference else MISSING,
-        t("history.interval"): format_interval(difference),
-        t("history.adjusted"): p_value(metric.adjusted_p),
+        "metric": t.with_unit(t(f"metric.{metric.name}"), metric.unit),
+        "outcome": t(f"outcome.{metric.outcome.name.lower()}"),
+        "change": format_change(difference.change) if difference else MISSING,
+        "interval": format_interval(difference),
+        "adjusted_p": p_value(metric.adjusted_p),
         "p": p_value(metric.p_value),
-        t("history.candidate"): summary_text(metric.candidate, text),
-        t("history.baseline"): summary_text(metric.baseline, text),
-        t("history.test"): str(difference.test) if difference else MISSING,
-        t("history.since"): metric.since or MISSING,
+        "candidate": summary_text(metric.candidate, text),
+        "baseline": summary_text(metric.baseline, text),
+        "test": str(difference.test) if difference else MISSING,
+        "since": metric.since or MISSING,
     }
 
 
@@ -152,17 +168,27 @@ def show_changes(metric: MetricHistory) -> None:
         news = [f"{t.field(boundary.field)} {shorten_hash(boundary.value)}" for boundary in change.boundaries]
         rows.append(
             {
-                t("history.since"): change.run_id,
-                t("history.at"): format_time(change.at, "%Y-%m-%d %H:%M"),
-                t("history.way"): t("history.worse") if change.worse else t("history.better"),
-                t("history.change"): format_change(change.change),
-                t("history.before"): summary_text(change.before, text),
-                t("history.after"): summary_text(change.after, text),
+                "since": change.run_id,
+                "at": format_time(change.at, "%Y-%m-%d %H:%M"),
+                "way": t("history.worse") if change.worse else t("history.better"),
+                "change": format_change(change.change),
+                "before": summary_text(change.before, text),
+                "after": summary_text(change.after, text),
                 "p": p_value(change.p_value),
-                t("history.new_there"): ", ".join(news) or MISSING,
+                "news": ", ".join(news) or MISSING,
             }
         )
-    show_table(rows, title)
+    titles = {
+        "since": t("history.since"),
+        "at": t("history.at"),
+        "way": t("history.way"),
+        "change": t("history.change"),
+        "before": t("history.before"),
+        "after": t("history.after"),
+        "p": "p",
+        "news": t("history.new_there"),
+    }
+    show_table(rows, titles, title)
 
 
 def show_history_runs(history: History, metric: MetricHistory) -> None:
@@ -180,7 +206,19 @@ def show_history_runs(history: History, metric: MetricHistory) -> None:
         return
     rows = [_run_cells(run, history.verdict, metric.name) for run in page.rows]
     selections = [{"run": run.run_id} for run in page.rows]
-    show_openable(rows, t("history.runs"), LIVE, selections, key="history-runs", visible=VISIBLE)
+    titles = {
+        "run": t("board.run"),
+        "at": t("history.at"),
+        "framework_version": t.field("framework_version"),
+        "value": t.with_unit(t(f"metric.{metric.name}"), "%" if metric.name in SHARES else ""),
+        "part": t("history.part"),
+        "validity": t("board.validity"),
+        "reason": t("board.reason"),
+        "by": t("board.by"),
+        "engine_version": t.field("engine_version"),
+        "code_sha256": t.field("code_sha256"),
+    }
+    show_openable(rows, titles, t("history.runs"), LIVE, selections, key="history-runs", visible=VISIBLE)
     show_pages(page.total, query.limit)
     _show_rules(page.rows)
 
@@ -194,25 +232,23 @@ def _show_rules(runs: Sequence[HistoryRun]) -> None:
 
 
 def _run_cells(run: HistoryRun, regression_verdict: RegressionVerdict, metric: str) -> dict[str, Any]:
-    name, value = t(f"metric.{metric}"), run.drawn.get(metric)
+    value = run.drawn.get(metric)
     part = MISSING
     if run.run_id in regression_verdict.baseline_run_ids:
         part = t("history.baseline")
     elif run.run_id in regression_verdict.candidate_run_ids:
         part = t("history.candidate")
     return {
-        t("board.run"): run.run_id,
-        t("history.at"): format_time(run.at, "%Y-%m-%d %H:%M"),
-        t.field("framework_version"): run.framework_version,
-        t.with_unit(name, "%" if metric in SHARES else ""): to_percent(value)
-        if metric in SHARES
-        else round_digits(value),
-        t("history.part"): part,
-        t("board.validity"): t(f"validity.{run.validity}"),
-        t("board.reason"): trend_charts.reason_text(run, metric),
-        t("board.by"): run.created_by,
-        t.field("engine_version"): run.engine_version,
-        t.field("code_sha256"): shorten_hash(run.code_sha256),
+        "run": run.run_id,
+        "at": format_time(run.at, "%Y-%m-%d %H:%M"),
+        "framework_version": run.framework_version,
+        "value": to_percent(value) if metric in SHARES else round_digits(value),
+        "part": part,
+        "validity": t(f"validity.{run.validity}"),
+        "reason": trend_charts.reason_text(run, metric),
+        "by": run.created_by,
+        "engine_version": run.engine_version,
+        "code_sha256": shorten_hash(run.code_sha256),
     }
 
 

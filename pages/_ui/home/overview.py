@@ -172,17 +172,27 @@ def _show_records(activity: RegionActivity, region: RegionFacts) -> None:
     for record in activity.records:
         trend, unit = record.trend, t.unit(record.trend.throughput_unit)
         row = {
-            t("board.model"): record.model or MISSING,
-            t.field("flavor"): trend.flavor or trend.pool_id,
-            t("series.cards"): nodes_and_cards(trend.node_count, trend.cards_per_node),
-            t("metric.throughput"): format_number(record.throughput, unit),
-            t("home.previous"): format_number(record.previous, unit),
-            t("history.change"): format_change(record.change),
-            t("board.run"): record.run_id,
-            t("history.at"): format_time(record.at, "%Y-%m-%d %H:%M"),
+            "model": record.model or MISSING,
+            "flavor": trend.flavor or trend.pool_id,
+            "size": nodes_and_cards(trend.node_count, trend.cards_per_node),
+            "throughput": format_number(record.throughput, unit),
+            "previous": format_number(record.previous, unit),
+            "change": format_change(record.change),
+            "run": record.run_id,
+            "at": format_time(record.at, "%Y-%m-%d %H:%M"),
         }
         rows.append(row)
     selections = [{"run": record.run_id} for record in activity.records]
     title = t("home.records", days=DAYS)
-    show_openable(rows, title, navigation.LIVE, selections, key="records", visible=VISIBLE)
+    titles = {
+        "model": t("board.model"),
+        "flavor": t.field("flavor"),
+        "size": t("series.cards"),
+        "throughput": t("metric.throughput"),
+        "previous": t("home.previous"),
+        "change": t("history.change"),
+        "run": t("board.run"),
+        "at": t("history.at"),
+    }
+    show_openable(rows, titles, title, navigation.LIVE, selections, key="records", visible=VISIBLE)
     navigation.link_page(navigation.LEADERBOARD, t("menu.leaderboard"), {"region": region_key(region)})

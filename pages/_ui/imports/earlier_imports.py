@@ -10,6 +10,7 @@ from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.formats import format_time
 from pages._ui.shell.outcomes import show_outcome
 from pages._ui.shell.row_keys import create_tickable
+from pages._ui.shell.tables import title_cells
 from pages._ui.shell.words import t
 
 PAGE = 10
@@ -27,15 +28,22 @@ def show_imports() -> None:
     pages = url.Pages("page", total, PAGE)
     imports, _ = core().imports.imports(PAGE, pages.offset)
     st.header(t("imports.title"))
+    titles = {
+        "at": t("imports.at"),
+        "runs": t("imports.runs"),
+        "files": t("import_results.file"),
+        "regions": t("field.region"),
+        "annotated": t("imports.annotated"),
+    }
     with create_tickable("imports"):
         event = st.dataframe(
-            [_to_row(entry) for entry in imports],
+            title_cells([_to_row(entry) for entry in imports], titles),
             hide_index=True,
             alt=t("imports.title"),
             key=f"imports-{pages.number}-{total}",  # a tick must not move to another import when one is gone
             on_select="rerun",
             selection_mode="single-row",
-            column_config={t("import_results.file"): st.column_config.TextColumn(width="large")},
+            column_config={titles["files"]: st.column_config.TextColumn(width="large")},
         )
     ticked = [imports[index].import_id for index in event["selection"]["rows"] if index < len(imports)]
     if is_allowed("ResultImport.forget"):
@@ -54,11 +62,11 @@ def show_imports() -> None:
 
 def _to_row(entry: Import) -> dict[str, object]:
     return {
-        t("imports.at"): format_time(entry.at),
-        t("imports.runs"): entry.runs,
-        t("import_results.file"): entry.files,
-        t("field.region"): ", ".join(entry.regions),
-        t("imports.annotated"): entry.annotated,
+        "at": format_time(entry.at),
+        "runs": entry.runs,
+        "files": entry.files,
+        "regions": ", ".join(entry.regions),
+        "annotated": entry.annotated,
     }
 
 

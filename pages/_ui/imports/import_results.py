@@ -151,11 +151,9 @@ def show_unread(read: Read) -> None:
     title = t("import_results.unread", count=len(read.unread))
     expanded = not read.results or len(read.unread) <= MAX_OPEN
     with st.expander(title, expanded=expanded, icon=":material/warning:"):
-        rows = [
-            {t("import_results.file"): unread.source, t("import_results.reason"): t.message(unread.reason)}
-            for unread in read.unread
-        ]
-        show_table(rows, title, visible=MAX_OPEN)
+        rows = [{"file": unread.source, "reason": t.message(unread.reason)} for unread in read.unread]
+        titles = {"file": t("import_results.file"), "reason": t("import_results.reason")}
+        show_table(rows, titles, title, visible=MAX_OPEN)
 
 
 def choose_answers() -> Choices | None:

@@ -21,25 +21,24 @@ def show_columns(tables: Sequence[Table]) -> dict[str, str]:
     with st.expander(title, expanded=not any(meanings.values())):
         st.markdown(t("import_results.columns_help"))
         rows = [
-            {
-                t("import_results.header"): header,
-                t("import_results.meaning"): meanings[header],
-                t("import_results.sample"): _format_sample(table, index),
-            }
+            {"header": header, "meaning": meanings[header], "sample": _format_sample(table, index)}
             for header, (table, index) in headers.items()
         ]
-        choice = st.column_config.SelectboxColumn(options=[NOTHING, *ColumnMeaning])
+        columns = {
+            "header": st.column_config.TextColumn(t("import_results.header"), disabled=True),
+            "meaning": st.column_config.SelectboxColumn(t("import_results.meaning"), options=[NOTHING, *ColumnMeaning]),
+            "sample": st.column_config.TextColumn(t("import_results.sample"), disabled=True),
+        }
         edited = st.data_editor(
             rows,
             hide_index=True,
-            disabled=[t("import_results.header"), t("import_results.sample")],
-            column_config={t("import_results.meaning"): choice},
+            column_config=columns,
             key="old-columns",
             alt=title,
         )
         if not st.button(t("import_results.apply"), key="old-apply", icon=":material/check:"):
             return {}
-        chosen = {row[t("import_results.header")]: row[t("import_results.meaning")] or NOTHING for row in edited}
+        chosen = {row["header"]: row["meaning"] or NOTHING for row in edited}
         return {header: meaning for header, meaning in chosen.items() if meaning != meanings[header]}
 
 

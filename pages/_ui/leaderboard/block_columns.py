@@ -22,11 +22,10 @@ from pages._ui.leaderboard.columns import (
     find_title,
     rank_text,
     read_cells,
-    title_cells,
 )
 from pages._ui.shell import url
 from pages._ui.shell.errors import escape_markdown
-from pages._ui.shell.tables import NARROW, configure_columns, number_format, shared_prefix, text_width
+from pages._ui.shell.tables import NARROW, configure_columns, number_format, shared_prefix, text_width, title_cells
 from pages._ui.shell.words import t
 
 NEWEST = 30  # runs of a sparkline
@@ -137,13 +136,13 @@ def build_titled_cells(cells: Sequence[Cells], names: Collection[str]) -> tuple[
         widths = _compute_widths(cells, present, chips)
     if "rank" in chips:  # chips are wider than texts
         cells = [{**row, "rank": [row["rank"]]} for row in cells]
-    table = title_cells(cells, {name: find_title(name) for name in present})
-    config = configure_columns(table, {find_title(name): width for name, width in widths.items()})
+    titles = {name: find_title(name) for name in present}
+    config = configure_columns(cells, titles, widths)
     for name in present:
         if drawn := _draw_column(name, cells, chips, widths[name]):
-            config[find_title(name)] = drawn
-        config[find_title(name)] |= {"label": find_head(name), "help": _find_help(name, prefix)}
-    return table, config
+            config[titles[name]] = drawn
+        config[titles[name]] |= {"label": find_head(name), "help": _find_help(name, prefix)}
+    return title_cells(cells, titles), config
 
 
 def _draw_column(name: str, cells: Sequence[Cells], chips: Mapping[str, Mapping[str, str]], width: int) -> Any:

@@ -24,7 +24,6 @@ from pages._ui.leaderboard.columns import (
     list_titles,
     read_cells,
     system_text,
-    title_cells,
 )
 from pages._ui.runs.validity import choose_ruleset, show_rules, show_verdict_of
 from pages._ui.shell import charts, url
@@ -33,7 +32,7 @@ from pages._ui.shell.filters import FACETS, choose_facets, filter_by
 from pages._ui.shell.listing import choose_sorting, choose_text, page_of, show_pages
 from pages._ui.shell.navigation import COMPARE, CONFIGURATION, LEADERBOARD, LIVE, link_page
 from pages._ui.shell.row_keys import LINKS, create_openable
-from pages._ui.shell.tables import Width, configure_columns, height_of, text_width, without_prefix
+from pages._ui.shell.tables import Width, configure_columns, height_of, text_width, title_cells, without_prefix
 from pages._ui.shell.words import t
 
 VISIBLE = 25  # rows of a table that are visible at a time
@@ -217,8 +216,9 @@ def _draw_table(
     """The table; returns the indexes of the ticked rows."""
     flavors = without_prefix([row["flavor"] for row in cells])
     widths: dict[str, Width] = {**_WIDTHS, "flavor": min(150, max(map(text_width, flavors)))}
-    rows = title_cells([{**row, "flavor": flavor} for row, flavor in zip(cells, flavors, strict=True)], titles)
-    config = configure_columns(rows, {title: widths[name] for name, title in titles.items() if name in widths})
+    cells = [{**row, "flavor": flavor} for row, flavor in zip(cells, flavors, strict=True)]
+    rows = title_cells(cells, titles)
+    config = configure_columns(cells, titles, widths)
     options: Any = {
         "hide_index": True,
         "alt": alt,

@@ -162,11 +162,6 @@ def list_titles(cells: Sequence[Cells], names: Iterable[str], rows: Sequence[Boa
     return {name: t(key, unit=unit) if isinstance(key, str) else t.column(key) for name, key in keys.items()}
 
 
-def title_cells(cells: Sequence[Cells], titles: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The cells by the titles of their columns, as a table shows them."""
-    return [{title: row.get(name) for name, title in titles.items()} for row in cells]
-
-
 def find_title(name: str) -> str:
     """A column's title in the table of one benchmark, whose unit stands above."""
     title = COLUMNS[name].title

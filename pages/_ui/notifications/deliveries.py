@@ -23,7 +23,13 @@ def show_deliveries() -> None:
         return
     pages = url.Pages("page", total, PAGE)
     deliveries, _ = outbox.page(PAGE, pages.offset)
-    show_table([_to_row(each) for each in deliveries], t("notifications.log"))
+    titles = {
+        "at": t("notifications.at"), "event": t("notifications.event"), "subject": t("notifications.subject"),
+        "channel": t("notifications.channel"), "state": t("notifications.state"),
+        "attempts": t("notifications.attempts"), "next_at": t("notifications.next_at"),
+        "error": t("notifications.error"),
+    }  # fmt: skip
+    show_table([_to_row(each) for each in deliveries], titles, t("notifications.log"))
     pages.show()
     given_up = [each.message_id for each in deliveries if each.state is DeliveryState.GIVEN_UP]
     if given_up and is_allowed("Notifications.retry"):
@@ -39,12 +45,12 @@ def retry_messages(message_ids: list[str]) -> None:
 
 def _to_row(each: Delivery) -> dict[str, object]:
     return {
-        t("notifications.at"): format_time(each.notification.at),
-        t("notifications.event"): t(f"news.{each.notification.kind}"),
-        t("notifications.subject"): each.notification.subject,
-        t("notifications.channel"): each.channel,
-        t("notifications.state"): t(f"delivery.{each.state.name.lower()}"),
-        t("notifications.attempts"): each.attempts,
-        t("notifications.next_at"): format_time(each.next_at) if each.state is DeliveryState.PENDING else None,
-        t("notifications.error"): t.message(each.error) or None,
+        "at": format_time(each.notification.at),
+        "event": t(f"news.{each.notification.kind}"),
+        "subject": each.notification.subject,
+        "channel": each.channel,
+        "state": t(f"delivery.{each.state.name.lower()}"),
+        "attempts": each.attempts,
+        "next_at": format_time(each.next_at) if each.state is DeliveryState.PENDING else None,
+        "error": t.message(each.error) or None,
     }

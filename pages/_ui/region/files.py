@@ -3,7 +3,6 @@
 import streamlit as st
 
 from aisbench_core.base.formats import format_size
-from aisbench_core.model import DirectoryEntry
 from pages._ui.region.answers import query_region, show_answer
 from pages._ui.shell import navigation, url
 from pages._ui.shell.core import core
@@ -32,7 +31,9 @@ def show_files(profile: str) -> None:
                 _show_link(profile, escape_markdown(entry.name[:MAX_NAME]), entry.path, icon=":material/folder:")
     objects = [entry for entry in page.entries if not entry.is_directory]
     if objects:
-        show_table([_to_row(entry) for entry in objects], t("region.objects"), widths={t("region.object"): "large"})
+        titles = {"name": t("region.object"), "size": t("region.size")}
+        rows = [{"name": entry.name, "size": format_size(entry.size)} for entry in objects]
+        show_table(rows, titles, t("region.objects"), widths={"name": "large"})
     with st.container(horizontal=True):
         if after:
             _show_link(profile, t("region.first_page"), page.path, icon=":material/first_page:")
@@ -52,10 +53,6 @@ def _show_way(profile: str, path: str) -> None:
 def _show_link(profile: str, label: str, path: str, after: str = "", *, icon: str) -> None:
     selection = {"profile": profile, "show": "files", "path": path, **({"after": after} if after else {})}
     navigation.link_page(navigation.REGION, label, selection, icon=icon)
-
-
-def _to_row(entry: DirectoryEntry) -> dict[str, str]:
-    return {t("region.object"): entry.name, t("region.size"): format_size(entry.size)}
 
 
 def _show_size(profile: str, path: str) -> None:

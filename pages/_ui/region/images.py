@@ -41,9 +41,23 @@ def show_images(profile: str) -> None:
         )
     if not chosen:
         show_answer(resources.repositories, profile, organisation)
-        show_rows(filter_rows(repositories, lambda image: (image.name,)), _repository_row, t("region.images"))
+        titles = {
+            "image": t("region.image"),
+            "versions": t("region.versions"),
+            "size": t("region.size"),
+            "updated": t("region.updated"),
+        }
+        found = filter_rows(repositories, lambda image: (image.name,))
+        show_rows(found, _repository_row, titles, t("region.images"))
     elif versions := show_answer(resources.versions, profile, organisation, chosen):
-        show_rows(filter_rows(versions, lambda version: (version.tag,)), _version_row, t("region.versions"))
+        titles = {
+            "image": t("field.image_url"),
+            "size": t("region.size"),
+            "updated": t("region.updated"),
+            "digest": t("region.digest"),
+        }
+        tagged = filter_rows(versions, lambda version: (version.tag,))
+        show_rows(tagged, _version_row, titles, t("region.versions"))
 
 
 def _list_choices(query: Callable[..., Sequence[Row]], *args: str) -> Sequence[Row] | None:
@@ -54,17 +68,17 @@ def _list_choices(query: Callable[..., Sequence[Row]], *args: str) -> Sequence[R
 
 def _repository_row(repository: Repository) -> dict[str, Any]:
     return {
-        t("region.image"): f"{repository.organisation}/{repository.name}",
-        t("region.versions"): repository.versions,
-        t("region.size"): format_size(repository.size),
-        t("region.updated"): format_time(repository.updated_at, "%Y-%m-%d %H:%M") if repository.updated_at else None,
+        "image": f"{repository.organisation}/{repository.name}",
+        "versions": repository.versions,
+        "size": format_size(repository.size),
+        "updated": format_time(repository.updated_at, "%Y-%m-%d %H:%M") if repository.updated_at else None,
     }
 
 
 def _version_row(version: ImageVersion) -> dict[str, Any]:
     return {
-        t("field.image_url"): version.image,
-        t("region.size"): format_size(version.size),
-        t("region.updated"): format_time(version.updated_at, "%Y-%m-%d %H:%M") if version.updated_at else None,
-        t("region.digest"): version.digest or None,
+        "image": version.image,
+        "size": format_size(version.size),
+        "updated": format_time(version.updated_at, "%Y-%m-%d %H:%M") if version.updated_at else None,
+        "digest": version.digest or None,
     }

@@ -20,13 +20,17 @@ def show_nodes(profile: str) -> None:
         return
     rows = [
         {
-            t("nodes.node"): node.host,
-            t("nodes.slow"): t("nodes.slow_of", slow=node.slow, runs=node.runs),
-            t("nodes.shares"): " · ".join(map(format_percent, node.shares)),
-            t("nodes.last"): format_time(node.last_at, "%Y-%m-%d %H:%M"),
-            t("nodes.newest"): node.run_ids[0],
+            "node": node.host,
+            "slow": t("nodes.slow_of", slow=node.slow, runs=node.runs),
+            "shares": " · ".join(map(format_percent, node.shares)),
+            "last": format_time(node.last_at, "%Y-%m-%d %H:%M"),
+            "newest": node.run_ids[0],
         }
         for node in found
     ]
-    show_table(rows, t("region.nodes"))
+    titles = {
+        "node": t("nodes.node"), "slow": t("nodes.slow"), "shares": t("nodes.shares"), "last": t("nodes.last"),
+        "newest": t("nodes.newest"),
+    }  # fmt: skip
+    show_table(rows, titles, t("region.nodes"))
     st.caption(t("nodes.legend", runs=LAST_RUNS, days=days))

@@ -1,6 +1,6 @@
 """Tables of what a region offers: flavors, engines, and pools with their queues."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -28,21 +28,28 @@ def show_flavors(profile: str) -> None:
     if flavors is not None:
         with_prices = any(row.price_per_node_hour is not None for row in flavors)
         found = filter_rows(flavors, lambda row: (row.flavor.flavor_id, row.flavor.name, row.flavor.product))
-        show_rows(found, lambda row: _flavor_row(row, with_prices=with_prices), t("region.flavors"))
+        titles = {
+            "flavor": t("field.flavor"),
+            "accelerator": t("region.accelerator"),
+            "architecture": t("region.architecture"),
+            "cards": t("field.cards_per_node"),
+            "max_nodes": t("region.max_nodes"),
+            **({"price": t("region.price", currency=found[0].currency)} if with_prices and found else {}),
+        }
+        show_rows(found, _flavor_row, titles, t("region.flavors"))
         if not with_prices:
             st.caption(t("region.no_prices"))
 
 
-def _flavor_row(row: PricedFlavor, *, with_prices: bool) -> dict[str, Any]:
+def _flavor_row(row: PricedFlavor) -> dict[str, Any]:
     flavor = row.flavor
-    price = {t("region.price", currency=row.currency): row.price_per_node_hour} if with_prices else {}
     return {
-        t("field.flavor"): flavor.flavor_id,
-        t("region.accelerator"): " ".join(filter(None, (flavor.accelerator, flavor.product))) or None,
-        t("region.architecture"): flavor.architecture or None,
-        t("field.cards_per_node"): flavor.cards,
-        t("region.max_nodes"): flavor.max_nodes,
-        **price,
+        "flavor": flavor.flavor_id,
+        "accelerator": " ".join(filter(None, (flavor.accelerator, flavor.product))) or None,
+        "architecture": flavor.architecture or None,
+        "cards": flavor.cards,
+        "max_nodes": flavor.max_nodes,
+        "price": row.price_per_node_hour,
     }
 
 
@@ -51,11 +58,12 @@ def show_engines(profile: str) -> None:
     engines = show_answer(core().region_resources.engines, profile)
     if engines is not None:
         found = filter_rows(engines, lambda engine: (engine.name, engine.version))
-        show_rows(found, _engine_row, t("region.engines"))
+        titles = {"name": t("field.engine_name"), "version": t("field.engine_version")}
+        show_rows(found, _engine_row, titles, t("region.engines"))
 
 
 def _engine_row(engine: Engine) -> dict[str, Any]:
-    return {t("field.engine_name"): engine.name, t("field.engine_version"): engine.version}
+    return {"name": engine.name, "version": engine.version}
 
 
 def show_algorithms(profile: str) -> None:
@@ -65,30 +73,44 @@ def show_algorithms(profile: str) -> None:
         found = filter_rows(
             algorithms, lambda algorithm: (algorithm.name, algorithm.algorithm_id, algorithm.description)
         )
-        show_rows(found, _algorithm_row, t("region.algorithms"))
+        titles = {
+            "name": t("region.algorithm"),
+            "engine": t("field.engine_name"),
+            "starts": t("region.starts"),
+            "created_at": t("region.created"),
+            "description": t("region.description"),
+            "id": t("region.id"),
+        }
+        show_rows(found, _algorithm_row, titles, t("region.algorithms"))
         st.subheader(t("region.subscribed"))
         subscribed = show_answer(core().algorithms.list_subscribed, profile)
         if subscribed is not None:
-            show_rows(subscribed, _subscribed_row, t("region.subscribed"), "subscribed")
+            titles = {
+                "name": t("region.algorithm"),
+                "version": t("region.version"),
+                "subscription_id": t("field.subscription_id"),
+                "item_version_id": t("field.item_version_id"),
+            }
+            show_rows(subscribed, _subscribed_row, titles, t("region.subscribed"), "subscribed")
 
 
 def _subscribed_row(algorithm: SubscribedAlgorithm) -> dict[str, Any]:
     return {
-        t("region.algorithm"): algorithm.name or None,
-        t("region.version"): algorithm.version or None,
-        t("field.subscription_id"): algorithm.subscription_id,
-        t("field.item_version_id"): algorithm.item_version_id,
+        "name": algorithm.name or None,
+        "version": algorithm.version or None,
+        "subscription_id": algorithm.subscription_id,
+        "item_version_id": algorithm.item_version_id,
     }
 
 
 def _algorithm_row(algorithm: Algorithm) -> dict[str, Any]:
     return {
-        t("region.algorithm"): algorithm.name,
-        t("field.engine_name"): algorithm.engine,
-        t("region.starts"): algorithm.command or algorithm.boot_path,
-        t("region.created"): format_time(algorithm.created_at, "%Y-%m-%d %H:%M") if algorithm.created_at else None,
-        t("region.description"): algorithm.description or None,
-        t("region.id"): algorithm.algorithm_id,
+        "name": algorithm.name,
+        "engine": algorithm.engine,
+        "starts": algorithm.command or algorithm.boot_path,
+        "created_at": format_time(algorithm.created_at, "%Y-%m-%d %H:%M") if algorithm.created_at else None,
+        "description": algorithm.description or None,
+        "id": algorithm.algorithm_id,
     }
 
 
@@ -104,40 +126,64 @@ def show_pools(profile: str) -> None:
         st.subheader(t("region.queue"))
         queues = show_answer(core().region_resources.queues, profile, *(pool.pool_id for pool in shown)) or {}
         with table:
-            show_table([_pool_row(pool, queues.get(pool.pool_id)) for pool in shown], t("region.pools"))
+            _show_pool_table(shown, queues)
             pages.show()
             st.caption(t("board.total", total=f"{len(pools):,}"))
         rows = [row for pool in shown for row in _waiting_rows(pool, queues.get(pool.pool_id))]
-        show_rows(rows, dict, t("region.queue"), "waiting", t("region.no_queue"))
+        titles = {
+            "pool": t("region.pool"),
+            "position": t("region.position"),
+            "job": t("region.job"),
+            "user": t("region.user"),
+            "flavor": t("field.flavor"),
+            "waited": t("region.waited"),
+        }
+        show_rows(rows, dict, titles, t("region.queue"), "waiting", t("region.no_queue"))
     elif pools is not None:
         st.info(t("region.no_pools"), icon=":material/bedtime:")
     _show_quotas(profile)
 
 
+def _show_pool_table(pools: Sequence[Pool], queues: Mapping[str, Sequence[WaitingJob] | None]) -> None:
+    titles = {
+        "name": t("region.pool"),
+        "nodes": t("field.node_count"),
+        "used": t("region.used"),
+        "free": t("region.free"),
+        "faulty": t("region.faulty"),
+        "waiting": t("region.waiting"),
+        "phase": t("region.phase"),
+        "kind": t("region.kind"),
+        "pool_id": t("field.pool_id"),
+        "flavors": t("region.flavors"),
+    }
+    show_table([_pool_row(pool, queues.get(pool.pool_id)) for pool in pools], titles, t("region.pools"))
+
+
 def _pool_row(pool: Pool, waiting: Sequence[WaitingJob] | None) -> dict[str, Any]:
     return {
-        t("region.pool"): pool.name,
-        t("field.node_count"): pool.total_nodes,
-        t("region.used"): pool.used_nodes,
-        t("region.free"): pool.free_nodes,
-        t("region.faulty"): pool.faulty_nodes,
-        t("region.waiting"): None if waiting is None else len(waiting),
-        t("region.phase"): pool.phase or None,
-        t("region.kind"): pool.kind or None,
-        t("field.pool_id"): pool.pool_id,
-        t("region.flavors"): ", ".join(pool.flavors) or None,
+        "name": pool.name,
+        "nodes": pool.total_nodes,
+        "used": pool.used_nodes,
+        "free": pool.free_nodes,
+        "faulty": pool.faulty_nodes,
+        "waiting": None if waiting is None else len(waiting),
+        "phase": pool.phase or None,
+        "kind": pool.kind or None,
+        "pool_id": pool.pool_id,
+        "flavors": ", ".join(pool.flavors) or None,
     }
 
 
 def _waiting_rows(pool: Pool, waiting: Sequence[WaitingJob] | None) -> list[dict[str, Any]]:
     return [
         {
-            t("region.pool"): pool.name,
-            t("region.position"): job.position or None,
-            t("region.job"): job.name,
-            t("region.user"): job.user or None,
-            t("field.flavor"): job.flavor or None,
-            t("region.waited"): format_duration(job.waited_s),
+            "pool": pool.name,
+            "position": job.position or None,
+            "job": job.name,
+            "user": job.user or None,
+            "flavor": job.flavor or None,
+            "waited": format_duration(job.waited_s),
         }
         for job in waiting or ()
     ]
@@ -159,13 +205,18 @@ def filter_rows(rows: Sequence[Row], texts: Callable[[Row], Sequence[str]]) -> l
 
 
 def show_rows(
-    rows: Sequence[Row], cells: Callable[[Row], dict[str, Any]], title: str, key: str = "page", nothing: str = ""
+    rows: Sequence[Row],
+    cells: Callable[[Row], dict[str, Any]],
+    titles: Mapping[str, str],
+    alt: str,
+    key: str = "page",
+    nothing: str = "",
 ) -> None:
     """One page of a list, whose number is in the URL."""
     if not rows:
         st.info(nothing or t("region.nothing"), icon=":material/bedtime:")
         return
     pages = url.Pages(key, len(rows), ROWS)
-    show_table([cells(row) for row in rows[pages.offset : pages.offset + ROWS]], title)
+    show_table([cells(row) for row in rows[pages.offset : pages.offset + ROWS]], titles, alt)
     pages.show()
     st.caption(t("board.total", total=f"{len(rows):,}"))

@@ -17,10 +17,11 @@ def show_parameters(run: Run) -> None:
     with st.expander(t("run.parameters"), icon=":material/tune:"), errors_shown():
         found = core().files.read_resolved(run.run_id)
         rows = [
-            {t("run.kind"): kind, t("compare.field"): name, t("import.value"): value or MISSING}
+            {"kind": kind, "name": name, "value": value or MISSING}
             for kind, name, value in _list_parameters(run, found)
         ]
-        show_table(rows, t("run.parameters"), widths={t("import.value"): "large"})
+        titles = {"kind": t("run.kind"), "name": t("compare.field"), "value": t("import.value")}
+        show_table(rows, titles, t("run.parameters"), widths={"value": "large"})
 
 
 def _list_parameters(run: Run, found: Resolved) -> Iterable[tuple[str, str, str]]:

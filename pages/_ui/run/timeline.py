@@ -25,7 +25,14 @@ def show_timeline(now: RunSnapshot) -> None:
         ("timeline", events, noted, t.language, st.context.timezone), lambda now: _build_rows(now, events, noted)
     )
     if rows:
-        show_table(rows, t("live.timeline"), widths={t("live.what"): "large"}, visible=VISIBLE)
+        titles = {
+            "at": t("live.at"),
+            "after": t("live.after"),
+            "what": t("live.what"),
+            "level": t("live.level"),
+            "source": t("live.source"),
+        }
+        show_table(rows, titles, t("live.timeline"), widths={"what": "large"}, visible=VISIBLE)
     else:
         st.caption(t("live.no_events"))
 
@@ -42,11 +49,11 @@ def _build_rows(now: RunSnapshot, seen: Sequence[Event], noted: Annotations) -> 
     passed = accumulate(((event.at - events[0].at).total_seconds() for event in events), max)
     return [
         {
-            t("live.at"): format_time(event.at),
-            t("live.after"): format_duration(elapsed),
-            t("live.what"): t.message(event.message),
-            t("live.level"): t(f"level.{event.level}"),
-            t("live.source"): t.actor(event.actor, event.source),
+            "at": format_time(event.at),
+            "after": format_duration(elapsed),
+            "what": t.message(event.message),
+            "level": t(f"level.{event.level}"),
+            "source": t.actor(event.actor, event.source),
         }
         for event, elapsed in zip(events, passed, strict=True)
     ]

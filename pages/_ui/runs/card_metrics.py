@@ -34,18 +34,23 @@ def show_card_metrics(run: Run) -> None:
         )
         rows = [
             {
-                t("live.node"): card.node,
-                t("live.card"): card.card,
-                t("live.readings"): card.readings,
-                t("live.core_use"): _round_whole(card.core_use),
-                t("live.memory_used"): _round_whole(card.memory_used),
-                t("live.memory_total"): _round_whole(card.memory_total),
-                t("live.power"): _round_whole(card.power),
-                t("live.temperature"): _round_whole(card.temperature),
+                "node": card.node,
+                "card": card.card,
+                "readings": card.readings,
+                "core_use": _round_whole(card.core_use),
+                "memory_used": _round_whole(card.memory_used),
+                "memory_total": _round_whole(card.memory_total),
+                "power": _round_whole(card.power),
+                "temperature": _round_whole(card.temperature),
             }
             for card in card_summaries(samples)
         ]
-        show_table(rows, t("live.cards"), visible=min(len(rows), VISIBLE_CARDS))
+        titles = {
+            "node": t("live.node"), "card": t("live.card"), "readings": t("live.readings"),
+            "core_use": t("live.core_use"), "memory_used": t("live.memory_used"),
+            "memory_total": t("live.memory_total"), "power": t("live.power"), "temperature": t("live.temperature"),
+        }  # fmt: skip
+        show_table(rows, titles, t("live.cards"), visible=min(len(rows), VISIBLE_CARDS))
 
 
 def _round_whole(value: float | None) -> int | None:

@@ -55,19 +55,30 @@ def show_ranks(runs: Sequence[RunRow]) -> None:
     st.caption(t("ranks.legend_spread"))
     rows = [
         {
-            t("charts.run"): run_id,
-            t("ranks.cards"): spread.ranks,
-            t("ranks.lowest"): round_digits(spread.lowest),
-            t("ranks.lower"): round_digits(spread.lower_quartile),
-            t("ranks.median"): round_digits(spread.median),
-            t("ranks.upper"): round_digits(spread.upper_quartile),
-            t("ranks.highest"): round_digits(spread.highest),
-            t("ranks.unit"): units[run_id],
-            t("ranks.stragglers"): spread.stragglers,
+            "run": run_id,
+            "cards": spread.ranks,
+            "lowest": round_digits(spread.lowest),
+            "lower": round_digits(spread.lower_quartile),
+            "median": round_digits(spread.median),
+            "upper": round_digits(spread.upper_quartile),
+            "highest": round_digits(spread.highest),
+            "unit": units[run_id],
+            "stragglers": spread.stragglers,
         }
         for run_id, spread in spreads.items()
     ]
-    show_table(rows, t("ranks.chart_spread"))
+    titles = {
+        "run": t("charts.run"),
+        "cards": t("ranks.cards"),
+        "lowest": t("ranks.lowest"),
+        "lower": t("ranks.lower"),
+        "median": t("ranks.median"),
+        "upper": t("ranks.upper"),
+        "highest": t("ranks.highest"),
+        "unit": t("ranks.unit"),
+        "stragglers": t("ranks.stragglers"),
+    }
+    show_table(rows, titles, t("ranks.chart_spread"))
     run_id = url.choose_option(st.selectbox, "map", t("ranks.of_run"), spreads, width=420)
     ranks = run_cached(core().warehouse.cards.find_map, run_id)
     if ranks and ranks.spread.ranks > 1:
@@ -94,14 +105,21 @@ def _draw_ranks(ranks: RankMap, unit: str) -> None:
         return
     rows = [
         {
-            t("ranks.node"): straggler.node,
-            t("ranks.card"): straggler.card,
-            t("ranks.rank"): straggler.rank,
-            t("charts.per_card", unit=unit): round_digits(straggler.throughput),
-            t("ranks.share"): to_percent(straggler.share),
+            "node": straggler.node,
+            "card": straggler.card,
+            "rank": straggler.rank,
+            "per_card": round_digits(straggler.throughput),
+            "share": to_percent(straggler.share),
         }
         for straggler in ranks.stragglers
     ]
-    show_table(rows, t("ranks.slow"), visible=VISIBLE)
+    titles = {
+        "node": t("ranks.node"),
+        "card": t("ranks.card"),
+        "rank": t("ranks.rank"),
+        "per_card": t("charts.per_card", unit=unit),
+        "share": t("ranks.share"),
+    }
+    show_table(rows, titles, t("ranks.slow"), visible=VISIBLE)
     if spread.stragglers > len(rows):
         st.caption(t("ranks.more", shown=len(rows), all=spread.stragglers))

@@ -157,4 +157,5 @@ def _list_result_fields(record: RunRecord) -> Iterable[tuple[str, str]]:
 
 
 def _show_pairs(pairs: Iterable[tuple[str, str]], alt: str) -> None:
-    show_table([{t("compare.field"): name, t("import.value"): value.strip() or MISSING} for name, value in pairs], alt)
+    titles = {"field": t("compare.field"), "value": t("import.value")}
+    show_table([{"field": name, "value": value.strip() or MISSING} for name, value in pairs], titles, alt)

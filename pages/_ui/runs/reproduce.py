@@ -125,17 +125,24 @@ def _show_verdict(check: ReproductionCheck) -> None:
 def _show_aspects(check: ReproductionCheck) -> None:
     rows = [
         {
-            t("reproduce.verdict"): f"{MARKS[sameness]} {t('reproduce.' + sameness.name.lower())}",
-            t("compare.field"): field_name(aspect.name),
-            t("reproduce.then"): _value_text(aspect.then),
-            t("clone.now"): _value_text(aspect.now),
-            t("reproduce.note"): t.message(aspect.note),
+            "verdict": f"{MARKS[sameness]} {t('reproduce.' + sameness.name.lower())}",
+            "field": field_name(aspect.name),
+            "then": _value_text(aspect.then),
+            "now": _value_text(aspect.now),
+            "note": t.message(aspect.note),
         }
         for sameness in ORDER
         for aspect in check.list_aspects(sameness)
     ]
-    widths: dict[str, Width] = dict.fromkeys([t("reproduce.then"), t("clone.now"), t("reproduce.note")], "medium")
-    show_table(rows, t("reproduce.table"), widths={t("reproduce.verdict"): "small", **widths}, visible=VISIBLE)
+    titles = {
+        "verdict": t("reproduce.verdict"),
+        "field": t("compare.field"),
+        "then": t("reproduce.then"),
+        "now": t("clone.now"),
+        "note": t("reproduce.note"),
+    }
+    widths: dict[str, Width] = {"verdict": "small", "then": "medium", "now": "medium", "note": "medium"}
+    show_table(rows, titles, t("reproduce.table"), widths=widths, visible=VISIBLE)
 
 
 def _value_text(value: str) -> str:

@@ -23,21 +23,37 @@ def show_servers(runs: Mapping[str, Servers], units: Mapping[str, str]) -> None:
     if not runs:
         return
     st.header(t("servers.title"))
-    show_table(_by_server(runs, units), t("servers.title"))
-    show_table(list(_list_spreads(runs, units)), t("servers.spread"))
+    titles = {"server": t("servers.server")}
+    for run_id in runs:
+        titles |= dict(zip(_name_fields(run_id), _build_titles(run_id, runs, units), strict=True))
+    show_table(_by_server(runs), titles, t("servers.title"))
+    titles = {
+        "what": t("servers.what"),
+        "mean": t("servers.mean"),
+        "sd": t("servers.sd"),
+        "cv": t("servers.cv"),
+        "lowest": t("servers.lowest"),
+        "highest": t("servers.highest"),
+        "measured": t("servers.measured"),
+    }
+    show_table(list(_list_spreads(runs, units)), titles, t("servers.spread"))
     st.caption(t("servers.legend"))
 
 
-def _by_server(runs: Mapping[str, Servers], units: Mapping[str, str]) -> list[dict[str, object]]:
+def _by_server(runs: Mapping[str, Servers]) -> list[dict[str, object]]:
+    fields = [field for run_id in runs for field in _name_fields(run_id)]
     rows: dict[int, dict[str, object]] = {}
     for run_id, servers in runs.items():
-        throughput, accuracy = _build_titles(run_id, runs, units)
+        throughput, accuracy = _name_fields(run_id)
         for result in servers.results:
-            row = rows.setdefault(result.server, {t("servers.server"): result.server})
+            row = rows.setdefault(result.server, {"server": result.server, **dict.fromkeys(fields, "")})
             row[throughput] = format_number(result.throughput)
             row[accuracy] = format_percent(result.accuracy)
-    titles = dict.fromkeys(title for row in rows.values() for title in row)
-    return [dict.fromkeys(titles, "") | rows[server] for server in sorted(rows)]
+    return [rows[server] for server in sorted(rows)]
+
+
+def _name_fields(run_id: str) -> tuple[str, str]:
+    return f"throughput of {run_id}", f"accuracy of {run_id}"
 
 
 def _list_spreads(runs: Mapping[str, Servers], units: Mapping[str, str]) -> Iterator[dict[str, object]]:
@@ -52,13 +68,13 @@ def _to_row(
 ) -> dict[str, object]:
     summary = spread.summary if spread else None
     return {
-        t("servers.what"): title,
-        t("servers.mean"): text(summary.mean if summary else None),
-        t("servers.sd"): text(summary.sd if summary else None),
-        t("servers.cv"): format_percent(summary.cv if summary else None),
-        t("servers.lowest"): text(spread.lowest if spread else None),
-        t("servers.highest"): text(spread.highest if spread else None),
-        t("servers.measured"): t("servers.of", found=summary.count if summary else 0, all=servers),
+        "what": title,
+        "mean": text(summary.mean if summary else None),
+        "sd": text(summary.sd if summary else None),
+        "cv": format_percent(summary.cv if summary else None),
+        "lowest": text(spread.lowest if spread else None),
+        "highest": text(spread.highest if spread else None),
+        "measured": t("servers.of", found=summary.count if summary else 0, all=servers),
     }
 
 

@@ -55,16 +55,24 @@ def show_verdicts(runs: Sequence[RunRow]) -> None:
     st.header(t("validity.title"))
     rows = [
         {
-            t("board.run"): run.run_id,
-            t("board.validity"): t(f"validity.{run.validity}"),
-            t("validity.failed"): _join_ids(run, CheckLevel.FAIL),
-            t("validity.warned"): _join_ids(run, CheckLevel.WARN),
-            t("validity.ruleset"): id_of(run.ruleset_id),
-            t("validity.division"): _format_division(run),
+            "run": run.run_id,
+            "validity": t(f"validity.{run.validity}"),
+            "failed": _join_ids(run, CheckLevel.FAIL),
+            "warned": _join_ids(run, CheckLevel.WARN),
+            "ruleset": id_of(run.ruleset_id),
+            "division": _format_division(run),
         }
         for run in runs
     ]
-    show_table(rows, t("validity.title"))
+    titles = {
+        "run": t("board.run"),
+        "validity": t("board.validity"),
+        "failed": t("validity.failed"),
+        "warned": t("validity.warned"),
+        "ruleset": t("validity.ruleset"),
+        "division": t("validity.division"),
+    }
+    show_table(rows, titles, t("validity.title"))
     for run in runs:
         if run.reasons:
             with st.expander(

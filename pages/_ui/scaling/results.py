@@ -58,34 +58,46 @@ def show_scaling_charts(curves: Sequence[Scaling], nodes: int, names: Names) -> 
 def show_numbers(curves: Sequence[Scaling], names: Names) -> None:
     """Everything that the charts show, as numbers."""
     st.header(t("scaling.numbers"))
-    rows = [
-        {t("scaling.curve"): names[curve.query.id], **_to_row(curve, point)}
-        for curve in curves
-        for point in curve.points
-    ]
-    rows = _without_only_curve(rows)
-    show_table(rows, t("scaling.numbers"), widths={t("scaling.curve"): _name_width(names)})
+    rows = [{"curve": names[curve.query.id], **_to_row(curve, point)} for curve in curves for point in curve.points]
+    units = dict.fromkeys(curve.throughput_unit for curve in curves)
+    titles = {
+        **_title_of_curves(rows),
+        "nodes": t("charts.nodes"),
+        "runs": t("board.runs"),
+        **{f"median in {unit}": t("board.median", unit=unit) for unit in units},
+        "speed_up": t("charts.speed_up"),
+        "efficiency": t("scaling.efficiency"),
+        "residual": t("scaling.beside"),
+        "by_law": t("scaling.by_law"),
+        "ideal": t("scaling.ideal"),
+        **{f"mean in {unit}": t("scaling.mean", unit=unit) for unit in units},
+        **{f"low in {unit}": t("scaling.low", unit=unit) for unit in units},
+        **{f"high in {unit}": t("scaling.high", unit=unit) for unit in units},
+    }
+    show_table(rows, titles, t("scaling.numbers"), widths={"curve": _name_width(names)})
 
 
 def show_predictions(curves: Sequence[Scaling], nodes: int, names: Names) -> None:
     """What the law predicts for `nodes`, and for two, four and eight times the largest measured node count."""
-    rows = [
-        {t("scaling.curve"): names[curve.query.id], **row}
-        for curve in curves
-        for row in _list_predictions(curve, nodes)
-    ]
+    rows = [{"curve": names[curve.query.id], **row} for curve in curves for row in _list_predictions(curve, nodes)]
     if rows:
         st.header(t("scaling.predicted"))
-        rows = _without_only_curve(rows)
-        show_table(rows, t("scaling.predicted"), widths={t("scaling.curve"): _name_width(names)})
+        titles = {
+            **_title_of_curves(rows),
+            "nodes": t("charts.nodes"),
+            "about": t("scaling.about"),
+            "at_least": t("scaling.at_least"),
+            "at_most": t("scaling.at_most"),
+            "ideal": t("scaling.ideal"),
+            "efficiency": t("scaling.efficiency"),
+            "basis": t("scaling.basis"),
+        }
+        show_table(rows, titles, t("scaling.predicted"), widths={"curve": _name_width(names)})
 
 
-def _without_only_curve(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _title_of_curves(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """The only curve is named above: its name would push numbers out of sight."""
-    title = t("scaling.curve")
-    if len({row[title] for row in rows}) > 1:
-        return rows
-    return [{name: cell for name, cell in row.items() if name != title} for row in rows]
+    return {"curve": t("scaling.curve")} if len({row["curve"] for row in rows}) > 1 else {}
 
 
 def _name_width(names: Names) -> int:
@@ -98,10 +110,10 @@ def show_excluded(scalings: Sequence[Scaling]) -> None:
     names = curve_names(scalings)
     rows = [
         {
-            t("scaling.curve"): names[scaling.query.id],
-            t("charts.nodes"): excluded.node_count,
-            t("scaling.left_out_runs"): excluded.runs,
-            t("board.reason"): t(f"scaling.why_{excluded.why.replace(' ', '_')}"),
+            "curve": names[scaling.query.id],
+            "nodes": excluded.node_count,
+            "runs": excluded.runs,
+            "reason": t(f"scaling.why_{excluded.why.replace(' ', '_')}"),
         }
         for scaling in scalings
         for excluded in scaling.left_out
@@ -111,7 +123,13 @@ def show_excluded(scalings: Sequence[Scaling]) -> None:
         runs = sum(excluded.runs for scaling in scalings for excluded in scaling.left_out)
         has_curve = any(scaling.points for scaling in scalings)
         with st.expander(t("scaling.left_out", runs=runs), expanded=not has_curve):
-            show_table(rows, t("scaling.why"))
+            titles = {
+                "curve": t("scaling.curve"),
+                "nodes": t("charts.nodes"),
+                "runs": t("scaling.left_out_runs"),
+                "reason": t("board.reason"),
+            }
+            show_table(rows, titles, t("scaling.why"))
 
 
 def _describe_law(curve: Scaling, nodes: int) -> Iterator[str]:
@@ -149,17 +167,17 @@ def _to_row(curve: Scaling, point: ScalingPoint) -> dict[str, Any]:
     residual = dict(curve.fit.residuals).get(point.node_count)
     unit = curve.throughput_unit
     return {
-        t("charts.nodes"): point.node_count,
-        t("board.runs"): point.runs,
-        t("board.median", unit=unit): round_digits(point.throughput),
-        t("charts.speed_up"): round_digits(point.speed_up),
-        t("scaling.efficiency"): round(point.efficiency * 100, 1),
-        t("scaling.beside"): None if residual is None else round_digits(residual * 100, 3),
-        t("scaling.by_law"): round_digits(law.value if law else None),
-        t("scaling.ideal"): round_digits(point.ideal),
-        t("scaling.mean", unit=unit): round_digits(point.mean),
-        t("scaling.low", unit=unit): round_digits(point.ci_low),
-        t("scaling.high", unit=unit): round_digits(point.ci_high),
+        "nodes": point.node_count,
+        "runs": point.runs,
+        f"median in {unit}": round_digits(point.throughput),
+        "speed_up": round_digits(point.speed_up),
+        "efficiency": round(point.efficiency * 100, 1),
+        "residual": None if residual is None else round_digits(residual * 100, 3),
+        "by_law": round_digits(law.value if law else None),
+        "ideal": round_digits(point.ideal),
+        f"mean in {unit}": round_digits(point.mean),
+        f"low in {unit}": round_digits(point.ci_low),
+        f"high in {unit}": round_digits(point.ci_high),
     }
 
 
@@ -171,11 +189,11 @@ def _list_predictions(curve: Scaling, nodes: int) -> Iterator[dict[str, Any]]:
         if speed_up:
             ideal = size / base
             yield {
-                t("charts.nodes"): size,
-                t("scaling.about"): round_digits(speed_up.value),
-                t("scaling.at_least"): round_digits(speed_up.low),
-                t("scaling.at_most"): round_digits(speed_up.high),
-                t("scaling.ideal"): round_digits(ideal),
-                t("scaling.efficiency"): round(speed_up.value / ideal * 100, 1),
-                t("scaling.basis"): t("scaling.beyond") if size > curve.largest else MISSING,
+                "nodes": size,
+                "about": round_digits(speed_up.value),
+                "at_least": round_digits(speed_up.low),
+                "at_most": round_digits(speed_up.high),
+                "ideal": round_digits(ideal),
+                "efficiency": round(speed_up.value / ideal * 100, 1),
+                "basis": t("scaling.beyond") if size > curve.largest else MISSING,
             }

@@ -1,5 +1,6 @@
 """A series against another one of its workload, row by row: the changes, and which of them are significant."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -42,15 +43,36 @@ def _draw_comparison(comparison: SeriesComparison) -> None:
     box, icon = OUTCOMES[comparison.outcome]
     box(f"**{t(f'outcome.{comparison.outcome.name.lower()}')}**", icon=icon)
     if comparison.pairs:
-        show_table([_to_row(pair) for pair in comparison.pairs], t("against.title"))
+        _show_pairs(comparison.pairs)
         st.caption(t("against.legend"))
     if comparison.alone:
-        rows = ", ".join(dict.fromkeys(map(row_title, comparison.alone)))
-        st.caption(t("against.alone", rows=escape_markdown(rows)))
+        names = ", ".join(dict.fromkeys(map(row_title, comparison.alone)))
+        st.caption(t("against.alone", rows=escape_markdown(names)))
     if comparison.differences:
-        show_table([_field_cells(difference) for difference in comparison.differences], t("compare.differences"))
+        titles = {
+            "field": t("compare.field"),
+            "baseline": t("history.baseline"),
+            "candidate": t("history.candidate"),
+        }
+        rows = [_field_cells(difference) for difference in comparison.differences]
+        show_table(rows, titles, t("compare.differences"))
     elif any(pair.comparability for pair in comparison.pairs):
         st.caption(t("compare.no_differences"))
+
+
+def _show_pairs(pairs: Sequence[RowPair]) -> None:
+    titles = {
+        "row": t("series.row"),
+        "outcome": t("history.outcome"),
+        "change": t("history.change"),
+        "interval": t("history.interval"),
+        "adjusted_p": t("history.adjusted"),
+        "needed": t("against.needed"),
+        "candidate": t("history.candidate"),
+        "baseline": t("history.baseline"),
+        "unit": t("series.unit"),
+    }
+    show_table([_to_row(pair) for pair in pairs], titles, t("against.title"))
 
 
 def _to_row(pair: RowPair) -> dict[str, Any]:
@@ -63,15 +85,15 @@ def _to_row(pair: RowPair) -> dict[str, Any]:
         runs = len(pair.baseline.counted) + len(pair.candidate.counted)
         outcome = f"{outcome}; {missed_text(pair.missed, runs)}"
     return {
-        t("series.row"): row_title(pair.candidate.planned),
-        t("history.outcome"): outcome,
-        t("history.change"): format_change(difference.change) if difference else MISSING,
-        t("history.interval"): format_interval(difference),
-        t("history.adjusted"): p_value(pair.adjusted_p),
-        t("against.needed"): _needed_runs(pair),
-        t("history.candidate"): summary_text(pair.candidate.summary),
-        t("history.baseline"): summary_text(pair.baseline.summary),
-        t("series.unit"): pair.candidate.unit,
+        "row": row_title(pair.candidate.planned),
+        "outcome": outcome,
+        "change": format_change(difference.change) if difference else MISSING,
+        "interval": format_interval(difference),
+        "adjusted_p": p_value(pair.adjusted_p),
+        "needed": _needed_runs(pair),
+        "candidate": summary_text(pair.candidate.summary),
+        "baseline": summary_text(pair.baseline.summary),
+        "unit": pair.candidate.unit,
     }
 
 
@@ -85,4 +107,4 @@ def _needed_runs(pair: RowPair) -> str:
 
 def _field_cells(field: FieldValues) -> dict[str, Any]:
     before, now = map(field_text, field.values)
-    return {t("compare.field"): field_name(field.field), t("history.baseline"): before, t("history.candidate"): now}
+    return {"field": field_name(field.field), "baseline": before, "candidate": now}

@@ -166,7 +166,8 @@ def _show_draft(spec: RunSpec, draft: SeriesDraft, profile: str) -> None:
     if budget is not None and draft.estimate.node_hours > budget:
         st.warning(t("series.too_small", budget=format_number(budget)), icon=":material/pause_circle:")
     rows = [_draft_row(draft, row) for row in draft.checked]
-    show_table(rows, t("series.limits" if draft.plan.search else "series.rows"))
+    title = t("series.limits" if draft.plan.search else "series.rows")
+    show_table(rows, _list_draft_titles(draft), title)
     if draft.plan.search:
         st.caption(t("series.limits_about"))
     st.header(t("findings.title"))
@@ -190,13 +191,22 @@ def _show_draft(spec: RunSpec, draft: SeriesDraft, profile: str) -> None:
 
 def _draft_row(draft: SeriesDraft, row: SeriesRow) -> dict[str, Any]:
     runs, hours = draft.plan.repeats, draft.plan.hours_per_run
-    cards = {t("series.cards"): nodes_and_cards(row.node_count, row.spec.cards_per_node)}
-    effort = {t("series.runs"): runs, t("series.node_hours"): format_number(row.node_count * runs * hours)}
-    values = {t("series.values_of"): row.parameters_text} if row.parameters else {}
-    software = {
-        t("series.version"): row.spec.framework_version,
-        t("series.image"): row.spec.image_url or row.spec.engine_version,
+    return {
+        "cards": nodes_and_cards(row.node_count, row.spec.cards_per_node),
+        "runs": runs,
+        "node_hours": format_number(row.node_count * runs * hours),
+        "values": row.parameters_text,
+        "version": row.spec.framework_version,
+        "image": row.spec.image_url or row.spec.engine_version,
     }
+
+
+def _list_draft_titles(draft: SeriesDraft) -> dict[str, str]:
+    """Of a search, which spends its budget as it finds fit, only the limits of its space."""
+    cards = {"cards": t("series.cards")}
+    effort = {"runs": t("series.runs"), "node_hours": t("series.node_hours")}
+    values = {"values": t("series.values_of")} if any(row.parameters for row in draft.checked) else {}
+    software = {"version": t("series.version"), "image": t("series.image")}
     return {**values, **cards, **software} if draft.plan.search else {**cards, **effort, **values, **software}
 
 

@@ -181,13 +181,14 @@ def _show_budget(matrix: Matrix) -> None:
 def _show_events(matrix: Matrix) -> None:
     rows = [
         {
-            t("live.at"): format_time(event.at),
-            t("live.what"): t.message(event.message),
-            t("live.source"): t.actor(event.actor, event.source),
+            "at": format_time(event.at),
+            "what": t.message(event.message),
+            "source": t.actor(event.actor, event.source),
         }
         for event in matrix.events
     ]
-    show_table(rows, t("live.timeline"), widths={t("live.what"): "large"}, visible=VISIBLE_EVENTS)
+    titles = {"at": t("live.at"), "what": t("live.what"), "source": t("live.source")}
+    show_table(rows, titles, t("live.timeline"), widths={"what": "large"}, visible=VISIBLE_EVENTS)
 
 
 def _show_confirmation(matrix: Matrix) -> None:

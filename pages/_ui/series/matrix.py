@@ -14,7 +14,7 @@ from pages._ui.runs.validity import CHECKS, name_of, ruleset_of, show_check
 from pages._ui.shell import charts
 from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.formats import format_time
-from pages._ui.shell.tables import show_table
+from pages._ui.shell.tables import Width, show_table
 from pages._ui.shell.words import t
 
 MAX_COLUMNS = 5  # more would not fit beside each other in a narrow window
@@ -165,7 +165,18 @@ def show_statistics(matrix: Matrix) -> None:
     """Statistics over the valid values of each row."""
     long = any(len(row_title(row.planned)) > LONG_TITLE for row in matrix.rows)
     rows = [_to_statistics_row(row) for row in matrix.rows]
-    show_table(rows, t("series.statistics"), widths={t("series.row"): "medium"} if long else {}, visible=VISIBLE)
+    titles = {
+        "row": t("series.row"),
+        "cards": t("series.cards"),
+        "valid": t("series.n"),
+        "verdict": t("repeatability.verdict"),
+        **{name: t.statistic(name) for name in ("mean", "throughput", "sd", "cv")},
+        "interval": t("series.interval"),
+        OLYMPIC_MEAN.name: t.statistic(OLYMPIC_MEAN.name),
+        "unit": t("series.unit"),
+    }
+    widths: dict[str, Width] = {"row": "medium"} if long else {}
+    show_table(rows, titles, t("series.statistics"), widths=widths, visible=VISIBLE)
     st.caption(t("series.statistics_about"))
 
 
@@ -175,17 +186,17 @@ def _to_statistics_row(row: MatrixRow) -> dict[str, str]:
     if summary and summary.ci_low is not None:
         interval = f"{format_number(summary.ci_low)} – {format_number(summary.ci_high)}"
     return {
-        t("series.row"): row_title(row.planned),
-        t("series.cards"): nodes_and_cards(row.planned.node_count, row.planned.spec.cards_per_node),
-        t("series.n"): t("series.n_of", valid=summary.count if summary else 0, cells=len(row.cells)),
-        t("repeatability.verdict"): _verdict_text(row),
-        t.statistic("mean"): format_number(summary.mean if summary else None),
-        t.statistic("throughput"): format_number(row.median),
-        t.statistic("sd"): format_number(summary.sd if summary else None),
-        t.statistic("cv"): format_percent(summary.cv if summary else None),
-        t("series.interval"): interval,
-        t.statistic(OLYMPIC_MEAN.name): format_number(getattr(summary, OLYMPIC_MEAN.name, None)),
-        t("series.unit"): row.unit,
+        "row": row_title(row.planned),
+        "cards": nodes_and_cards(row.planned.node_count, row.planned.spec.cards_per_node),
+        "valid": t("series.n_of", valid=summary.count if summary else 0, cells=len(row.cells)),
+        "verdict": _verdict_text(row),
+        "mean": format_number(summary.mean if summary else None),
+        "throughput": format_number(row.median),
+        "sd": format_number(summary.sd if summary else None),
+        "cv": format_percent(summary.cv if summary else None),
+        "interval": interval,
+        OLYMPIC_MEAN.name: format_number(getattr(summary, OLYMPIC_MEAN.name, None)),
+        "unit": row.unit,
     }
 
 
@@ -229,7 +240,18 @@ def show_attempts(matrix: Matrix) -> None:
         if attempt.run
     ]
     if rows:
-        show_table(rows, t("series.attempts"), widths={t("series.detail"): "large"}, visible=VISIBLE)
+        titles = {
+            "row": t("series.row"),
+            "repeat": t("series.repeat_head"),
+            "attempt": t("series.attempt_head"),
+            "state": t("series.state"),
+            "value": t("series.value"),
+            "began": t("series.began"),
+            "took": t("series.took"),
+            "run": t("series.run"),
+            "detail": t("series.detail"),
+        }
+        show_table(rows, titles, t("series.attempts"), widths={"detail": "large"}, visible=VISIBLE)
     else:
         st.caption(t("series.no_attempts"))
 
@@ -237,15 +259,15 @@ def show_attempts(matrix: Matrix) -> None:
 def _to_attempt_row(row: MatrixRow, cell: Cell, attempt: Tried) -> dict[str, object]:
     run = attempt.run
     return {
-        t("series.row"): row_title(row.planned),
-        t("series.repeat_head"): cell.repeat,
-        t("series.attempt_head"): attempt.number,
-        t("series.state"): state_text(attempt),
-        t("series.value"): format_number(attempt.throughput, attempt.unit),
-        t("series.began"): format_time(run.started_at if run else None),
-        t("series.took"): format_duration(run.duration_s if run else None),
-        t("series.run"): run.run_id if run else "",
-        t("series.detail"): t.message(run.explanation) if run else "",
+        "row": row_title(row.planned),
+        "repeat": cell.repeat,
+        "attempt": attempt.number,
+        "state": state_text(attempt),
+        "value": format_number(attempt.throughput, attempt.unit),
+        "began": format_time(run.started_at if run else None),
+        "took": format_duration(run.duration_s if run else None),
+        "run": run.run_id if run else "",
+        "detail": t.message(run.explanation) if run else "",
     }
 
 

@@ -45,28 +45,46 @@ def show_trials(matrix: Matrix, search: ParameterSearch) -> None:
     if not chosen:
         st.caption(t("series.no_attempts"))
         return
-    rows = [_to_row(matrix, search, row, cell) for row, cell in chosen]
-    show_table(rows, t("series.trials"), widths={t("series.detail"): "large"}, visible=VISIBLE)
+    rows = [_to_row(row, cell) for row, cell in chosen]
+    titles = _list_titles(matrix, search)
+    show_table(rows, titles, t("series.trials"), widths={"detail": "large"}, visible=VISIBLE)
 
 
-def _to_row(matrix: Matrix, search: ParameterSearch, row: MatrixRow, cell: Cell) -> dict[str, object]:
-    run, plan = cell.shown.run, matrix.series.plan
-    nodes = {t("series.counts"): row.planned.node_count} if len(plan.node_counts) > 1 else {}
-    image = {t("series.image"): row.planned.image} if len(plan.images) > 1 else {}
-    unit = {} if search.objective is Objective.THROUGHPUT else {objective_head(search): format_number(row.objective)}
+def _list_titles(matrix: Matrix, search: ParameterSearch) -> dict[str, str]:
+    """Hyperparameters have no other names; what all trials have in common is no column."""
+    plan = matrix.series.plan
+    names = dict.fromkeys(name for row in matrix.rows for name in row.planned.parameters)
     return {
-        t("series.trial"): cell.index,
-        **nodes,
-        **image,
-        **row.planned.parameters,
-        t("series.state"): state_text(cell.shown),
-        **unit,
-        t("series.value"): format_number(row.median, t.unit(row.unit))
-        if row.median is not None
-        else format_number(None),
-        t("series.took"): format_duration(run.duration_s if run else None),
-        t("series.run"): run.run_id if run else "",
-        t("series.detail"): t.message(run.explanation) if run else "",
+        "trial": t("series.trial"),
+        **({"nodes": t("series.counts")} if len(plan.node_counts) > 1 else {}),
+        **({"image": t("series.image")} if len(plan.images) > 1 else {}),
+        **{_parameter_field(name): name for name in names},
+        "state": t("series.state"),
+        **({} if search.objective is Objective.THROUGHPUT else {"objective": objective_head(search)}),
+        "value": t("series.value"),
+        "took": t("series.took"),
+        "run": t("series.run"),
+        "detail": t("series.detail"),
+    }
+
+
+def _parameter_field(name: str) -> str:
+    return f"parameters.{name}"
+
+
+def _to_row(row: MatrixRow, cell: Cell) -> dict[str, object]:
+    run = cell.shown.run
+    return {
+        "trial": cell.index,
+        "nodes": row.planned.node_count,
+        "image": row.planned.image,
+        **{_parameter_field(name): value for name, value in row.planned.parameters.items()},
+        "state": state_text(cell.shown),
+        "objective": format_number(row.objective),
+        "value": format_number(row.median, t.unit(row.unit)) if row.median is not None else format_number(None),
+        "took": format_duration(run.duration_s if run else None),
+        "run": run.run_id if run else "",
+        "detail": t.message(run.explanation) if run else "",
     }
 
 

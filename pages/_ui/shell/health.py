@@ -91,8 +91,8 @@ def show_profile_health(name: str) -> None:
     """The profile as it is used; it holds no secret."""
     st.header(t("health.profile"))
     settings = _list_settings(core().regions.profile(name).model_dump(mode="json"))
-    rows = [{t("health.setting"): setting, t("health.value"): value or MISSING} for setting, value in settings]
-    show_table(rows, t("health.profile"))
+    rows = [{"setting": setting, "value": value or MISSING} for setting, value in settings]
+    show_table(rows, {"setting": t("health.setting"), "value": t("health.value")}, t("health.profile"))
 
 
 def _list_settings(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -113,14 +113,14 @@ def show_sizes(health: Health) -> None:
     except AisbenchError as error:
         if not core().settings.has_team_warehouse:  # a team's has a line among the services
             show_sentence(error)
-    figures = {
-        t("health.runs"): format_number(health.sizes.runs),
-        t("health.results"): format_number(results),
-        t("health.disk"): format_size(health.sizes.disk_free),
-        t("health.ledger"): format_size(health.sizes.ledger),
-        t("health.warehouse"): format_size(health.sizes.warehouse),
-    }
-    for column, (label, figure) in zip([*st.columns(3), *st.columns(3)], figures.items(), strict=False):
+    figures = (
+        (t("health.runs"), format_number(health.sizes.runs)),
+        (t("health.results"), format_number(results)),
+        (t("health.disk"), format_size(health.sizes.disk_free)),
+        (t("health.ledger"), format_size(health.sizes.ledger)),
+        (t("health.warehouse"), format_size(health.sizes.warehouse)),
+    )
+    for column, (label, figure) in zip([*st.columns(3), *st.columns(3)], figures, strict=False):
         column.metric(label, figure, border=True)
     st.caption(t("health.data_dir", path=escape_markdown(str(core().settings.data_dir))))
 

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from aisbench_core.base.formats import MISSING
 from pages._ui.shell.navigation import open_page
-from pages._ui.shell.tables import Width, configure_columns, height_of
+from pages._ui.shell.tables import Width, configure_columns, height_of, title_cells
 
 TICKS, OPENS = "ticks", "opens"  # what the keys of containers begin with: rows are ticked; are ticked and opened
 HEAD, BOXES = 35, 34  # pixels: the heads of columns, which sort, and the column of boxes, which tick
@@ -108,6 +108,7 @@ def create_openable(key: str) -> DeltaGenerator:
 
 def show_openable(
     rows: Sequence[Mapping[str, Any]],
+    titles: Mapping[str, str],
     alt: str,
     page: Path,
     selections: Sequence[Mapping[str, str]],
@@ -117,17 +118,20 @@ def show_openable(
     widths: Mapping[str, Width] | None = None,
     config: Mapping[str, Any] | None = None,
 ) -> None:
-    """A table whose rows open a page, each with its selection; `config` draws some columns in another way."""
+    """A table whose rows open a page, each with its selection; `titles`, `widths` and `config` are by field.
+
+    `config` draws some columns in another way."""
     with create_openable(key):
         event: Any = st.dataframe(
-            rows,
+            title_cells(rows, titles),
             hide_index=True,
             alt=alt,
             key=key,
             on_select="rerun",
             selection_mode="single-row",
             height=height_of(rows, visible),
-            column_config=configure_columns(rows, widths or {}) | dict(config or {}),
+            column_config=configure_columns(rows, titles, widths or {})
+            | {titles[field]: drawn for field, drawn in (config or {}).items()},
             placeholder=MISSING,
         )
     # A selection outlives its rows: a filter may leave fewer of them than were there when one was ticked.

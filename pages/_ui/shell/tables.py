@@ -58,26 +58,37 @@ def install_table_keys() -> None:
 
 
 def show_table(
-    rows: Sequence[Mapping[str, Any]], alt: str, *, widths: Mapping[str, Width] | None = None, visible: int = 0
+    rows: Sequence[Mapping[str, Any]],
+    titles: Mapping[str, str],
+    alt: str,
+    *,
+    widths: Mapping[str, Width] | None = None,
+    visible: int = 0,
 ) -> None:
-    """A table of values by column title, `visible` rows at a time; 0: all of them.
+    """A table of rows by field, `visible` of them at a time; 0: all of them.
 
-    `alt` describes it to those who cannot see it."""
-    wide = sum(text_width(title) for title in dict.fromkeys(title for row in rows for title in row)) > NARROW
+    `titles` names the columns and their order, by field, as `widths` do. `alt` describes the table to those who cannot
+    see it."""
+    wide = sum(map(text_width, titles.values())) > NARROW
     height: Any = height_of(rows, visible or len(rows)) if visible or wide else "content"
-    config = configure_columns(rows, widths or {})
-    data = _to_arrow(rows) if _is_text(rows) else rows
+    config = configure_columns(rows, titles, widths or {})
+    cells = title_cells(rows, titles)
+    data = _to_arrow(cells) if _is_text(cells) else cells
     st.dataframe(data, hide_index=True, alt=alt, height=height, column_config=config, placeholder=MISSING, lazy=False)
 
 
+def title_cells(rows: Sequence[Mapping[str, Any]], titles: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The cells by the titles of their columns: these are also the head of the CSV file that the table saves."""
+    return [{title: row.get(field) for field, title in titles.items()} for row in rows]
+
+
 def _is_text(rows: Sequence[Mapping[str, Any]]) -> bool:
-    return bool(rows) and all(isinstance(value, str) for row in rows for value in row.values())
+    return bool(rows) and all(value is None or isinstance(value, str) for row in rows for value in row.values())
 
 
-def _to_arrow(rows: Sequence[Mapping[str, str]]) -> pa.Table:
+def _to_arrow(rows: Sequence[Mapping[str, str | None]]) -> pa.Table:
     """Without pandas, which takes longer than all else on the page of a running job."""
-    titles = dict.fromkeys(title for row in rows for title in row)
-    return pa.table({title: pa.array([row.get(title) for row in rows], pa.string()) for title in titles})
+    return pa.table({title: pa.array([row[title] for row in rows], pa.string()) for title in rows[0]})
 
 
 def height_of(rows: Sequence[Mapping[str, Any]], visible: int) -> int:
@@ -85,19 +96,18 @@ def height_of(rows: Sequence[Mapping[str, Any]], visible: int) -> int:
     return min(len(rows), visible) * ROW + HEAD + SCROLLBAR
 
 
-def show_side_by_side(rows: Sequence[Mapping[str, str]], alt: str) -> None:
+def show_side_by_side(rows: Sequence[Mapping[str, str]], titles: Mapping[str, str], alt: str) -> None:
     """A table that compares several things, each in a column; the first column names what is compared.
 
     What is too wide for a page of NARROW pixels is wrapped: a table that can be sorted would be scrolled sideways."""
-    titles = dict.fromkeys(title for row in rows for title in row)
-    width = sum(max(text_width(text) for text in (title, *(row[title] for row in rows))) for title in titles)
+    width = sum(max(text_width(text) for text in (title, *(row[key] for row in rows))) for key, title in titles.items())
     if width <= NARROW:
-        st.dataframe(rows, hide_index=True, alt=alt, height="content")
+        st.dataframe(title_cells(rows, titles), hide_index=True, alt=alt, height="content")
         return
     first, *rest = titles
     cells = [
-        {_prevent_breaks(first): _prevent_breaks(row[first])}
-        | {escape_markdown(title): _allow_breaks(row[title]) for title in rest}
+        {_prevent_breaks(titles[first]): _prevent_breaks(row[first])}
+        | {escape_markdown(titles[key]): _allow_breaks(row[key]) for key in rest}
         for row in rows
     ]
     st.table(cells, hide_index=True, alt=alt)
@@ -131,10 +141,13 @@ def without_prefix(names: Sequence[str]) -> list[str]:
     return [name.removeprefix(prefix) for name in names]
 
 
-def configure_columns(rows: Sequence[Mapping[str, Any]], widths: Mapping[str, Width]) -> dict[str, Any]:
-    """How each column is shown: one that holds numbers to the right, with separators of thousands."""
-    titles = dict.fromkeys(title for row in rows for title in row)
-    return {title: _configure_column([row.get(title) for row in rows], widths.get(title)) for title in titles}
+def configure_columns(
+    rows: Sequence[Mapping[str, Any]], titles: Mapping[str, str], widths: Mapping[str, Width]
+) -> dict[str, Any]:
+    """How each column is shown, by its title: one that holds numbers to the right, with separators of thousands."""
+    return {
+        title: _configure_column([row.get(field) for row in rows], widths.get(field)) for field, title in titles.items()
+    }
 
 
 def _configure_column(values: Sequence[Any], width: Width | None) -> Any:

@@ -39,18 +39,19 @@ def end_without_runs() -> NoReturn:
 def show_totals(spending: Spending) -> None:
     """One tile for each currency, then node hours and runs."""
     total = spending.total
-    tiles = [
-        (t.with_unit(t("spending.spent"), currency), _format_amount(value)) for currency, value in total.amounts.items()
+    tiles: list[tuple[str, str, str | None]] = [
+        (t.with_unit(t("spending.spent"), currency), _format_amount(value), None)
+        for currency, value in total.amounts.items()
     ]
     widths = [COST_TILE] * len(tiles)
-    tiles.append((t("spending.node_hours"), format_hours(total.node_hours)))
+    tiles.append((t("spending.node_hours"), format_hours(total.node_hours), None))
     if total.unpriced_hours:
-        tiles.append((t("spending.not_priced"), format_hours(total.unpriced_hours)))
-    tiles.append((t("spending.runs"), f"{total.runs:,}"))
-    helps = {t("spending.not_priced"): t("spending.not_priced_help")}
+        hours = format_hours(total.unpriced_hours)
+        tiles.append((t("spending.not_priced"), hours, t("spending.not_priced_help")))
+    tiles.append((t("spending.runs"), f"{total.runs:,}", None))
     widths += [1.0] * (len(tiles) - len(widths))
-    for column, (label, value) in zip(st.columns(widths), tiles, strict=True):
-        column.metric(label, value, border=True, help=helps.get(label))
+    for column, (label, value, help_text) in zip(st.columns(widths), tiles, strict=True):
+        column.metric(label, value, border=True, help=help_text)
     st.caption(t("spending.counted", count=f"{total.not_completed:,}"))
 
 
@@ -103,25 +104,33 @@ def show_spending(spending: Spending) -> None:
     if not spending.rows:
         st.info(t("spending.no_match"), icon=":material/filter_alt_off:")
         return
-    title = t(f"spending.by_{spending.by}")
-    show_table([_to_row(row, spending, title) for row in spending.rows], t("spending.table"), visible=ROWS)
+    titles = {
+        "name": t(f"spending.by_{spending.by}"),
+        **{_currency_field(currency): currency for currency in spending.currencies},
+        "node_hours": t("spending.node_hours"),
+        **({} if spending.is_priced_throughout else {"not_priced": t("spending.not_priced_hours")}),
+        "runs": t("spending.runs"),
+        "not_completed": t("spending.not_completed"),
+    }
+    show_table([_to_row(row, spending) for row in spending.rows], titles, t("spending.table"), visible=ROWS)
     if spending.count > len(spending.rows):
         st.caption(t("spending.more", shown=f"{len(spending.rows):,}", count=f"{spending.count:,}"))
 
 
-def _to_row(row: Spent, spending: Spending, title: str) -> dict[str, Any]:
-    unpriced = (
-        {} if spending.is_priced_throughout else {t("spending.not_priced_hours"): round_digits(row.unpriced_hours)}
-    )
+def _to_row(row: Spent, spending: Spending) -> dict[str, Any]:
     outside = t("spending.no_series") if spending.by is SpendingBy.SERIES else MISSING
     return {
-        title: row.name or outside,
-        **{currency: _round_cents(row.amounts.get(currency)) for currency in spending.currencies},
-        t("spending.node_hours"): round_digits(row.node_hours),
-        **unpriced,
-        t("spending.runs"): row.runs,
-        t("spending.not_completed"): row.not_completed,
+        "name": row.name or outside,
+        **{_currency_field(currency): _round_cents(row.amounts.get(currency)) for currency in spending.currencies},
+        "node_hours": round_digits(row.node_hours),
+        "not_priced": round_digits(row.unpriced_hours),
+        "runs": row.runs,
+        "not_completed": row.not_completed,
     }
+
+
+def _currency_field(currency: str) -> str:
+    return f"amounts.{currency}"
 
 
 def _round_cents(amount: float | None) -> float | None:
