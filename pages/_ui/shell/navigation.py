@@ -1,11 +1,12 @@
 """The console's pages, and links between them with the selection in the URL."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
 import streamlit as st
 
+from aisbench_core.config.console_address import query_string
 from pages._ui.shell.words import t
 
 FOLDER = Path(__file__).resolve().parents[2]
@@ -64,6 +65,26 @@ Selection = Mapping[str, str | Sequence[str]]
 def open_page(page: Path, selection: Selection) -> NoReturn:
     """Open another page; the language goes along."""
     st.switch_page(page, query_params=_with_language(selection))
+
+
+def address_of(page: Path, selection: Selection) -> str:
+    """Where another page is, beside this one; the language goes along."""
+    parameters = [
+        (name, value)
+        for name, values in _with_language(selection).items()
+        for value in ([values] if isinstance(values, str) else values)
+    ]
+    return page.stem + query_string(parameters)
+
+
+def open_address(stem: str, parameters: Iterable[Sequence[str]]) -> None:
+    """Open the page of an address that `address_of` gave, taken apart; nothing for any other."""
+    selection: dict[str, list[str]] = {}
+    for name, value in parameters:
+        selection.setdefault(name, []).append(value)
+    for page in ICONS:
+        if page.stem == stem:
+            open_page(page, selection)
 
 
 def link_page(
