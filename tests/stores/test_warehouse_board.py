@@ -173,6 +173,19 @@ def test_rehearsals_and_measurements_are_never_on_one_board(warehouse: Warehouse
     ]
 
 
+def test_regions_of_launched_runs_come_before_imported_ones(warehouse: Warehouse) -> None:
+    imported = a.all_known(a.imported())
+    warehouse.rebuild([replace(imported, region="before"), a.record("real"), replace(a.record("try"), rehearsal=True)])
+
+    regions = warehouse.facets.list_regions()
+
+    assert [(each.region, each.rehearsal) for each in regions] == [
+        ("cn-north-9", False),
+        ("cn-north-9", True),
+        ("before", False),
+    ]
+
+
 def assert_sorted(rows: Sequence[object], sort: str, *, descending: bool) -> None:
     """By this column, in this order, and what is not known comes last."""
     values = [getattr(row, sort) for row in rows]

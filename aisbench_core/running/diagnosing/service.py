@@ -91,12 +91,18 @@ class Causes:
         except AisbenchError:  # a message without a cause is better than none
             return None
 
-    def sentence_here(self, run: Run) -> Message | None:
-        """The same from the files that are on this machine: lists show many runs, and fetch the logs of none."""
+    def explain_here(self, run: Run) -> Explanation | None:
+        """Why a run failed, from the files that are on this machine: lists show many runs, and fetch the logs of
+        none. None if they cannot be read."""
         try:
-            return _get_sentence(self._get_explanation(run, self.folders.path(run.run_id)))
+            return self._get_explanation(run, self.folders.path(run.run_id))
         except AisbenchError:
             return None
+
+    def sentence_here(self, run: Run) -> Message | None:
+        """The cause for a list; None unless it is at least likely."""
+        found = self.explain_here(run)
+        return _get_sentence(found) if found else None
 
     def _compute_explanation(self, run: Run, folder: RunFolder, watch: Watch | None) -> Explanation:
         details = _read_job_details(folder)

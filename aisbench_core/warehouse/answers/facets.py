@@ -9,7 +9,10 @@ from aisbench_core.warehouse.queries.filters import KIND, build_parameters, kind
 from aisbench_core.warehouse.queries.group_statistics import build_current_sql
 from aisbench_core.warehouse.values.runs import BoardQuery, Facets, RegionFacts
 
-_REGIONS = "select region, rehearsal, sum(recorded)::BIGINT from {statistics} group by all order by rehearsal, region"
+_REGIONS = """
+    select region, rehearsal, sum(recorded)::BIGINT from {statistics} group by all
+    order by bool_or(origin = 'launched') desc, rehearsal, region
+"""
 
 _FACETS = f"""
     select
@@ -28,7 +31,7 @@ _TAGS = f"""
 
 
 def list_regions(cur: DuckDBPyConnection) -> list[RegionFacts]:
-    """Regions with measurements first, then those with rehearsals; by name."""
+    """Those of runs that were launched here first, then imported ones; measurements before rehearsals; by name."""
     return [RegionFacts(*row) for row in cur.execute(_REGIONS.format(statistics=build_current_sql(cur))).fetchall()]
 
 

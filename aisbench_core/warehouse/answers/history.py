@@ -19,6 +19,7 @@ from aisbench_core.warehouse.measures.regression import (
     TRACKED,
     field_of,
     get_worst,
+    newest_throughputs,
     regression_verdict,
     with_outcomes,
 )
@@ -58,7 +59,6 @@ MAX_ROW_IDS = 5000
 
 # Runs of a history: the newest, of those in the baseline too.
 MAX_RUNS = 500
-
 _KEYS = tuple(field.name for field in fields(Trend))
 
 _FIRST_COVERED = ("workload", "model", "dataset", "mode", "throughput_definition", "speed_parameters")
@@ -252,6 +252,8 @@ def _trend_verdict(
         other_systems=sum(run.is_of_another_system for run in runs),
         unknown=sum(bool(run.not_known) for run in runs),
         missed=sum(run.has_missed for run in runs),
+        recent=newest_throughputs(runs),
+        began={run.run_id: run.at for run in runs if run.run_id in regression.first_ids},
     )
     if not names:
         stored[row.group] = (key, answer)

@@ -55,6 +55,9 @@ _SHARES = frozenset(metric.name for metric in TRACKED if metric.is_share)
 
 SEVERITY = tuple(Outcome)
 
+# Throughputs beside a verdict: enough for a small picture of it.
+MAX_RECENT = 30
+
 
 def regression_verdict(
     runs: Sequence[HistoryRun], unit: str, field: VersionField, names: Sequence[str], rule: BaselineReason
@@ -103,6 +106,11 @@ def field_of(runs: Sequence[HistoryRun], requested: VersionField | None) -> Vers
 def versions_of(runs: Sequence[HistoryRun], field: VersionField) -> list[str]:
     """The versions of runs that count, in the order of their first runs."""
     return list(dict.fromkeys(run.version(field) for run in runs if run.values and run.version(field)))
+
+
+def newest_throughputs(runs: Sequence[HistoryRun]) -> tuple[float, ...]:
+    """Those that count, the oldest first."""
+    return tuple(run.values["throughput"] for run in runs if "throughput" in run.values)[-MAX_RECENT:]
 
 
 def _is_named(run: HistoryRun, field: VersionField, names: Sequence[str]) -> bool:

@@ -275,6 +275,11 @@ class RegressionVerdict:
         return next((metric for metric in (*self.metrics, *self.within) if metric.outcome is self.outcome), None)
 
     @property
+    def first_ids(self) -> frozenset[str]:
+        """The runs that its metrics have changed `since`."""
+        return frozenset(metric.since for metric in (*self.metrics, *self.within) if metric.since)
+
+    @property
     def runs_missing(self) -> int | None:
         """How many more runs of the newest version an answer on throughput takes; None if more would not help.
 
@@ -311,7 +316,8 @@ class History:
 class TrendVerdict:
     """A trend and its verdict, with the number of runs that do not count: `timeless` ones, those of `other_systems`
     (another accelerator, or other data), and those of which something that decides speed is `unknown`. Of those that
-    `missed` their target only the accuracy counts."""
+    `missed` their target only the accuracy counts. `recent`: throughputs of the newest runs that count, the oldest
+    first. `began`: when the runs began that metrics have changed `since`, by their ids."""
 
     row: TrendRow
     verdict: RegressionVerdict
@@ -319,6 +325,8 @@ class TrendVerdict:
     other_systems: int = 0
     unknown: int = 0
     missed: int = 0
+    recent: tuple[float, ...] = ()
+    began: Mapping[str, datetime] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
