@@ -76,7 +76,7 @@ from aisbench_core.store.run_folders.location import run_folders
 from aisbench_core.store.run_folders.migrating import FolderPublishing
 from aisbench_core.store.seals.comparing import SealComparing
 from aisbench_core.store.seals.service import Seals
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.limited_exports import Exports
 from aisbench_core.warehouse.open.reading import Reader, make_reader
 

@@ -24,7 +24,7 @@ from aisbench_core.exchange.mlflow.store import REQUIRED
 from aisbench_core.exchange.mlflow.tracking import TrackingServer
 from aisbench_core.exchange.readers.reading import columns_of, read_path
 from aisbench_core.exchange.readers.results import Unread
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.open.reading import make_reader
 from aisbench_core.warehouse.tables.schema import TABLES
 from aisbench_core.warehouse.values.runs import BoardQuery

@@ -1,7 +1,7 @@
 """The stored cards of a run, as tests read them."""
 
 from aisbench_core.model import RankResult
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.records.runs import rank_results
 
 

@@ -15,7 +15,7 @@ from aisbench_core.model import Attempt, Event, Level, MetricSample, Progress, R
 from aisbench_core.store.ledger.database.ledger_schema import VERSION
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.ledger.series import SeriesLedger
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.store.migrations import LATEST
 from tests import records as a
 from tests.postgres_server import PostgresServer

@@ -7,7 +7,7 @@ import pytest
 
 from aisbench_core.base.errors import AisbenchError, WarehouseError
 from aisbench_core.model import MetricSample, RunRecord
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.store.team import SCHEME, Access, Bucket, TeamLocation, team_location
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a

@@ -17,7 +17,7 @@ from aisbench_core.running.run_files import RunFiles, SeriesFiles, read_own_reco
 from aisbench_core.store.ledger.database.address import LedgerAddress, ledger_address
 from aisbench_core.store.seals.comparing import Recording, SealComparing, SealedRuns, never_recorded
 from aisbench_core.store.seals.service import Seals
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.maintenance.integrity import Damage, IntegrityReport
 from aisbench_core.warehouse.maintenance.merging import Moved
 from aisbench_core.warehouse.store.team import Access, Bucket, TeamLocation, team_location

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.records import runs
 from aisbench_core.warehouse.values.exports import Export, ExportFormat
 from tests import records as a

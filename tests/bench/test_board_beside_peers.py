@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests.bench.board_peers import ROWS, filled, frame_of, with_pandas, with_sqlite
 from tests.bench.figures import put
 from tests.bench.warehouses import BOARD, folder_of, median_ms

@@ -8,7 +8,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests.bench.test_warehouse import BOARD, RUNS, many_runs
 
 ENTRY = Path(__file__).parents[2] / "pages" / "_ui" / "entry.py"

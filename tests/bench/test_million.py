@@ -9,7 +9,7 @@ from typing import TypeVar
 import pytest
 
 from aisbench_core.domain.rulesets.ruleset import get_shipped
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.queries.filters import CHOSEN, build_parameters
 from aisbench_core.warehouse.queries.group_statistics import build_statistics_sql
 from aisbench_core.warehouse.records.rows import rows_of

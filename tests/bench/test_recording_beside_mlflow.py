@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from aisbench_core.exchange.mlflow.exporting import tracked_run
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.open.reading import make_reader
 from aisbench_core.warehouse.records.full_runs import iter_full_runs
 from aisbench_core.warehouse.values.runs import BoardQuery

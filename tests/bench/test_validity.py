@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from aisbench_core.model import RunRecord
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 from tests.actors import TESTER

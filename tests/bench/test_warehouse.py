@@ -14,7 +14,7 @@ import pytest
 
 from aisbench_core.domain.rulesets.ruleset import get_shipped
 from aisbench_core.model import MetricSample, RunRecord
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.records.rows import rows_of
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 from aisbench_core.warehouse.values.runs import BoardQuery

@@ -13,7 +13,7 @@ from pathlib import Path
 from aisbench_core.model import Run
 from aisbench_core.store.ledger.database.rows import insert_row
 from aisbench_core.store.ledger.ledger import Ledger, row_of
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.queries.group_statistics import settle_groups
 from aisbench_core.warehouse.store import warehouse_file
 from aisbench_core.warehouse.store.migrations import LATEST

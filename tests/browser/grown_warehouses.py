@@ -4,7 +4,7 @@ import shutil
 from datetime import timedelta
 from pathlib import Path
 
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests.bench import many_runs
 from tests.bench.warehouses import copy_runs, launch_as_many
 from tests.console import seeds

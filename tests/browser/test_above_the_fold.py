@@ -8,7 +8,7 @@ import pytest
 from filelock import FileLock
 from playwright.sync_api import Locator, expect
 
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.histories import Trend
 from aisbench_core.warehouse.values.runs import BoardQuery
 from pages._ui.shell.tables import HEAD, ROW

@@ -12,7 +12,7 @@ from aisbench_core.config.settings import HOME
 from aisbench_core.domain.authoring.workloads import Workloads
 from aisbench_core.model import RunRecord, RunState
 from aisbench_core.store.ledger.ledger import Ledger
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.prepared_console import PreparedConsole

@@ -11,7 +11,7 @@ from filelock import FileLock
 
 from aisbench_core.model import AnnotationChange, AnnotationKind, Event, Level, Run, RunState
 from aisbench_core.store.ledger.ledger import Ledger
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.saved import SavedView
 from tests import records as a
 from tests.actors import TESTER

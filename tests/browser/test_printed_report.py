@@ -12,7 +12,7 @@ from pypdf import PdfReader
 from aisbench_core.exchange.report.reports import Reports
 from aisbench_core.exchange.report.words import ReportLanguage
 from aisbench_core.model import stated_of
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 
 NOW = datetime(2026, 3, 9, 12, 0, tzinfo=UTC)

@@ -7,7 +7,7 @@ import pytest
 from filelock import FileLock
 from playwright.sync_api import expect
 
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.prepared_console import PreparedConsole

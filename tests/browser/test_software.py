@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from aisbench_core.model import ServerResult
 from aisbench_core.store.ledger.ledger import Ledger
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.prepared_console import PreparedConsole
 from tests.browser.test_looks import PEOPLE, assert_looks_right, in_turns

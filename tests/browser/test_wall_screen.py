@@ -8,7 +8,7 @@ from filelock import FileLock
 from playwright.sync_api import expect
 
 from aisbench_core.model import RunRecord
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from pages._ui.shell.status import RESULTS_SECONDS
 from tests import records as a
 from tests.browser.console_process import ConsoleProcess

@@ -18,7 +18,7 @@ from aisbench_core.model import (
 )
 from aisbench_core.people.budgets.holds import admit_run
 from aisbench_core.store.ledger.ledger import Ledger
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.wiring import open_core
 from tests.actors import TESTER
 from tests.records import T0, record, records, run, spec

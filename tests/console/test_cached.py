@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from aisbench_core.store.ledger.ledger import Ledger
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery
 from pages._ui.shell.core import ledger_answer, run_cached
 from tests import records as a

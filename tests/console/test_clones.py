@@ -10,7 +10,7 @@ from aisbench_core.domain.authoring.specfile import from_yaml
 from aisbench_core.domain.authoring.workloads import Workloads
 from aisbench_core.model import RunState
 from aisbench_core.store.ledger.ledger import Ledger
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.console.conftest import BROWSER_KEY, OpenPage, texts
 

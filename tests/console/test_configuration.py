@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests.console.conftest import OpenPage, drawn, texts
 

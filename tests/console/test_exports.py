@@ -8,7 +8,7 @@ from openpyxl import load_workbook
 from streamlit.testing.v1 import AppTest
 
 from aisbench_core.domain.access.operations import Operations
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from pages._ui.shell import downloads
 from tests import records as a
 from tests.console.conftest import OpenPage, texts

@@ -11,7 +11,7 @@ from aisbench_core.base.clock import utc_now
 from aisbench_core.running.following.beats import Beats
 from aisbench_core.store.ledger.database.connection import ProfileShare
 from aisbench_core.store.ledger.ledger import Ledger
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
 

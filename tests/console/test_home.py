@@ -11,7 +11,7 @@ from aisbench_core.domain.authoring.specfile import from_yaml
 from aisbench_core.model import RunRecord, RunState
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.run_folders.run_paths import RunFolder
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.console.conftest import BROWSER_KEY, OpenPage, texts
 from tests.console.test_history import BAD, GOOD, version

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from aisbench_core.exchange.importing.choices import ImportAnswers
 from aisbench_core.exchange.readers.results import ColumnMeaning, Table
 from aisbench_core.model import Mode, Origin
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow, Validity
 from pages._ui.imports.import_results import READ, REFUSED, answers_in, refused_in
 from pages._ui.imports.table_columns import apply_corrections

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from aisbench_core.domain.results.record import write_record
 from aisbench_core.model import RunAttempt
 from aisbench_core.store.run_folders.run_paths import RunFolder
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
 

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from aisbench_core.base.clock import utc_now
 from aisbench_core.model import JobTask, RunAttempt
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
 from tests.sandbox_process import SandboxProcess

@@ -12,7 +12,7 @@ from aisbench_core.model import Launched, RunState
 from aisbench_core.running.run_files import read_facts
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.run_folders.run_paths import RunFolder
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
 

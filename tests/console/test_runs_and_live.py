@@ -14,7 +14,7 @@ from aisbench_core.domain.results.card_samples import write_card_samples
 from aisbench_core.domain.results.record import write_samples
 from aisbench_core.model import CardSample, Event, Level, MetricSample, Progress, RunState, TrainingPoint
 from aisbench_core.store.ledger.ledger import Ledger
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
 from tests.console.seeds import ACTIVE_RUN, DONE_RUN, FAILED_RUN, RETRYING_RUN, many

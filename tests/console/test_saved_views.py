@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from streamlit.testing.v1 import AppTest
 
 from aisbench_core.interfaces.cli import main
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery
 from aisbench_core.warehouse.values.saved import SavedView
 from tests.actors import TESTER

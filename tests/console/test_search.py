@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from aisbench_core.model import WayIn, local_actor
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.saved import SavedView
 from pages._ui.shell.core import core
 from tests import records as a

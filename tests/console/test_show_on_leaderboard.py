@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from aisbench_core.model import RunState
 from aisbench_core.store.ledger.ledger import Ledger
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
 from tests.console.test_results import table

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from aisbench_core.model import RunState
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests.console.conftest import OpenPage, texts
 from tests.console.test_results import table
 from tests.records import imported, record

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.model import RunSpec
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests.console.conftest import OpenPage, drawn, texts
 from tests.console.test_history import BAD, GOOD, main_group, version
 from tests.console.test_results import table

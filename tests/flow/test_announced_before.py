@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from aisbench_core.base.messages import Message
 from aisbench_core.model import News, NewsKind, Notice
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 from tests.flow.following import Bench

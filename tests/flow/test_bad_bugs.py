@@ -15,7 +15,7 @@ from aisbench_core.cloud.ports import Cloud
 from aisbench_core.config.credentials import find_credentials
 from aisbench_core.model import JobRequest, JobStatus, Run, RunState
 from aisbench_core.store.ledger.ledger import Ledger
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.wiring import Core
 from tests.actors import TESTER
 from tests.flow.following import GOOD, SPEC, Bench, bench_on

@@ -17,7 +17,7 @@ from aisbench_core.base.messages import make_verbatim
 from aisbench_core.cloud.clouds import Clouds
 from aisbench_core.model import RunRecord, RunState
 from aisbench_core.store.ledger.ledger import Ledger
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.wiring import Core
 from tests import records as a
 from tests.flow.following import GOOD, Bench, bench_on

@@ -18,7 +18,7 @@ from aisbench_core.config.credentials import find_credentials
 from aisbench_core.config.settings import Settings
 from aisbench_core.model import RunState
 from aisbench_core.store.ledger.ledger import Ledger
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.wiring import Core, open_core
 from tests.actors import named
 from tests.flow.command_line import CommandLine

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from aisbench_core.interfaces.cli import main
 from aisbench_core.store.ledger.ledger import Ledger
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 
 READING = (

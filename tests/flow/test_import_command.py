@@ -12,7 +12,7 @@ from aisbench_core.cloud.clouds import Clouds
 from aisbench_core.domain.results.record import write_record
 from aisbench_core.model import Origin
 from aisbench_core.store.run_folders.run_paths import RunFolder
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
 from aisbench_core.wiring import Core
 from tests import records as a

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from aisbench_core.interfaces.cli import main
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 
 SPEED = {"epoch_size": 90, "batch_size": 512}

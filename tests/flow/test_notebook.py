@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from aisbench_core.config.settings import HOME
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 
 RUNNER = "import json, sys\nnames = {}\nfor cell in json.load(sys.stdin): exec(cell, names)"

@@ -14,7 +14,7 @@ from aisbench_core.base.private_files import restrict_access
 from aisbench_core.model import RunState
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.ledger.ledger_file import temporary_copy
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.mlflow_server import tracking_server
 from tests.read_only_folder import by_mode, by_mount, content, run

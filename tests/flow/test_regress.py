@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from aisbench_core.interfaces.cli import main
 from aisbench_core.model import RunRecord
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 
 GOOD = (8000.0, 8040.0, 7960.0, 8020.0, 7980.0, 8010.0)

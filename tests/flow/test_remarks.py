@@ -11,7 +11,7 @@ from aisbench_core.base.errors import RunNotFound, SpecError, StaleRun
 from aisbench_core.domain.results.record import write_record
 from aisbench_core.interfaces.cli import main
 from aisbench_core.store.run_folders.run_paths import RunFolder
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.actors import TESTER, named
 from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on

@@ -14,7 +14,7 @@ from click.testing import Result
 
 from aisbench_core.config.settings import Settings
 from aisbench_core.model import Role
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.wiring import Core, open_core
 from tests.flow.api_process import ApiProcess, Program
 from tests.flow.command_line import CommandLine

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from aisbench_core.model import RunRecord
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.flow.command_line import CommandLine
 from tests.sandbox_process import SandboxProcess

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from pyarrow import parquet
 
 from aisbench_core.interfaces.cli import main
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.mlflow_server import tracking_server
 from tests.processes import start_aisbench

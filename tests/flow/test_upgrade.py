@@ -19,7 +19,7 @@ from aisbench_core.config.settings import Settings
 from aisbench_core.interfaces.cli import main
 from aisbench_core.maintenance.upgrading.ledger_tables import FORMER_COLUMNS, FORMER_TABLES
 from aisbench_core.maintenance.upgrading.service import FolderUpgrade
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests.processes import FORKED
 from tests.stored_schemas import unpack_file
 

@@ -12,7 +12,7 @@ from aisbench_core.cloud.clouds import Clouds
 from aisbench_core.cloud.ports import Cloud
 from aisbench_core.model import Event, Run, RunState
 from aisbench_core.store.ledger.ledger import Ledger
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.wiring import Core
 from tests.flow.following import Bench
 from tests.sandbox_process import SandboxProcess

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from aisbench_core.base.errors import WarehouseError
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 from tests.postgres_server import USER, PostgresServer

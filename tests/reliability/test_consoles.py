@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.model import RunState
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.wiring import Core
 from tests import records as a
 from tests.browser.conftest import QUICK

@@ -10,7 +10,7 @@ from pathlib import Path
 from aisbench_core.domain.results.record import write_record
 from aisbench_core.model import RunRecord, RunState
 from aisbench_core.store.run_folders.run_paths import RunFolder
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.wiring import Core
 from tests import records as a
 from tests.flow.command_line import CommandLine

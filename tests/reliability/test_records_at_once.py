@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from aisbench_core.base.errors import WarehouseBusy
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 from tests.processes import FORKED

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.answers.views import VIEWS
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.tables.schema import ALL_TABLES
 from tests.foreign_files import changed
 from tests.postgres_server import PostgresServer

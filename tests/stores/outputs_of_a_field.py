@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from aisbench_core.model import RunSpec
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 

@@ -12,7 +12,7 @@ import openpyxl
 import pytest
 from pyarrow import parquet
 
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.exports import Export, ExportFormat, ExportTable
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a

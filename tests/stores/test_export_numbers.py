@@ -5,7 +5,7 @@ from hashlib import sha256
 
 import pytest
 
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.exports import ExportTable
 from tests import records as a
 from tests.stores.test_warehouse_export import ALL, NOW, exported, rows, some_runs

@@ -23,8 +23,8 @@ from aisbench_core.exchange.readers.results import ParsedResult
 from aisbench_core.maintenance.upgrading.warehouse_tables import upgrade_tables
 from aisbench_core.model import Mode, Resolved, ResolvedContent, RunRecord, RunState, stated_of
 from aisbench_core.store.run_folders.run_paths import RunFolder
-from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.exporting.runs import RUNS
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.exports import Export
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a

@@ -11,7 +11,7 @@ import pytest
 
 import aisbench_core
 from aisbench_core.base.errors import ResultError, WarehouseError
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.maintenance.merging import MergeCounts
 from aisbench_core.warehouse.store.foreign.copying import ReadLimits, copy_rows, write_rows
 from aisbench_core.warehouse.store.migrations import LATEST, RELEASED

@@ -15,7 +15,7 @@ from aisbench_core.base.private_files import write_whole
 from aisbench_core.domain.results.record import add_annotations, read_annotations
 from aisbench_core.model import AnnotationChange, AnnotationKind, Event, Level
 from aisbench_core.store.ledger.ledger import Ledger
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.exports import Export, ExportFormat
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a

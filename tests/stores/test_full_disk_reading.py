@@ -12,7 +12,7 @@ import pytest
 from aisbench_core.base.errors import DiskError
 from aisbench_core.model import Event, Level
 from aisbench_core.store.ledger.ledger import Ledger
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.store import file_store
 from aisbench_core.warehouse.store.file_store import MERGED_FROM
 from aisbench_core.warehouse.store.warehouse_file import log_of

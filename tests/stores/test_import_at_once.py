@@ -10,7 +10,7 @@ from aisbench_core.exchange.importing import records, saving
 from aisbench_core.exchange.importing.choices import Choices, Saved
 from aisbench_core.exchange.readers.results import ParsedResult
 from aisbench_core.model import RunRecord
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests.found_results import found
 from tests.records import T0

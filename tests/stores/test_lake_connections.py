@@ -14,7 +14,7 @@ import pytest
 
 from aisbench_core.base.errors import WarehouseError
 from aisbench_core.base.messages import Message
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.store.shared_engine import FIRST_PAUSE_S, SharedEngine
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.config.settings import HOME
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 
 LAST = "    ] = None\n    training_mode: "

@@ -16,7 +16,7 @@ from pyarrow import ipc
 
 from aisbench_core.base.errors import AisbenchError, QueryError, WarehouseError
 from aisbench_core.base.messages import Message, in_chinese
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.open.memory import MEMORY_BYTES, memory_limited
 from aisbench_core.warehouse.open.process import PID, QueryProcess, QueryProcesses, data_of, error_of
 from aisbench_core.warehouse.open.queries import Query

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.model import Resolved, ResolvedContent, RunRecord, RunState
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.compared import Comparability
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a

@@ -8,7 +8,7 @@ import pytest
 from aisbench_core.base.errors import SeriesNotFound
 from aisbench_core.model import CellState, RunState, Series, SeriesState
 from aisbench_core.running.series.matrix import Matrix
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests.actors import TESTER, named
 from tests.flow.following import PERSON
 from tests.series_bench import SeriesBench

@@ -12,7 +12,7 @@ from aisbench_core.config.settings import HOME
 from aisbench_core.model import RunRecord, RunSpec, RunState
 from aisbench_core.model.spec_fields import deciding_fields, fields_of, get_declaration
 from aisbench_core.model.spec_roles import SpecRole
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.measures.fingerprint import image_of
 from aisbench_core.warehouse.values.boards import mixed_or_unknown
 from aisbench_core.warehouse.values.compared import Comparability

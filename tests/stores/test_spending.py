@@ -12,8 +12,8 @@ import pytest
 
 from aisbench_core.base.errors import SpecError
 from aisbench_core.model import RunRecord, RunState
-from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.answers.spending import csv_text
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.queries import stored_spending as stored
 from aisbench_core.warehouse.values.spending import SpendingBy, SpendingQuery, Spent, month_of
 from tests import records as a

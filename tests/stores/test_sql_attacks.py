@@ -7,8 +7,8 @@ import duckdb
 import pytest
 
 from aisbench_core.base.errors import QueryError
-from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.answers.views import VIEWS
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.open.checks import check_sql
 from aisbench_core.warehouse.open.queries import Query, execute_query
 from aisbench_core.warehouse.open.reading import FileReader, Reader, make_reader

@@ -6,7 +6,7 @@ from datetime import timedelta, timezone
 import pytest
 
 from aisbench_core.model import RunRecord, RunState
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 

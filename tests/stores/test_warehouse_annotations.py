@@ -8,7 +8,7 @@ import pytest
 
 from aisbench_core.base.errors import StaleRun
 from aisbench_core.model import AnnotationChange, AnnotationKind, Annotations
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 from tests.unit.test_remarks import HOSTILE

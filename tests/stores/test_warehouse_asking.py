@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from aisbench_core.base.errors import QueryError, WarehouseError
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.open.queries import Query, execute_query, iter_rows, write_parquet
 from aisbench_core.warehouse.open.reading import FileReader, Reader, make_reader
 from tests import records as a

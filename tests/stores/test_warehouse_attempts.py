@@ -10,7 +10,7 @@ import pytest
 
 from aisbench_core.domain.results.record import read_record, write_record
 from aisbench_core.model import JobFault, JobTask, RunAttempt, RunRecord
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.open.reading import make_reader
 from tests import records as a
 

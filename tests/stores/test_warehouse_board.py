@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from aisbench_core.base.errors import SpecError
 from aisbench_core.model import RunState
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.measures.fingerprint import compute_fingerprint
 from aisbench_core.warehouse.measures.sorts import BOARD_SORTS, RUN_SORTS
 from aisbench_core.warehouse.values.boards import BoardRow

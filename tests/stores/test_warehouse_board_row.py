@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from aisbench_core.model import RunState
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.model import CardSample, RunRecord
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.open.reading import make_reader
 from tests import records as a
 

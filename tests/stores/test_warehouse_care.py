@@ -12,7 +12,7 @@ import pytest
 
 from aisbench_core.base.private_files import draft_of
 from aisbench_core.model import RunRecord
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.store.lake import Lake
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a

@@ -7,7 +7,7 @@ import pytest
 
 from aisbench_core.base.errors import RunNotFound, SpecError
 from aisbench_core.model import Mode, RunRecord, RunState
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.compared import Comparability, Comparison, MetricComparison
 from aisbench_core.warehouse.values.configurations import BenchmarkConfiguration
 from tests import records as a

@@ -16,10 +16,10 @@ from pyarrow import parquet
 from aisbench_core.base.errors import SpecError
 from aisbench_core.model import MetricSample, RunState
 from aisbench_core.model.columns import Kind
-from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.exporting import workbook
 from aisbench_core.warehouse.exporting.columns import Sheet
 from aisbench_core.warehouse.exporting.export import SHEETS
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.exports import Export, ExportFormat, ExportTable, file_name
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a

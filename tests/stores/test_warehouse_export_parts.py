@@ -5,9 +5,9 @@ import io
 import pytest
 
 from aisbench_core.domain.rulesets.ruleset import DEFAULT, Rulesets
-from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.exporting import export
 from aisbench_core.warehouse.exporting.parts import list_parts
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 from aisbench_core.warehouse.values.exports import Export, ExportFormat
 from tests.stores.test_warehouse_export import ALL, NOW, exported, some_runs

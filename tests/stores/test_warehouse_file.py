@@ -16,7 +16,7 @@ import duckdb
 import pytest
 
 from aisbench_core.base.errors import WarehouseBusy, WarehouseError
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.store.file_store import FileStore
 from aisbench_core.warehouse.store.migrations import LATEST, NEWEST, Schema, migrate_tables
 from aisbench_core.warehouse.store.warehouse_file import log_of

@@ -11,8 +11,8 @@ import pytest
 import aisbench_core
 from aisbench_core.base.errors import ConfigError, QueryError, RunNotFound, SpecError
 from aisbench_core.model import AnnotationChange, AnnotationKind
-from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.answers.views import VIEWS
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.measures.sorts import RUN_SORTS
 from aisbench_core.warehouse.open.frames import OpenWarehouse
 from aisbench_core.warehouse.open.reading import make_reader

@@ -9,8 +9,8 @@ import pytest
 
 from aisbench_core.base.errors import RunNotFound, SpecError
 from aisbench_core.model import RunRecord, RunState
-from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.answers.history import MAX_RUNS
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.histories import BaselineReason, History, Outcome, TrendRow, VersionField
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a

@@ -8,9 +8,9 @@ import pytest
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import RunRecord
-from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.answers import history
 from aisbench_core.warehouse.answers.history import MAX_RUNS
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 

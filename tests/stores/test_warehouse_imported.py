@@ -10,7 +10,7 @@ import pytest
 
 from aisbench_core.domain.results.record import read_record, write_record
 from aisbench_core.model import Mode, Origin, RunRecord
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.records.record import CHUNK
 from aisbench_core.warehouse.values.compared import Comparability
 from aisbench_core.warehouse.values.exports import Export

@@ -8,7 +8,7 @@ import pytest
 
 from aisbench_core.base.errors import RunNotFound
 from aisbench_core.model import AnnotationChange, AnnotationKind, RunRecord
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.tables.schema import TABLES
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from aisbench_core.domain.statistics.summary import summarize_values
-from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.answers import views
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 

@@ -24,7 +24,7 @@ from aisbench_core.model import (
     stated_of,
 )
 from aisbench_core.model.spec import canonical_json
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.records.rows import rows_of
 from aisbench_core.warehouse.store.file_store import FileStore
 from aisbench_core.warehouse.tables.schema import RESULTS, RUNS

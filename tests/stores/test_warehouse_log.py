@@ -7,7 +7,7 @@ import pytest
 
 from aisbench_core.base.errors import WarehouseError
 from aisbench_core.config.settings import Settings
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.open.reading import FileReader
 from aisbench_core.warehouse.store.warehouse_file import log_of
 from aisbench_core.warehouse.values.runs import BoardQuery

@@ -12,7 +12,7 @@ import pytest
 from aisbench_core.base.errors import ResultError
 from aisbench_core.base.private_files import draft_of
 from aisbench_core.model import RunRecord
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.maintenance.merging import MergeCounts, forget_runs, merged_run_ids
 from aisbench_core.warehouse.validity.evaluation import Evaluation
 from tests import records as a

@@ -5,7 +5,7 @@ from io import BytesIO
 from pathlib import Path
 
 from aisbench_core.model import stated_of
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.exports import Export
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.model import JobTask, RunAttempt, RunRecord, RunState
-from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.answers.ranks import LAST_RUNS, WINDOW, NodeHistory
+from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 
 NOW = a.T0 + timedelta(days=30)

@@ -10,7 +10,7 @@ import pytest
 
 from aisbench_core.base.messages import in_chinese
 from aisbench_core.model import RankResult, RunRecord, TrainResultInfo
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.exports import Export
 from aisbench_core.warehouse.values.runs import BoardQuery, CheckLevel, Validity
 from tests import records as a

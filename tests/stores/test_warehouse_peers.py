@@ -2,7 +2,7 @@
 
 import pytest
 
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 
 OLD, NEW = [8_000.0, 8_040.0, 7_960.0, 8_020.0], [8_400.0, 8_440.0, 8_360.0, 8_420.0]

@@ -15,7 +15,7 @@ import pytest
 
 from aisbench_core.base.errors import WarehouseBusy
 from aisbench_core.base.messages import make_verbatim
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.store.file_queue import queue_of, try_in_turn
 from aisbench_core.warehouse.store.file_store import FileStore
 from tests import records as a

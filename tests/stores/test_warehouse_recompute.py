@@ -20,7 +20,7 @@ from aisbench_core.model import (
     stated_of,
 )
 from aisbench_core.store.run_folders.run_paths import RunFolder
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.maintenance.integrity import CHUNK
 from tests import records as a
 from tests.actors import TESTER, named

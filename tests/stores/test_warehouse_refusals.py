@@ -15,7 +15,7 @@ from aisbench_core.exchange.mlflow.store import open_store
 from aisbench_core.exchange.report.reports import Reports
 from aisbench_core.exchange.report.words import ReportLanguage
 from aisbench_core.maintenance.storage import warehouse_location
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.store.warehouse_file import make_busy_error, translate_error
 from tests import records as a
 

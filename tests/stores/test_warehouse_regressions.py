@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.model import Origin
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.histories import Outcome, VersionField
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a

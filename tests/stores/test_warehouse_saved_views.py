@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.base.errors import SpecError
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.saved import SavedView
 from tests.actors import TESTER
 from tests.records import T0

@@ -3,7 +3,7 @@
 import pytest
 
 from aisbench_core.domain.statistics.amdahl import FitProblem
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.configurations import BenchmarkConfiguration
 from aisbench_core.warehouse.values.runs import BoardQuery
 from aisbench_core.warehouse.values.scalings import ScalingQuery, newest_curves

@@ -17,7 +17,7 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.base.errors import WarehouseError
 from aisbench_core.maintenance.upgrading.warehouse_tables import FORMER_TABLES, upgrade_tables
 from aisbench_core.model import AnnotationChange, AnnotationKind, Series, SeriesPlan
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.measures.fingerprint import first_fingerprint_of
 from aisbench_core.warehouse.store.engine import NAME
 from aisbench_core.warehouse.store.lake import Lake, attach_lake, set_secrets, start_lake_engine, upgrade_lake

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from aisbench_core.model import AnnotationChange, AnnotationKind
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 

@@ -13,7 +13,7 @@ from aisbench_core.domain.results.record import read_record, write_record
 from aisbench_core.exchange.report.reports import Reports
 from aisbench_core.exchange.report.words import ReportLanguage
 from aisbench_core.model import AnnotationChange, AnnotationKind, Annotations, RunRecord, RunState
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery, Check
 from tests import records as a
 

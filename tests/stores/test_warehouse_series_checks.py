@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.model import CollectedResult, Run, RunRecord, RunState, stated_of
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery, CheckLevel, SeriesEvaluation
 from tests import records as a
 

@@ -8,7 +8,7 @@ import pytest
 
 from aisbench_core.maintenance.upgrading.warehouse_tables import upgrade_tables
 from aisbench_core.model import Mode, RunRecord, ServerResult
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.compared import Comparability
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a

@@ -11,8 +11,8 @@ import pytest
 
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.private_files import draft_of
-from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.answers.views import VIEWS
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.open.queries import Query, execute_query
 from aisbench_core.warehouse.open.reading import FileReader
 from aisbench_core.warehouse.store.team import TeamLocation

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from aisbench_core.model import RunRecord, RunState
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.queries.group_statistics import (
     COLUMNS,
     MAX_DUE,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from aisbench_core.model import RunRecord
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.compared import ComparedBy
 from aisbench_core.warehouse.values.configurations import BenchmarkConfiguration
 from aisbench_core.warehouse.values.exports import Export

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from aisbench_core.model import RunState, TrainResultInfo
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.boards import BoardRow, find_ties
 from aisbench_core.warehouse.values.compared import ComparedBy
 from aisbench_core.warehouse.values.runs import BoardQuery, TargetOutcome

@@ -10,7 +10,7 @@ import pytest
 
 from aisbench_core.base.errors import ConfigError, WarehouseError
 from aisbench_core.config.settings import HOME
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 from tests.postgres_server import PASSWORD, PostgresServer

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from aisbench_core.domain.statistics.summary import summarize_values
-from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.answers.views import VIEWS
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.open.queries import Query, execute_query
 from aisbench_core.warehouse.open.reading import Reader, make_reader
 from aisbench_core.warehouse.values.runs import BoardQuery

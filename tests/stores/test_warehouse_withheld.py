@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.model import RunRecord
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.histories import TARGET_MISSED, MetricVerdict, Outcome, VersionField
 from aisbench_core.warehouse.values.runs import TargetOutcome
 from tests import records as a

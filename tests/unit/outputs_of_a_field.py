@@ -19,7 +19,7 @@ from aisbench_core.interfaces.api.endpoints import ENDPOINTS
 from aisbench_core.interfaces.cli.entry import main as aisbench
 from aisbench_core.model import Event, Level, RunSpec, WayIn
 from aisbench_core.store.ledger.ledger import Ledger
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.wiring import open_core
 from pages._ui.configure.drafts import OWN
 from pages._ui.shell.browser import SESSION

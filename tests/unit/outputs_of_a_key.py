@@ -17,7 +17,7 @@ from aisbench_core.exchange.mlflow.exporting import MlflowExport
 from aisbench_core.exchange.mlflow.tracking import TrackingServer
 from aisbench_core.exchange.readers.tables import guess_meanings
 from aisbench_core.model import RunRecord, TrainResultInfo
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.measures.sorts import BOARD_SORTS
 from aisbench_core.warehouse.open.reading import make_reader
 from aisbench_core.warehouse.store.migrations import RELEASED, migrate_tables

@@ -12,7 +12,7 @@ import pytest
 
 from aisbench_core.config.settings import HOME
 from aisbench_core.model.columns import RESULTS, stored_in
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.store.migrations import LATEST
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from aisbench_core.config.settings import HOME
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.console.conftest import write_profile
 

@@ -12,7 +12,7 @@ from pypdf import PdfReader
 
 from aisbench_core.exchange.report.reports import Reports
 from aisbench_core.exchange.report.words import ReportLanguage
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.report_fonts import FONTS, our_letters
 

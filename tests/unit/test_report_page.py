@@ -16,7 +16,7 @@ from aisbench_core.exchange.report import charts
 from aisbench_core.exchange.report.reports import TEMPLATES, Reports, make_environment
 from aisbench_core.exchange.report.words import MAX_RUNS, WORDS, ReportLanguage
 from aisbench_core.model import stated_of
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery, CheckLevel, Validity
 from tests import records as a
 from tests.actors import TESTER

@@ -20,7 +20,7 @@ from aisbench_core.exchange.report.cells import format_ranges, join_few, make_na
 from aisbench_core.exchange.report.reports import Reports
 from aisbench_core.exchange.report.words import ReportLanguage
 from aisbench_core.model import stated_of
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 

@@ -23,7 +23,7 @@ from aisbench_core.store.run_folders.parts import RECORD_FILES, STATED_FILES
 from aisbench_core.store.run_folders.run_paths import RunFolder
 from aisbench_core.store.run_folders.transfers import at_once
 from aisbench_core.store.seals.service import Seals
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 
 CHUNK = 400  # results in memory, and per transaction
 

@@ -45,7 +45,7 @@ from aisbench_core.exchange.readers.results import (
 from aisbench_core.model import Actor, Clock, RunRecord
 from aisbench_core.store.run_folders.folders import RunFolders
 from aisbench_core.store.seals.service import Seals
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.maintenance.merging import MergeCounts, forget_runs
 from aisbench_core.warehouse.tables.store import Progress
 from aisbench_core.warehouse.validity.evaluation import stored_checks

@@ -16,8 +16,8 @@ from aisbench_core.exchange.report import cells, charts, pdf, view, words
 from aisbench_core.exchange.report.view import report_view
 from aisbench_core.exchange.report.words import MAX_RUNS, ReportLanguage, get_plain_label
 from aisbench_core.model import Clock, canonical_json
-from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.exporting.reported import Reported
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery, Check
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.ledger.ledger_file import copy_database
 from aisbench_core.store.seals.comparing import Recording, SealComparing
 from aisbench_core.store.seals.ledger import Writing, read_writings, recorded_runs, written_since
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 
 # What others write anew, belongs to a running process, or is a region that is only played.
 # The noted heads may be newer than the ledger's copy: the manifest has the head of that.

@@ -13,7 +13,7 @@ from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.ledger.outbox import Outbox
 from aisbench_core.store.ledger.schedules import ScheduleLedger
 from aisbench_core.store.ledger.series import SeriesLedger
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.boards import describe_hardware
 from aisbench_core.warehouse.values.histories import Outcome, TrendVerdict
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow

@@ -16,7 +16,7 @@ from aisbench_core.people.notifications.news import Newsroom
 from aisbench_core.people.notifications.sending import Letter, MessageSender
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.ledger.outbox import Outbox
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.saved import Address
 
 LOG = logging.getLogger(__name__)

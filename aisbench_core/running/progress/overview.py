@@ -10,7 +10,7 @@ from aisbench_core.domain.progress.estimate import remaining_seconds
 from aisbench_core.model import Clock, Run, TrainingPoint
 from aisbench_core.running.progress.loss_band import LossBand, loss_band
 from aisbench_core.running.run_files import LaunchFacts, RunFiles
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.compared import Usual
 
 MAX_REMEMBERED = 2000

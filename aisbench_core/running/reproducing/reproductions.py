@@ -25,7 +25,7 @@ from aisbench_core.running.run_files import LaunchFacts, read_facts
 from aisbench_core.running.runs import Runs
 from aisbench_core.running.systems.systems import Systems
 from aisbench_core.store.ledger.ledger import Ledger
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.compared import Comparability
 from aisbench_core.warehouse.values.histories import Trend
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow

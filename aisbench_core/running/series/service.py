@@ -40,7 +40,7 @@ from aisbench_core.running.series.snapshot import SeriesSnapshot, attempts_and_r
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.ledger.series import SeriesCheck, SeriesLedger
 from aisbench_core.store.run_folders.run_paths import new_id
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.facade import Warehouse
 
 LOG = logging.getLogger(__name__)
 
