@@ -20,7 +20,7 @@ import pytest
 from filelock import FileLock, Timeout
 
 from aisbench_core.config.settings import Settings, load_settings
-from aisbench_core.interfaces.cli import main
+from aisbench_core.interfaces.cli.entry import COMMANDS
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.run_folders.run_paths import RunFolder
 from tests import records as a
@@ -52,7 +52,7 @@ def test_a_unit_starts_a_command_that_is_there_as_its_own_user(file: Path) -> No
     assert program.startswith("/opt/aisbench/.venv/bin/")
     assert (Path(sys.executable).parent / Path(program).name).exists()
     if Path(program).name == "aisbench":
-        assert words[0] in main.commands
+        assert words[0] in COMMANDS
     else:
         assert (HOME / words[1]).exists()
     assert (service["User"], service["Group"]) == (file.stem.replace("-backup", ""), "aisbench")

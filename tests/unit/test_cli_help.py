@@ -10,6 +10,7 @@ import pytest
 
 from aisbench_core.config.settings import HOME
 from aisbench_core.interfaces.cli import main
+from aisbench_core.interfaces.cli.entry import COMMANDS
 from aisbench_core.interfaces.cli.remote.lists import CLIENT, LOCAL, REMOTE
 from aisbench_core.interfaces.cli.remote.paths import FileParameter, UnsentPath
 
@@ -31,7 +32,10 @@ def document() -> str:
 def _commands(path: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
     yield path, command
     if isinstance(command, click.Group):
-        for name, inner in command.commands.items():
+        context = click.Context(command)
+        for name in COMMANDS if command is main else command.commands:
+            inner = command.get_command(context, name)
+            assert inner
             yield from _commands(f"{path} {name}", inner)
 
 
@@ -96,6 +100,23 @@ def test_a_server_gets_or_sends_every_file_that_a_command_names() -> None:
     }
 
     assert named == unsent == NOT_SENT
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_listed_by_the_sentence_that_its_help_begins_with(name: str) -> None:
+    command = main.get_command(click.Context(main), name)
+    listed = click.Command(name, help=COMMANDS[name][1])
+
+    assert command
+    assert command.name == name
+    assert listed.get_short_help_str(1_000) == command.get_short_help_str(1_000)
+
+
+def test_the_shell_completes_a_command_with_its_sentence() -> None:
+    completed = {item.value: item.help for item in main.shell_complete(click.Context(main), "sc")}
+
+    assert completed.keys() == {"scalars", "scaling", "schedule"}
+    assert completed["schedule"] == "Launch series repeatedly, at the times of..."
 
 
 def test_help_loads_neither_the_sdks_nor_duckdb_nor_pydantic_nor_streamlit() -> None:

@@ -121,8 +121,8 @@ def _command(words: list[str]) -> tuple[click.Command, list[str]]:
         words = words[1:]
     found: click.Command = main
     words = words[1:]
-    while isinstance(found, click.Group) and words and words[0] in found.commands:
-        found, words = found.commands[words[0]], words[1:]
+    while isinstance(found, click.Group) and words and (inner := found.get_command(click.Context(found), words[0])):
+        found, words = inner, words[1:]
     return found, words
 
 

@@ -111,7 +111,9 @@ def test_a_command_exists_with_its_options(text: str) -> None:
             assert any(word in parameter.opts for parameter in command.params), f"{text}: {word}"
         else:
             assert isinstance(command, click.Group)
-            command = command.commands[word]
+            found = command.get_command(click.Context(command), word)
+            assert found, f"{text}: {word}"
+            command = found
 
 
 @pytest.mark.parametrize("text", names("field"))
