@@ -1,19 +1,24 @@
-"""Import results: logs, result folders and tables of earlier measurements, with a preview before anything is stored."""
+"""Import results: read files, see what was understood and what mends it, store; earlier imports can be undone."""
 
 import streamlit as st
 
-from pages._ui.imports import import_results
 from pages._ui.imports.earlier_imports import show_imports
+from pages._ui.imports.import_results import show_saved, show_understanding
+from pages._ui.imports.reading import SAVED, last_read, show_source, show_tables, show_unread
+from pages._ui.shell.core import right_to
 from pages._ui.shell.status import create_heading
 from pages._ui.shell.words import t
 
 create_heading().title(t("import_results.title"))
-st.markdown(t("import_results.what"))
-import_results.choose_source()
-if read := import_results.last_read():
-    import_results.show_tables(read)
-    import_results.show_unread(read)
-    if choices := import_results.choose_answers():
-        import_results.show_preview(read, choices)
-        import_results.show_save(read, choices)
+may_import = right_to("ResultImport.save")
+if may_import.is_given:
+    show_source()
+    if SAVED in st.session_state:
+        show_saved(st.session_state[SAVED])
+    elif read := last_read():
+        show_understanding(read)
+        show_tables(read)
+        show_unread(read)
+else:
+    st.info(may_import.help_text, icon=":material/lock:")
 show_imports()

@@ -74,7 +74,7 @@ def test_an_import_waits_for_nobody_and_says_so(open_page: OpenPage, used: Path,
         refused = page.button(key="old-read-path").click().run()
 
     assert "try again when one of them has ended" in texts(refused)
-    assert "Results (1)" in texts(refused.button(key="old-read-path").click().run())
+    assert "1 result:" in texts(refused.button(key="old-read-path").click().run())
 
 
 def test_more_runs_than_an_export_may_hold_are_said_with_both_numbers(

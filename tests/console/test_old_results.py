@@ -1,21 +1,29 @@
 """Import results: what was read is shown and completed before anything is stored, and then found on the leaderboard."""
 
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from aisbench_core.exchange.importing.choices import ImportAnswers
 from aisbench_core.exchange.readers.results import ColumnMeaning, Table
-from aisbench_core.model import Mode, Origin
+from aisbench_core.model import Mode, Origin, Role
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow, Validity
-from pages._ui.imports.import_results import READ, REFUSED, answers_in, refused_in
+from aisbench_core.wiring import open_core
+from pages._ui.imports.reading import READ, REFUSED
+from pages._ui.imports.single_results import answers_in, refused_in
 from pages._ui.imports.table_columns import apply_corrections
 from pages._ui.shell.words import Language, Words, set_language
+from tests.actors import TESTER
 from tests.console.conftest import OpenPage, texts
+from tests.console.grids import Grid
+from tests.console.test_signed_in import as_person
+from tests.old_tables import write_table
 from tests.unit.old_logs import BERT, RESNET
 
+MANY = 24
 TABLE = "模型,版本,节点数,单机卡数,我们的数,精度\nnet,2.0,2,8,900.5,0.81\n"
 
 
@@ -35,20 +43,26 @@ def test_nothing_is_stored_before_the_button_is_pressed(open_page: OpenPage, dat
     app = upload(open_page("import"), ("bert.log", BERT), ("resnet.log", RESNET))
 
     assert not app.exception
-    assert "Results (2)" in texts(app)
+    assert "2 results: 2 models, 1 version" in texts(app)
+    assert Grid(app, "Results").column("throughput") == ["450.582 samples/s", "14,151.2 samples/s"]
     assert imported(data_dir) == []
 
 
-def test_old_logs_are_stored_and_the_leaderboard_is_one_click_away(open_page: OpenPage, data_dir: Path) -> None:
+def test_old_logs_are_stored_and_exactly_these_are_one_click_away(open_page: OpenPage, data_dir: Path) -> None:
+    upload(open_page("import"), ("another.log", BERT.replace("450.58", "460.58"))).button(key="old-save").click().run()
     app = upload(open_page("import"), ("bert.log", BERT), ("resnet.log", RESNET))
 
     app.button(key="old-save").click().run()
 
     assert "Imported: 2. Already here: 0." in texts(app)
-    (link,) = [link for link in app.page_link if link.label == "Show on the leaderboard"]
-    assert "region=imported&origin=imported" in link.proto.query_string
-    assert [row.workload for row in imported(data_dir)] == ["mindspore_bert", "mindspore_resnet"]
+    (link,) = [link for link in app.page_link if link.label == "Show the imported runs (2)"]
+    shown = {name: values[0] for name, values in parse_qs(link.proto.query_string).items()}
+    assert (shown["region"], shown["origin"], shown["show"]) == ("imported", "imported", "runs")
+    board = BoardQuery("imported", text=shown["q"], include_invalid=True, sort="model", descending=False)
+    runs = Warehouse(data_dir / "warehouse.duckdb").runs.list_rows(board).rows
+    assert [row.workload for row in runs] == ["mindspore_bert", "mindspore_resnet"]
     assert {row.validity for row in imported(data_dir)} == {Validity.CLAIMED}
+    assert len(imported(data_dir)) == 3
 
 
 def test_the_same_log_again_says_that_it_is_here(open_page: OpenPage, data_dir: Path) -> None:
@@ -72,18 +86,30 @@ def test_what_is_said_about_all_results_is_stored_with_each(open_page: OpenPage,
     assert (row.framework_version, row.node_count) == ("r1.5", 4)
 
 
+def test_a_cause_is_said_once_and_one_answer_mends_all_results(open_page: OpenPage, data_dir: Path) -> None:
+    app = upload(open_page("import"), ("results.csv", write_table(MANY)))
+
+    assert f"{MANY} results: 3 models, 4 versions, 2 flavors" in texts(app)
+    assert texts(app).count("throughput definition missing") == 1
+    assert app.button(key="old-save").label == f"Import {MANY} (0 will count)"
+    app.selectbox(key="old-definition").set_value("warmup_epoch_excluded").run()
+
+    assert "throughput definition missing" not in texts(app)
+    assert set(Grid(app, "Results").column("counts")) == {"yes yes"}
+    assert app.button(key="old-save").label == f"Import {MANY} (all will count)"
+    app.button(key="old-save").click().run()
+    assert {row.validity for row in imported(data_dir)} == {Validity.CLAIMED}
+
+
 def test_each_row_of_the_preview_says_whether_it_counts_on_the_leaderboard(open_page: OpenPage, data_dir: Path) -> None:
     upload(open_page("import"), ("resnet.log", RESNET)).button(key="old-save").click().run()
     app = upload(open_page("import"), ("bert.log", BERT), ("resnet.log", RESNET), ("same.log", BERT))
 
-    shown = app.dataframe[0].value["Counts on the leaderboard"]
+    shown = Grid(app, "Results")
 
     (stored,) = imported(data_dir)
-    assert list(shown) == [
-        "Yes, without a rank",
-        f"No: already stored as {stored.run_id}",
-        "No: a duplicate: the same result is stored once",
-    ]
+    assert shown.column("counts") == ["yes yes", "already stored", "a duplicate: the same result is stored once"]
+    assert stored.run_id in shown.rows[1].href, "a stored result leads to its run"
 
 
 def test_a_row_that_does_not_count_says_why(open_page: OpenPage, data_dir: Path) -> None:
@@ -92,8 +118,24 @@ def test_a_row_that_does_not_count_says_why(open_page: OpenPage, data_dir: Path)
 
     app.selectbox(key="old-where").set_value("sandbox").run()
 
-    (cell,) = app.dataframe[0].value["Counts on the leaderboard"]
-    assert cell == "No: a rehearsal: it is never compared with measurements"
+    assert Grid(app, "Results").column("counts") == ["a rehearsal: never compared with measurements"]
+
+
+def test_who_may_not_import_is_told_so_and_is_shown_no_fields(
+    open_page: OpenPage, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert data_dir.exists()
+    monkeypatch.setenv("AISBENCH_IDENTITY", "proxy")
+    monkeypatch.setenv("AISBENCH_TRUSTED_PROXIES", "127.0.0.1")
+    for name, role in (("boss", Role.ADMIN), ("ann", Role.VIEWER)):
+        open_core().people.set_role(name, role, TESTER)
+    app = as_person(open_page("import"), "boss")
+    may = len(app.file_uploader)
+
+    app = as_person(app, "ann")
+
+    assert (may, len(app.file_uploader)) == (1, 0)
+    assert "Needs the role engineer" in texts(app)
 
 
 def test_results_of_a_rehearsal_profile_stay_apart(open_page: OpenPage, data_dir: Path) -> None:
@@ -110,7 +152,7 @@ def test_files_without_a_result_are_named_with_the_reason(open_page: OpenPage, d
     app = upload(open_page("import"), ("empty.log", "nothing here\n"))
 
     assert "No results found" in texts(app)
-    assert list(app.dataframe[0].value["File"]) == ["empty.log"]
+    assert [list(table.value["File"]) for table in app.dataframe] == [["empty.log"]]
     assert imported(data_dir) == []
 
 
@@ -156,11 +198,11 @@ def test_a_correction_of_columns_is_carried_out_and_the_rest_stays() -> None:
 @pytest.mark.parametrize("language", list(Language))
 def test_a_change_in_a_row_is_an_answer_about_that_result(language: Language) -> None:
     t = Words(language)
-    changes: dict[str, object] = {t.field("node_count"): "4", t.field("mode"): t("mode.cluster"), t.field("model"): ""}
+    changes: dict[str, object] = {"node_count": "4", "mode": t("mode.cluster"), "model": ""}
 
     set_language(language)
     answers = answers_in(changes, ImportAnswers(model="net", framework_version="2.0"))
-    cleared = answers_in({t.field("mode"): None, t.field("node_count"): None}, answers)
+    cleared = answers_in({"mode": None, "node_count": None}, answers)
     set_language(Language.EN)
 
     assert answers == ImportAnswers(node_count=4, mode=Mode.CLUSTER, framework_version="2.0")
@@ -169,17 +211,15 @@ def test_a_change_in_a_row_is_an_answer_about_that_result(language: Language) ->
 
 @pytest.mark.parametrize("typed", ["0", "4097", "2.5", "four", "1_000"])
 def test_a_number_in_a_row_that_is_refused_is_no_answer_and_stays_until_it_is_corrected(typed: str) -> None:
-    nodes = Words(Language.EN).field("node_count")
+    refused = refused_in({"node_count": f" {typed} "}, {})
 
-    refused = refused_in({nodes: f" {typed} "}, {})
-
-    assert answers_in({nodes: typed}, ImportAnswers(node_count=2)) == ImportAnswers()
+    assert answers_in({"node_count": typed}, ImportAnswers(node_count=2)) == ImportAnswers()
     assert refused == {"node_count": typed}
-    assert refused_in({nodes: typed, "Note": "x"}, {"cards_per_node": "65"}) == {
+    assert refused_in({"node_count": typed, "Note": "x"}, {"cards_per_node": "65"}) == {
         "cards_per_node": "65",
         "node_count": typed,
     }
-    assert refused_in({nodes: "4"}, refused) == refused_in({nodes: None}, refused) == {}
+    assert refused_in({"node_count": "4"}, refused) == refused_in({"node_count": None}, refused) == {}
 
 
 def test_a_refused_number_in_a_row_says_what_is_allowed_and_blocks_the_import(open_page: OpenPage) -> None:
@@ -191,8 +231,8 @@ def test_a_refused_number_in_a_row_says_what_is_allowed_and_blocks_the_import(op
 
     assert "'65' is not allowed; enter a whole number, 1 to 64" in texts(app)
     assert app.button(key="old-save").disabled
-    [preview] = [table.value for table in app.dataframe if "Cards per node" in table.value]
-    assert [*preview["Cards per node"]] == ["65"], "it stays as it was typed"
+    [preview] = [table.value for table in app.dataframe if "cards_per_node" in table.value]
+    assert [*preview["cards_per_node"]] == ["65"], "it stays as it was typed"
     upload(app, ("resnet.log", RESNET))
     assert not app.button(key="old-save").disabled, "other files, other answers"
 
@@ -209,14 +249,14 @@ def test_an_import_is_forgotten_after_a_question_that_names_count_and_file(open_
     upload(open_page("import"), ("bert.log", BERT)).button(key="old-save").click().run()
     ((one,), _) = Warehouse(data_dir / "warehouse.duckdb").imports.page()
     app = open_page("import")
-    without_a_tick = app.button(key="imports-forget").disabled
-    app.session_state["imports-forgetting"] = one.import_id
-    app.run()
+    without_a_tick = [button.key for button in app.button]
+    app = Grid(app, "Earlier imports").tick(one.import_id)
+    app.button(key="imports-forget").click().run()
     asked = texts(app)
 
     app.button(key="imports-yes").click().run()
 
-    assert without_a_tick
+    assert "imports-forget" not in without_a_tick
     assert "All imported runs of **bert.log**" in asked
     assert "**1** in total" in asked
     assert "Runs of bert.log forgotten: 1." in texts(app)

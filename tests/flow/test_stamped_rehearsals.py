@@ -78,5 +78,5 @@ def test_copied_result_files_are_imported_as_a_rehearsal(
         ("imported", True, "invalid" if preview[0]["failed_checks"] else "claimed")
     ]
     reasons = preview[0]["not_counted"]
-    assert "a rehearsal: it is never compared with measurements" in reasons
-    assert "its nodes or cards are unknown: it is in no scaling curve" in reasons
+    assert "a rehearsal: never compared with measurements" in reasons
+    assert "nodes or cards unknown: left out of scaling curves" in reasons

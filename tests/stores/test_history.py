@@ -10,7 +10,7 @@ import pytest
 from aisbench_core.base.errors import ConfigError, SpecError
 from aisbench_core.config.settings import Settings
 from aisbench_core.exchange.importing import saving
-from aisbench_core.exchange.importing.choices import Choices, ImportAnswers, Provenance
+from aisbench_core.exchange.importing.choices import DUPLICATE, STORED, Choices, ImportAnswers, Provenance
 from aisbench_core.exchange.readers.results import ParsedResult
 from aisbench_core.model import Mode, Origin, RankResult, RunState, ServerResult, TrainResultInfo
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow, Validity
@@ -53,13 +53,15 @@ def test_the_preview_says_what_keeps_a_result_off_the_leaderboard(core: Core) ->
     first, again, failed = core.imports.preview([same, same, unfinished], Choices(), named(WHO))
     (rehearsed,) = core.imports.preview([same], rehearsal, named(WHO))
 
-    assert first.off_leaderboard == ()
-    assert again.off_leaderboard == ("a duplicate: the same result is stored once",)
-    assert [reason.partition(":")[2] for reason in failed.off_leaderboard] == [" it is in no statistics"]
-    assert rehearsed.off_leaderboard == ("a rehearsal: it is never compared with measurements",)
+    assert first.causes == ()
+    assert again.causes == (DUPLICATE,)
+    assert "throughput missing" in [cause.sentence for cause in failed.causes]
+    assert [(cause.sentence, cause.mended_by) for cause in rehearsed.causes] == [
+        ("a rehearsal: never compared with measurements", ("where",))
+    ]
     run = imported(core, same)
     (stored,) = core.imports.preview([same], Choices(), named(WHO))
-    assert stored.off_leaderboard == (f"already stored as {run.run_id}",)
+    assert (stored.causes, stored.existing) == ((STORED,), run.run_id)
 
 
 def test_a_result_of_a_known_workload_becomes_a_valid_run(core: Core) -> None:

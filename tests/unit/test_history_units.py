@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from aisbench_core.exchange.importing.choices import Choices, ImportAnswers, Preview
-from aisbench_core.exchange.importing.records import Catalogue, record_of
+from aisbench_core.exchange.importing.choices import Choices, ImportAnswers, Preview, UnitSource
+from aisbench_core.exchange.importing.records import Catalogue, find_unit_source, record_of
 from tests.unit.test_history_tables import results
 
 NOON = datetime(2022, 7, 13, 12, 0, tzinfo=UTC)
@@ -56,9 +56,12 @@ def test_a_stated_unit_is_that_of_the_run_and_an_assumed_one_is_said(
     choices = Choices(about_all=ImportAnswers(unit=answered))
 
     record = record_of(result, choices, Catalogue(()), "ann", NOON)
+    source = find_unit_source(result, choices, Catalogue(()), record)
 
     assert record.workload.throughput_unit == unit
-    assert any("unit of throughput" in limit for limit in Preview(result, record).limits) is is_assumed
+    assert source is (UnitSource.ASSUMED if is_assumed else UnitSource.STATED)
+    said = [cause.sentence for cause in Preview(result, record, unit=source).limits]
+    assert ("unit not stated: samples/s is assumed" in said) is is_assumed
 
 
 @pytest.mark.parametrize(
@@ -89,7 +92,7 @@ def test_an_unknown_unit_in_a_header_is_a_problem_and_its_throughput_is_left_out
         f"column {header!r}: unit {unit!r} is not known, so the throughput is left out; convert"
     )
     assert problem in str(record.run.detail)
-    assert not any("samples/s is assumed" in limit for limit in Preview(result, record).limits)
+    assert find_unit_source(result, Choices(), Catalogue(()), record) is UnitSource.UNKNOWN
 
 
 @pytest.mark.parametrize("cell", ["tokens/sec/device", "TFLOPS", "tokens", "images per minute", "K tokens/s"])

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from aisbench_core.base.messages import Message
 from aisbench_core.exchange.readers.results import ParsedResult
 from aisbench_core.model import Mode, RunRecord
-from aisbench_core.warehouse.values.runs import Check, Validity
+from aisbench_core.warehouse.values.runs import FIELDS_CHECK, Check, Validity
 
 UNKNOWN_REGION = "imported"  # the region of results without a known region
-UNIT_NOT_STATED = "unit of the throughput: not stated, taken as samples/s"  # in the texts of a record
 DEMO_REGION = "demo"  # of the demo history
 
 
@@ -49,12 +49,39 @@ class Choices:
     replace: bool = False
 
 
+class UnitSource(StrEnum):
+    """Where a throughput has its unit from: file or user, assumed to be samples/s, or from the file but unknown."""
+
+    STATED = "stated"
+    ASSUMED = "assumed"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """Why results do not count somewhere; `mended_by`: the fields of ImportAnswers, or `where`, that can mend it."""
+
+    sentence: Message
+    mended_by: tuple[str, ...] = ()
+
+
+STORED = Exclusion(Message("already stored"))
+DUPLICATE = Exclusion(Message("a duplicate: the same result is stored once"))
+_REHEARSAL = Exclusion(Message("a rehearsal: never compared with measurements"), ("where",))
+_INCOMPLETE = Exclusion(Message("incomplete: left out of statistics"))
+_NO_DEFINITION = Exclusion(Message("throughput definition missing"), ("throughput_definition", "workload"))
+_NO_TIME = Exclusion(Message("time unknown: left out of histories"))
+_NO_UNIT = Exclusion(Message("unit not stated: samples/s is assumed"), ("unit",))
+_NO_SIZE = Exclusion(Message("nodes or cards unknown: left out of scaling curves"), ("node_count", "cards_per_node"))
+
+
 @dataclass(frozen=True, slots=True)
 class Preview:
     """A result and the record that it would become.
 
     `existing`: the id of the run that it already is, or empty. `duplicate_of`: the source of the same result earlier in
-    this import, which is stored once. `validity`, `failed`: what its verdict would be."""
+    this import, which is stored once. `validity`, `failed`: what its verdict would be; `missing`: the fields that the
+    ruleset requires and the record does not have."""
 
     result: ParsedResult
     record: RunRecord
@@ -62,52 +89,66 @@ class Preview:
     duplicate_of: str = ""
     validity: Validity = Validity.CLAIMED
     failed: tuple[Check, ...] = ()
+    missing: tuple[str, ...] = ()
+    unit: UnitSource = UnitSource.STATED
 
     @property
-    def off_leaderboard(self) -> tuple[Message, ...]:
-        """Why the result will not count on the leaderboard, besides failed checks; empty if it will, without a rank."""
-        reasons = []
+    def causes(self) -> tuple[Exclusion, ...]:
+        """Why the result will not count on the leaderboard; empty if it will, without a rank."""
         if self.existing:
-            reasons.append(Message("already stored as {run}", run=self.existing))
-        if self.duplicate_of:
-            reasons.append(Message("a duplicate: the same result is stored once"))
-        return (*reasons, *self._off_statistics)
+            return (STORED,)
+        return (DUPLICATE,) if self.duplicate_of else tuple(dict.fromkeys(self._off_statistics))
 
     @property
-    def _off_statistics(self) -> Iterator[Message]:
+    def _off_statistics(self) -> Iterator[Exclusion]:
         if self.record.rehearsal:
-            yield Message("a rehearsal: it is never compared with measurements")
-        if self.validity is Validity.INCOMPLETE:
-            yield Message("incomplete: it is in no statistics")
-        if self.validity is Validity.INVALID:
-            yield Message("invalid: it is in no statistics")
+            yield _REHEARSAL
+        yield from self._gaps
+        for check in self.failed:
+            if check.id != FIELDS_CHECK or not [*self._gaps]:
+                values = {"id": check.id, "expected": check.expected, "found": check.found}
+                yield Exclusion(Message("{id}: expected {expected}, found {found}", **values))
+        if self.validity is Validity.INCOMPLETE and not self.failed:
+            yield _INCOMPLETE
 
     @property
-    def limits(self) -> Iterator[Message]:
+    def _gaps(self) -> Iterator[Exclusion]:
+        """The missing fields and what was wrong with those that were read: why the check of all fields failed."""
+        mends = ("unit",) if self.unit is UnitSource.UNKNOWN else ()
+        for name in self.missing:
+            if name == "throughput_definition":
+                yield _NO_DEFINITION
+            elif name != "throughput" or not self.result.problems:
+                yield Exclusion(Message("{name} missing", name=name))
+        for problem in self.result.problems:
+            yield Exclusion(problem, mends)
+
+    @property
+    def limits(self) -> Iterator[Exclusion]:
         """Where else the result will not count, and why."""
         run, imported = self.record.run, self.record.imported
         # A result without a time has that of its import.
         if imported and run.created_at >= imported.imported_at:
-            yield Message("its time is unknown: it is in no history")
-        if imported and UNIT_NOT_STATED in imported.details:
-            yield Message("its unit of throughput is not stated: samples/s is assumed, unless you state another")
+            yield _NO_TIME
+        if self.unit is UnitSource.ASSUMED:
+            yield _NO_UNIT
         stated = imported.stated if imported else ()
         if run.spec.mode is Mode.CLUSTER and not {"node_count", "cards_per_node"} <= {*stated}:
-            yield Message("its nodes or cards are unknown: it is in no scaling curve")
+            yield _NO_SIZE
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Every reason why a new result will not count somewhere, with the failed checks, in English."""
-        failed = (f"{check.id}: expected {check.expected}, found {check.found}" for check in self.failed)
-        return (*self._off_statistics, *self.limits, *failed)
+        """Every reason why a new result will not count somewhere, in English."""
+        return tuple(cause.sentence for cause in (*dict.fromkeys(self._off_statistics), *self.limits))
 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """The outcome of an import: ids of the new runs, and the number of existing ones.
+    """The outcome of an import: ids of the new runs, the number of existing ones, and the id of the import, if any.
 
     `corrected`: how many of the latter are rows that would be different with the present mapping of columns."""
 
     new: tuple[str, ...] = ()
     existing: int = 0
     corrected: int = 0
+    import_id: str = ""

@@ -8,7 +8,13 @@ from itertools import zip_longest
 from aisbench_core.base.errors import Problem, SpecError
 from aisbench_core.base.messages import Message, join_parts
 from aisbench_core.domain.authoring.workloads import Workload
-from aisbench_core.exchange.importing.choices import UNIT_NOT_STATED, UNKNOWN_REGION, Choices, ImportAnswers, Provenance
+from aisbench_core.exchange.importing.choices import (
+    UNKNOWN_REGION,
+    Choices,
+    ImportAnswers,
+    Provenance,
+    UnitSource,
+)
 from aisbench_core.exchange.importing.exported import exported_record
 from aisbench_core.exchange.readers.results import ParsedResult
 from aisbench_core.model import (
@@ -28,6 +34,7 @@ MOST = {"node_count": 4096, "cards_per_node": 64}  # limits of a spec
 UPSTREAM_PREFIX = "train_"
 USUAL_UNIT = "samples/s"
 NAMELESS = "unknown"  # the workload of a result without one
+_UNIT_NOT_STATED = "unit of the throughput: not stated, taken as samples/s"  # in the texts of a record
 
 
 def check(choices: Choices) -> None:
@@ -104,8 +111,8 @@ def record_of(result: ParsedResult, choices: Choices, catalogue: Catalogue, who:
     # Texts to show with the run, from which nothing is computed.
     extra = {"workpath": result.workpath, "ConfigInfo": result.config_info, "run there": result.run_id}
     texts = tuple(f"{name}: {text}" for name, text in extra.items() if text)
-    if result.is_row and result.info.throughput_ratio is not None and not answers.unit and workload is None:
-        texts = (*texts, UNIT_NOT_STATED)
+    if _is_unit_assumed(result, answers, workload):
+        texts = (*texts, _UNIT_NOT_STATED)
     return RunRecord(
         run=run,
         workload=_build_facts(result, answers, workload, version),
@@ -116,6 +123,20 @@ def record_of(result: ParsedResult, choices: Choices, catalogue: Catalogue, who:
         samples=result.samples,
         imported=Imported(result.location, now, stated, "; ".join(filter(None, notes)), texts),
     )
+
+
+def find_unit_source(result: ParsedResult, choices: Choices, catalogue: Catalogue, record: RunRecord) -> UnitSource:
+    """Where the unit of the record's throughput is from."""
+    answers = _merge_answers(result, choices)
+    if result.unit_problem and not answers.unit:
+        return UnitSource.UNKNOWN
+    exported = bool(record.imported and record.imported.carried)
+    is_assumed = not exported and _is_unit_assumed(result, answers, catalogue.find(answers))
+    return UnitSource.ASSUMED if is_assumed else UnitSource.STATED
+
+
+def _is_unit_assumed(result: ParsedResult, answers: ImportAnswers, workload: Workload | None) -> bool:
+    return result.is_row and result.info.throughput_ratio is not None and not answers.unit and workload is None
 
 
 def drop_unknown_unit(result: ParsedResult, choices: Choices) -> ParsedResult:

@@ -48,9 +48,7 @@ from aisbench_core.store.seals.service import Seals
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.maintenance.merging import MergeCounts, forget_runs
 from aisbench_core.warehouse.tables.store import Progress
-from aisbench_core.warehouse.validity.evaluation import stored_checks
 from aisbench_core.warehouse.values.imported import ID, Import
-from aisbench_core.warehouse.values.runs import CheckLevel, Validity
 
 COLUMNS_FILE = "import_columns.json"
 
@@ -185,11 +183,10 @@ class ResultImport:
         previews = []
         for result, duplicate_of in zip(parsed, existing.duplicates(parsed), strict=True):
             record = records.record_of(result, choices, catalogue, actor.name, now)
-            evaluation = self._warehouse.imports.evaluate(record)
-            failed = tuple(check for check in stored_checks(evaluation.checks) if check.level is CheckLevel.FAIL)
-            validity = Validity(evaluation.validity)
+            verdict = self._warehouse.imports.evaluate(record)
             settled = records.drop_unknown_unit(result, choices)
-            previews.append(Preview(settled, record, existing.find(result), duplicate_of, validity, failed))
+            unit = records.find_unit_source(result, choices, catalogue, record)
+            previews.append(Preview(settled, record, existing.find(result), duplicate_of, *verdict, unit))
         return previews
 
     @permitted
@@ -211,9 +208,10 @@ class ResultImport:
             return records.record_of(result, choices, catalogue, actor.name, now)
 
         with self._operations.count_operation(actor.name):
-            return saving.save_results(
+            saved = saving.save_results(
                 results, record, self._warehouse, self._make_sealed_folders(actor), on_progress, choices.replace
             )
+        return replace(saved, import_id=now.strftime(ID)) if saved.new else saved
 
     @permitted
     def preview_merge(self, database: Path, actor: Actor) -> MergeCounts:  # noqa: ARG002  # the guard reads it

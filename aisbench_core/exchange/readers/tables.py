@@ -30,6 +30,7 @@ from aisbench_core.exchange.readers.results import (
     compute_identities,
 )
 from aisbench_core.exchange.readers.rows import Row, unguard_cell
+from aisbench_core.exchange.readers.units import LONGEST_HEADER, unit_of
 from aisbench_core.model import Mode, TrainResultInfo
 from aisbench_core.model.columns import KEYS as BLOCK_COLUMNS
 from aisbench_core.model.spec import canonical_json
@@ -283,40 +284,11 @@ def _join_names(header: Sequence[str]) -> str:
 # Text in brackets. An unclosed bracket takes the rest, and quantifiers are possessive: linear time.
 _UNIT = re.compile(r"[(\[（【](?:([^)\]）】]*+)[)\]）】]|[^)\]）】]*+\Z)")
 
-# A rate per second, and nothing else: tokens/s, images/sec, samples per second.
-_RATE = re.compile(r"([a-z]+|[一-鿿]+) ?(?:/ ?| per )(?:s|sec|seconds?|秒)")
-
 # What looks like a rate of any kind, outside of brackets.
 _RATIO = re.compile(r"/|\bper\b|[单每]卡|[单每]机", re.I)
 
-# The units that are known, and what is counted. With a multiplier (ktokens, 万张) or per card, they are others.
-_COUNTED = {
-    word: unit
-    for unit, words in {
-        "samples/s": "sample samples image images img imgs frame frames 样本 图片 图像 张 帧",
-        "tokens/s": "token tokens",
-        "sentences/s": "sentence sentences 句",
-        "sequences/s": "sequence sequences seq seqs 序列",
-        "words/s": "word words",
-        "steps/s": "step steps 步",
-        "iterations/s": "iteration iterations iter iters",
-        "batches/s": "batch batches",
-        "examples/s": "example examples",
-        "records/s": "record records",
-        "queries/s": "query queries",
-    }.items()
-    for word in words.split()
-}
-
 # What brackets in a header say besides a unit; numbers tell columns of one name apart.
 _NO_UNIT = re.compile(r"|\d{1,2}|avg|average|mean|median|total|平均值?|均值|中位数|总|合计")
-
-
-def unit_of(text: str) -> str:
-    """The unit that a text is, as tokens/s; other words for samples/s are that. Empty: none that is known."""
-    plain = " ".join(unicodedata.normalize("NFKC", text[:LONGEST_HEADER]).casefold().replace("_", " ").split())
-    rate = _RATE.fullmatch(plain)
-    return _COUNTED.get(rate[1], "") if rate else "samples/s" if plain == "fps" else ""
 
 
 def _stated_units(header: str) -> list[str]:
@@ -330,7 +302,6 @@ def _stated_units(header: str) -> list[str]:
 
 _AS_PERCENT = {ratio: percent for percent, ratio in _PERCENT.items()}
 
-LONGEST_HEADER = 256  # characters; a longer cell is text
 
 # A table without any of these has no results.
 RESULTS = frozenset({ColumnMeaning.THROUGHPUT_RATIO, ColumnMeaning.ACCURACY, ColumnMeaning.ACCURACY_PCT})

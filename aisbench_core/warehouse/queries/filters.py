@@ -8,6 +8,7 @@ from aisbench_core.base.errors import Problem, SpecError
 from aisbench_core.base.messages import Message
 from aisbench_core.model.columns import COUNTED
 from aisbench_core.warehouse.queries.group_statistics import build_current_sql, build_statistics_sql
+from aisbench_core.warehouse.values.imported import ID
 from aisbench_core.warehouse.values.runs import BoardQuery
 
 # One region, and either measurements or rehearsals: never both in one answer.
@@ -29,7 +30,10 @@ _OF_GROUPS = {
 # The filters that all runs of a group pass, or none.
 CHOSEN_GROUPS = " and ".join([KIND, *(f"({off} or {condition})" for off, condition in _OF_GROUPS.values())])
 
-_SEARCHED = ("run_id", "job_name", "created_by", "title", "model", "workload", "framework_version", "flavor")
+_SEARCHED = (
+    *("run_id", "job_name", "created_by", "title", "model", "workload", "framework_version", "flavor"),
+    f"strftime(imported_at, '{ID}')",
+)
 
 # The filters that single runs pass: all of the tags, and a text in any of the searched columns.
 TEXT_AND_TAGS = f"""

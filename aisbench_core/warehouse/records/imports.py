@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from duckdb import DuckDBPyConnection
 
@@ -14,20 +14,31 @@ from aisbench_core.warehouse.queries.group_statistics import settle_groups
 from aisbench_core.warehouse.records import baselines
 from aisbench_core.warehouse.records.record import delete_runs, record_new
 from aisbench_core.warehouse.records.rows import rows_of
-from aisbench_core.warehouse.tables.schema import RESULTS
+from aisbench_core.warehouse.tables.schema import RESULTS, RUNS
 from aisbench_core.warehouse.tables.store import Store
 from aisbench_core.warehouse.tables.times import to_aware, to_naive_utc
-from aisbench_core.warehouse.validity.evaluation import Evaluation, Evaluator
+from aisbench_core.warehouse.validity.evaluation import Evaluator, stored_checks
+from aisbench_core.warehouse.validity.facts import facts_of
+from aisbench_core.warehouse.validity.run_checks import list_missing
 from aisbench_core.warehouse.values.imported import ID, Import
+from aisbench_core.warehouse.values.runs import Check, CheckLevel, Validity
 
 _LISTED = f"""
     select imported_at, count(*), min(source), max(source), list_sort(list_distinct(list(region))),
-        count(*) filter (where run_id in (select run_id from annotations)), count(*) over ()
+        count(*) filter (where run_id in (select run_id from annotations)), bool_and(rehearsal), count(*) over ()
     from runs where origin = 'imported' and imported_at is not null and starts_with(strftime(imported_at, '{ID}'), ?)
     group by imported_at order by imported_at desc limit ? offset ?
 """
 # The position of a result in its file, at the end of its source.
 _POSITION = re.compile(r" \(\d+\)$")
+
+
+class Verdict(NamedTuple):
+    """What the ruleset says about a result; `missing`: the required fields that it does not have."""
+
+    validity: Validity
+    failed: tuple[Check, ...]
+    missing: tuple[str, ...]
 
 
 class Imports:
@@ -41,11 +52,17 @@ class Imports:
         """Store the runs that are not stored yet, by any machine; returns their ids."""
         return record_new(self._store, records, self._evaluator)
 
-    def evaluate(self, record: RunRecord) -> Evaluation:
-        """The evaluation of a result that is not stored."""
-        [result] = rows_of(record, self._evaluator)["results"]
-        cells = dict(zip(RESULTS, result, strict=True))
-        return Evaluation._make(str(cells[name]) for name in Evaluation._fields)
+    def evaluate(self, record: RunRecord) -> Verdict:
+        """The verdict on a result that is not stored."""
+        rows, share = rows_of(record, self._evaluator), self._evaluator.straggler_share
+        [run], [result] = rows["runs"], rows["results"]
+        run_cells, cells = dict(zip(RUNS, run, strict=True)), dict(zip(RESULTS, result, strict=True))
+        failed = [check for check in stored_checks(str(cells["checks"])) if check.level is CheckLevel.FAIL]
+        facts = facts_of(run_cells, cells, rows["rank_results"], rows["server_results"], share)
+        rule = self._evaluator.ruleset.run.V01
+        return Verdict(
+            Validity(str(cells["validity"])), tuple(failed), tuple(list_missing(facts, rule)) if rule else ()
+        )
 
     def page(self, limit: int = 20, offset: int = 0) -> tuple[list[Import], int]:
         """Imports, newest first, and how many there are in all."""
@@ -110,5 +127,6 @@ def _list_ids(cur: DuckDBPyConnection, at: datetime) -> list[str]:
 
 
 def _to_import(row: Sequence[Any]) -> Import:
-    at, runs, first, last, regions, annotated, _ = row
-    return Import(to_aware(at), runs, _POSITION.sub("", first), _POSITION.sub("", last), tuple(regions), annotated)
+    at, runs, first, last, regions, annotated, rehearsal, _ = row
+    first, last = (_POSITION.sub("", name) for name in (first, last))
+    return Import(to_aware(at), runs, first, last, tuple(regions), annotated, rehearsal)

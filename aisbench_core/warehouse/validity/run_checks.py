@@ -180,7 +180,7 @@ def no_result(facts: Facts) -> Check:
 
 
 def _check_fields(facts: Facts, rule: Fields, level: CheckLevel) -> Check:
-    missing = [Message("{name} is missing", name=name) for name in rule.required if getattr(facts, name) in (None, "")]
+    missing = [Message("{name} is missing", name=name) for name in list_missing(facts, rule)]
     wrong = list(dict.fromkeys([*facts.objections, *missing, *_out_of_range(facts)]))
     if not wrong:
         return _FIELDS_OK
@@ -188,6 +188,11 @@ def _check_fields(facts: Facts, rule: Fields, level: CheckLevel) -> Check:
     are_messages = all(isinstance(problem, Message) for problem in wrong)
     actual = join_sentences(wrong) if are_messages else "; ".join(wrong)
     return Check("V01", level, _ALL_FIELDS, actual, _BLOCK)
+
+
+def list_missing(facts: Facts, rule: Fields) -> list[str]:
+    """The fields that the rule requires and the result does not have."""
+    return [name for name in rule.required if getattr(facts, name) in (None, "")]
 
 
 def _out_of_range(facts: Facts) -> Iterator[Message]:

@@ -11,7 +11,8 @@ ID = "%Y%m%d-%H%M%S-%f"
 class Import:
     """The imported runs of one moment: how many, and the first and the last of the files that they were read from.
 
-    `annotated`: how many of them have tags or notes. `regions`: those whose leaderboards have them."""
+    `annotated`: how many of them have tags or notes. `regions`: those whose leaderboards have them;
+    `rehearsal`: all of them are rehearsals."""
 
     at: datetime
     runs: int
@@ -19,6 +20,7 @@ class Import:
     last: str
     regions: tuple[str, ...]
     annotated: int
+    rehearsal: bool = False
 
     @property
     def import_id(self) -> str:

@@ -64,24 +64,26 @@ class Check:
     evidence: str = ""
 
 
+FIELDS_CHECK = "V01"  # of rulesets: the required fields, and the numbers in their ranges
 ACCURACY_CHECK = "V06"  # of rulesets: the accuracy, and whether it reaches the target
 SPREAD_CHECK = "V27"  # of rulesets: the CV over the runs of a series
 
 
 def is_of_the_end(check_id: str, validity: Validity) -> bool:
     """Whether fields are missing because the run did not complete: then how it ended is shown first."""
-    return check_id == "V01" and validity is Validity.INCOMPLETE
+    return check_id == FIELDS_CHECK and validity is Validity.INCOMPLETE
 
 
 @dataclass(frozen=True, slots=True)
 class BoardQuery:
     """Filters, order and page of the leaderboard, of lists of runs and of exports.
 
-    One region, and either measurements or rehearsals (`rehearsal` None: the measurements if there are any, otherwise
-    the rehearsals). Empty tuples and None filter nothing; `text` is searched in ids, names and people. `origin` None:
-    launched and imported runs, which are never in one row of the leaderboard. `validity` applies to lists of runs, in
-    place of `include_invalid`. `ruleset_id`: the ruleset that evaluates the runs; empty: the stored validity counts.
-    `sort` is one of BOARD_SORTS or RUN_SORTS; rows without a value come last.
+    One region, and either measurements or rehearsals (`rehearsal` None: the measurements if there are any,
+    otherwise the rehearsals). Empty tuples and None filter nothing; `text` is searched in ids (also of imports),
+    names and people. `origin` None: launched and imported runs, which are never in one row of the leaderboard.
+    `validity` applies to lists of runs, in place of `include_invalid`. `ruleset_id`: the ruleset that evaluates the
+    runs; empty: the stored validity counts. `sort` is one of BOARD_SORTS or RUN_SORTS; rows without a value come
+    last.
     """
 
     region: str

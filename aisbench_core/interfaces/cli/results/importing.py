@@ -183,6 +183,7 @@ def _print_saved(saved: "Saved", where: "Provenance", unread: "list[Unread]", as
 def _print_previews(
     core: "Core", previews: "list[Preview]", paths: Sequence[str], unread: "list[Unread]", as_json: bool
 ) -> int:
+    from aisbench_core.exchange.importing.understanding import understand_results
     from aisbench_core.exchange.readers.results import Table
 
     items = (table for path in paths if not path.startswith(OBS) for table in core.imports.tables(Path(path)))
@@ -195,6 +196,10 @@ def _print_previews(
     display.print_result(answer, as_json, lambda: _format_previews(previews))
     if previews and not as_json:
         display.print_message(CLAIMS)
+        found = understand_results(previews, len(previews))
+        display.print_message(f"{found.contents}; {found.outcome}")
+        for cause, count in found.causes:
+            display.print_message(f"{display.format_count(count, 'result')} not counted: {cause.sentence}")
     for source, columns in () if as_json else tables.items():
         meanings = ", ".join(f"{header} = {field or 'ignored'}" for header, field in columns.items())
         display.print_message(f"columns of {source}: {meanings}")

@@ -1,0 +1,167 @@
+"""Step 1 of an import: files are chosen and read. What was read stays in the session; nothing is stored."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+from streamlit.typing import UploadedFile
+
+from aisbench_core.exchange.importing.choices import Choices
+from aisbench_core.exchange.importing.understanding import understand_results
+from aisbench_core.exchange.readers.results import ParsedResult, Table, Unread
+from aisbench_core.interfaces.web.uploads import MOST_FILE_BYTES, MOST_SESSION_BYTES, MOST_SESSION_FILES
+from pages._ui.imports.table_columns import apply_corrections, show_columns
+from pages._ui.shell import uploads, widgets
+from pages._ui.shell.core import actor, core, right_to
+from pages._ui.shell.errors import escape_markdown
+from pages._ui.shell.tables import show_table
+from pages._ui.shell.words import t
+
+READ, CORRECTIONS, REFUSED, SAVED, ROUND = "old-read", "old-about", "old-refused", "old-saved", "old-round"
+MAX_MB = MOST_FILE_BYTES // 1024**2
+
+MAX_SEEN = 1000  # how many results are looked at; what is answered for all holds for the others, too
+MAX_OPEN = 20  # up to so many files without a result are listed without a click
+
+PROGRESS_EVERY = 50
+OBS = "obs://"
+KINDS = ["log", "txt", "out", "json", "csv", "tsv", "xlsx", "zip", "tar", "gz", "tgz", "db", "sqlite"]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was read last, from where, and how to read it again once columns turn out to mean something else.
+
+    `mended_by`: the answers about all results that they need most."""
+
+    name: str
+    results: tuple[ParsedResult, ...]
+    unread: tuple[Unread, ...]
+    tables: tuple[Table, ...]
+    again: Callable[[], Iterator[ParsedResult | Unread]]
+    mended_by: tuple[str, ...]
+
+
+def last_read() -> Read | None:
+    """What was read last in this session."""
+    read: Read | None = st.session_state.get(READ)
+    return read
+
+
+def show_source() -> None:
+    """Where the results are: in uploaded files, on the console's machine, or in OBS; folded once they are read."""
+    read = last_read()
+    is_open = read is None or not read.results
+    title = t("import_results.source")
+    if read:
+        title = t("import_results.source_read", name=escape_markdown(read.name))
+    # Folded and not left out: a file that its field no longer shows is deleted, and columns are read again.
+    with st.expander(title, expanded=is_open, icon=":material/upload_file:"):
+        st.caption(t("import_results.what"))
+        _choose_source()
+
+
+def _choose_source() -> None:
+    files_tab, path_tab, obs_tab = st.tabs(
+        [t("import_results.upload"), t("import_results.path"), t("import_results.obs")]
+    )
+    with files_tab:
+        session_mb = MOST_SESSION_BYTES // 1024**2
+        files = st.file_uploader(
+            t("import_results.files"),
+            type=KINDS,
+            accept_multiple_files=True,
+            key="old-files",
+            max_upload_size=MAX_MB,
+            help=t("import_results.files_help", most=MAX_MB, all=session_mb, files=MOST_SESSION_FILES),
+        )
+        uploads.show_refused(files)
+        if _read_button("old-read-files", bool(files)):
+            _read_results(_name_files(files), lambda: _results_in(files), _tables_in(files))
+    with path_tab:
+        may_name = right_to("ResultImport.read_on_server")
+        path = st.text_input(
+            t("import_results.path_label"),
+            key="old-path",
+            help=may_name.help_text or t("import_results.path_help"),
+            disabled=not may_name.is_given,
+        ).strip()
+        if _read_button("old-read-path", bool(path)):
+            _read_results(path, lambda: _on_server(path)[0], _on_server(path)[1])
+    with obs_tab:
+        left, right = st.columns([1, 3])
+        profile = left.selectbox(t("import_results.keys"), core().regions.names(), key="old-keys")
+        example = f"{OBS}bucket/directory/"
+        directory = right.text_input(t("import_results.obs_label"), key="old-obs", placeholder=example).strip()
+        if _read_button("old-read-obs", bool(profile and directory)):
+            prefix = directory if directory.startswith(OBS) else f"{OBS}{directory.lstrip('/')}"
+            widgets.remember_choice("old-where", profile)
+            _read_results(prefix, lambda: core().imports.read_obs(str(profile), prefix, {}), iter(()))
+
+
+def _name_files(files: Sequence[UploadedFile]) -> str:
+    return files[0].name if len(files) == 1 else f"{files[0].name} … {files[-1].name}"
+
+
+def _on_server(path: str) -> tuple[Iterator[ParsedResult | Unread], Iterator[Table | Unread]]:
+    return core().imports.read_on_server(Path(path), actor())
+
+
+def _read_button(key: str, ready: bool) -> bool:
+    return st.button(t("import_results.read"), key=key, icon=":material/search:", disabled=not ready)
+
+
+def _results_in(files: Sequence[UploadedFile]) -> Iterator[ParsedResult | Unread]:
+    with uploads.open_uploads(files) as opened:
+        yield from core().imports.read_uploads(opened, {})
+
+
+def _tables_in(files: Sequence[UploadedFile]) -> Iterator[Table | Unread]:
+    with uploads.open_uploads(files) as opened:
+        yield from core().imports.tables_in_uploads(opened)
+
+
+def _read_results(
+    name: str, again: Callable[[], Iterator[ParsedResult | Unread]], tables: Iterator[Table | Unread]
+) -> None:
+    results: list[ParsedResult] = []
+    unread: list[Unread] = []
+    with st.spinner(t("import_results.reading")), core().operations.count_operation(actor().name):
+        progress = st.empty()
+        for result in again():
+            if isinstance(result, Unread):
+                unread.append(result)
+                continue
+            results.append(result)
+            if len(results) % PROGRESS_EVERY == 0:
+                progress.caption(t("import_results.so_far", count=len(results)))
+        progress.empty()
+        readable = tuple(table for table in tables if isinstance(table, Table))
+        seen = core().imports.preview(results[:MAX_SEEN], Choices(), actor())
+    needed = understand_results(seen, len(results)).mended_by
+    st.session_state[READ] = Read(name, tuple(results), tuple(unread), readable, again, needed)
+    st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
+    for key in (CORRECTIONS, REFUSED, SAVED):
+        st.session_state.pop(key, None)
+    st.rerun()  # the fields to choose files stand above, and fold
+
+
+def show_tables(read: Read) -> None:
+    """The meanings of tables' columns; a person's corrections are remembered, and everything is read again."""
+    changed = show_columns(read.tables)
+    if changed:
+        core().imports.columns.remember(changed, actor())
+        _read_results(read.name, read.again, iter(apply_corrections(read.tables, changed)))
+
+
+def show_unread(read: Read) -> None:
+    """Files without a result, each with the reason."""
+    if not read.unread:
+        return
+    title = t("import_results.unread", count=len(read.unread))
+    expanded = not read.results or len(read.unread) <= MAX_OPEN
+    with st.expander(title, expanded=expanded, icon=":material/warning:"):
+        rows = [{"file": unread.source, "reason": t.message(unread.reason)} for unread in read.unread]
+        titles = {"file": t("import_results.file"), "reason": t("import_results.reason")}
+        show_table(rows, titles, title, visible=MAX_OPEN)
