@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from pages._ui.empty_warehouse import recorded_regions
-from pages._ui.leaderboard import block_columns, blocks, board, tv
+from pages._ui.leaderboard import block_columns, blocks, board, changes, sizes, tv
 from pages._ui.runs.validity import show_rulesets
 from pages._ui.shell import saved_views
 from pages._ui.shell.core import core
@@ -23,23 +23,30 @@ if tv.is_tv():
         query = board.choose_board_query(region, "blocks")
     title.title(f"{t('board.title')} · {escape_markdown(region.region)}")
     show_rehearsal(region)
-    tv.show_tv(replace(query, limit=blocks.BLOCKS))
+    tab = sizes.read_tab()
+    tv.show_tv(replace(tab.narrow(query), limit=blocks.BLOCKS), tab)
     end_page()
-saved_views.show_title(LEADERBOARD, t("board.title"))
+actions = saved_views.show_title(LEADERBOARD, t("board.title"))
 drawn = core().warehouse.revision()
 regions = recorded_regions()
 with filter_bar():
     region = choose_region(regions, width=215, label_visibility="collapsed")
     view = board.choose_view()
     query = board.choose_board_query(region, view)
-    names = block_columns.choose_columns(query) if view == "blocks" else []
-show_active_filters(*board.list_filters(view, query))
+filters = board.list_filters(view, query)
+show_active_filters(*filters)
+tab = sizes.choose_tab(query, filters) if view == "blocks" else sizes.SizeTab()
+query = tab.narrow(query)
+with actions:
+    names = block_columns.choose_block_columns(query) if view == "blocks" else []
+    show_results_export(query)
 saved_views.show_missing()
 show_rehearsal(region)
 if view == "blocks":
-    ticked = blocks.show_blocks(replace(query, limit=blocks.BLOCKS), names)
+    ticked = blocks.show_blocks(replace(query, limit=blocks.BLOCKS), names, tab)
 else:
     ticked = board.show_run_table(query) if view == "runs" else board.show_groups(query)
 show_rulesets(query)
-show_results_export(query)
 watch_results(drawn, ticked=ticked)
+if view != "runs":
+    changes.complete_changes(query)

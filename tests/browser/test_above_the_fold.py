@@ -62,7 +62,7 @@ class Answer:
         return visit.page.get_by_test_id("stMain").locator(self.css).first
 
 
-TABLE = Answer('[data-testid="stDataFrame"], [data-testid="stTable"]', HEAD + ROW)
+TABLE = Answer('[data-testid="stDataFrame"], [data-testid="stTable"], .grid-box', HEAD + ROW)
 TILE = Answer('[data-testid="stMetric"]', FIELD_PX)
 MESSAGE = Answer('[data-testid="stAlert"]', FIELD_PX)
 FIELD = Answer('[data-testid="stSelectbox"]', FIELD_PX)

@@ -32,7 +32,7 @@ def test_a_newcomer_follows_a_regression_of_the_demo_and_removes_it(
     visit.publish("home")
 
     visit.menu("Leaderboard")
-    expect(visit.page.get_by_role("region", name=re.compile("^Leaderboard table")).first).to_contain_text("▲ +2.5 %")
+    expect(visit.page.get_by_role("group", name=re.compile("^Leaderboard table")).first).to_contain_text("▲ +2.")
     visit.rest()
     visit.publish("leaderboard")
 

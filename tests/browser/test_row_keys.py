@@ -37,7 +37,7 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess
         process.stop()
 
 
-@pytest.mark.parametrize("address", ["/leaderboard?show=runs", "/leaderboard?show=groups", "/leaderboard"])
+@pytest.mark.parametrize("address", ["/leaderboard?show=runs", "/leaderboard?show=groups"])
 def test_two_rows_are_ticked_and_compared_by_keyboard(console: ConsoleProcess, look: LookAt, address: str) -> None:
     visit = look(console, address)
     focus_table(visit)
@@ -53,6 +53,21 @@ def test_two_rows_are_ticked_and_compared_by_keyboard(console: ConsoleProcess, l
     visit.page.keyboard.press("Enter")
 
     expect(visit.page).to_have_url(re.compile(r"/compare\?.*ids=.*ids="))
+    assert visit.troubles() == []
+
+
+def test_rows_of_a_benchmark_are_ticked_compared_and_opened_by_keyboard(console: ConsoleProcess, look: LookAt) -> None:
+    visit = look(console, "/leaderboard")
+    visit.page.locator("table.grid tbody tr").first.focus()
+    compare = visit.page.get_by_role("link", name="Compare 2")
+
+    press(visit, "Space", "ArrowDown", "Space")
+    expect(compare).to_be_in_viewport()
+    visit.page.keyboard.press("Escape")
+    expect(compare).to_have_count(0)
+    visit.page.keyboard.press("Enter")
+
+    expect(visit.page).to_have_url(re.compile(r"/configuration\?.*run="))
     assert visit.troubles() == []
 
 
@@ -135,7 +150,6 @@ def test_a_run_of_a_configuration_and_of_its_history_opens_by_keyboard(
     [
         ("/leaderboard?show=runs", "live"),
         ("/leaderboard?show=groups", "configuration"),
-        ("/leaderboard", "configuration"),
         ("/history", "history"),
     ],
 )

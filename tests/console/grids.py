@@ -89,6 +89,12 @@ class Grid:
         return self._app._run(states)
 
 
+def list_grids(app: AppTest) -> list[Grid]:
+    """All tables of the page that have a name of their own, from top to bottom."""
+    names = dict.fromkeys(json.loads(each.proto.json)["name"] for each in app.get(COMPONENT))
+    return [Grid(app, name) for name in names]
+
+
 def has_grid(app: AppTest, name: str) -> bool:
     """Whether the page has a table of this name."""
     return any(json.loads(each.proto.json)["name"] == name for each in app.get(COMPONENT))

@@ -9,19 +9,19 @@ from aisbench_core.warehouse.values.runs import BoardQuery
 from pages._ui.shell.core import ledger_answer, run_cached
 from tests import records as a
 from tests.console.conftest import OpenPage
-from tests.console.test_results import table
+from tests.console.grids import Grid
 
 LAB = "id: lab\nextends: aisbench/1\ntitle: Lab\nedition: '1'\nsource: here\nrun:\n  V05: {{share: {share}}}\n"
 
 
 def test_a_page_shows_what_was_recorded_since_it_was_drawn(open_page: OpenPage, used: Path) -> None:
-    app = open_page("leaderboard")
-    before = list(table(app)["Runs counted"])
+    app = open_page("leaderboard", tab="all")
+    before = sum(map(int, Grid(app).column("runs")))
     Warehouse(used / "warehouse.duckdb").record(a.record("fresh", throughputs=[1000.0] * 8))
 
     app.run()
 
-    assert sum(table(app)["Runs counted"]) == sum(before) + 1
+    assert sum(map(int, Grid(app).column("runs"))) == before + 1
 
 
 def test_the_warehouse_is_asked_again_only_when_it_has_changed(used: Path) -> None:

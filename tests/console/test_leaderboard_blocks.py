@@ -1,6 +1,5 @@
-"""The leaderboard by benchmark: best first, ties joined, distances, newest runs, and what changed."""
+"""The leaderboard by benchmark: sizes as tabs, best first, ties, distances, accuracy, newest runs, and what changed."""
 
-import json
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import parse_qsl
@@ -10,17 +9,13 @@ from streamlit.testing.v1 import AppTest
 
 from aisbench_core.model import RunRecord
 from aisbench_core.warehouse.facade import Warehouse
-from aisbench_core.warehouse.values.runs import BoardQuery
-from pages._ui.leaderboard.block_columns import BANDS, DEFAULT_COLUMNS, NO_BAND, band_of
+from pages._ui.leaderboard.block_columns import DEFAULT_COLUMNS, format_range
 from pages._ui.leaderboard.tv import format_sparkline
-from pages._ui.shell.tables import NARROW
 from tests import records as a
 from tests.console.conftest import OpenPage, drawn, texts
+from tests.console.grids import Grid, list_grids
 from tests.console.test_results import table
 from tests.console.test_units import BERT
-
-BOXES = 34
-"""Pixels of the column of boxes to tick."""
 
 
 @pytest.fixture
@@ -35,52 +30,139 @@ def two_benchmarks(data_dir: Path) -> None:
     Warehouse(data_dir / "warehouse.duckdb").rebuild(made)
 
 
-def ranks(app: AppTest, index: int = 0) -> list[str]:
-    """The ranks of a table; where some tie, each is a chip."""
-    return [rank if isinstance(rank, str) else rank[0] for rank in table(app, index)["Rank"]]
-
-
 @pytest.mark.usefixtures("two_benchmarks")
-def test_each_benchmark_has_a_table_with_its_best_first_and_ties_joined(open_page: OpenPage) -> None:
+def test_each_benchmark_has_a_table_with_its_best_first_and_ties_as_ranges(open_page: OpenPage) -> None:
     app = open_page("leaderboard")
 
-    resnet = table(app, 1)
-    assert ranks(app, 0) == ["1"]
-    assert ranks(app, 1) == ["1", "2–3 a", "2–3 a"]
-    assert list(resnet["Flavor"]) == ["f1", "f3", "f2"]
-    assert list(resnet.columns[:2]) == ["Rank", "Flavor"]
-    assert list(resnet["Vs. best"]) == ["best", "−9.5 %", "−10.1 %"]
-    assert list(resnet["Newest runs"].iloc[0]) == [9000, 9010, 9020]
+    bert, resnet = list_grids(app)
+    assert bert.column("rank") == ["1"]
+    assert resnet.column("rank") == ["1", "2–3", "2–3"]
+    assert resnet.column("flavor") == ["f1", "f3", "f2"]
+    assert [*resnet.labels][:3] == ["rank", "version", "flavor"]
+    assert resnet.column("relation") == ["best", "−9.5 %", "−10.1 %"]
+    assert resnet.rows[0].cells["trend"]["spark"]["values"] == [9000, 9010, 9020]
     assert "sentences/s" in texts(app)
     assert "Benchmarks: 2" in texts(app)
 
 
 @pytest.mark.usefixtures("two_benchmarks")
-def test_ranks_that_tie_are_a_band_of_one_colour(open_page: OpenPage) -> None:
-    app = open_page("leaderboard")
+def test_the_curves_of_a_table_share_one_axis_and_two_runs_have_none(open_page: OpenPage) -> None:
+    bert, resnet = list_grids(open_page("leaderboard"))
 
-    options = json.loads(app.dataframe[1].proto.columns)["Rank"]["type_config"]["options"]
-    colours = {option["value"]: option["color"] for option in options}
-    assert colours["2–3 a"] != colours["1"]
-    assert [band_of(rank) for rank in ("1", "–", "imported", "4–9 a", "4–9 ab", "7–9 b", "10 d")] == [
-        *(NO_BAND, NO_BAND, NO_BAND),
-        *(BANDS[0], BANDS[0], BANDS[1], BANDS[0]),
-    ]
+    sparks = [row.cells["trend"]["spark"] for row in resnet.rows]
+    assert [spark["axis"] for spark in sparks] == [sparks[0]["axis"]] * 3
+    assert sparks[0]["axis"][0] < 8000 < 9020 < sparks[0]["axis"][1]
+    assert sparks[0]["band"][0] < 9010 < sparks[0]["band"][1]
+    assert resnet.labels["trend"] == "Newest (7,855–9,035)"
+    assert bert.rows[0].cells["trend"] == {}, "two runs show no course"
+    assert bert.labels["trend"] == "Newest"
+
+
+@pytest.mark.parametrize(
+    ("ends", "text"),
+    [
+        ((119_600, 131_200), "120–131 k"), ((16_100, 17_000), "16–17 k"), ((16_100, 16_400), "16.1–16.4 k"),
+        ((3_070, 3_240), "3,070–3,240"), ((2e7, 3e7), "20–30 M"), ((5.0, 5.0), "5.000"),
+    ],
+)  # fmt: skip
+def test_an_axis_is_said_in_few_letters(ends: tuple[float, float], text: str) -> None:
+    assert format_range(*ends) == text
 
 
 @pytest.mark.usefixtures("two_benchmarks")
-def test_rows_of_several_tables_are_compared_as_groups(open_page: OpenPage, data_dir: Path) -> None:
+def test_rows_of_several_tables_are_compared_as_groups(open_page: OpenPage) -> None:
     app = open_page("leaderboard")
-    warehouse = Warehouse(data_dir / "warehouse.duckdb")
-    fingerprints = [row.fingerprint for row in warehouse.board.list_rows(BoardQuery("cn-north-9")).rows]
 
-    for fingerprint, unit in zip(fingerprints[-2:], ("samples/s", "sentences/s"), strict=True):
-        ticked = {"selection": {"rows": [0], "columns": [], "cells": []}}
-        app.session_state[f"block-{fingerprint}-{unit}-False-"] = ticked
-    app.run()
+    for index in (0, 1):
+        grid = list_grids(app)[index]
+        app = grid.tick(grid.ids[0])
 
     link = next(link for link in app.page_link if link.label == "Compare 2 rows")
     assert parse_qsl(link.proto.query_string)[2] == ("by", "rows")
+    app.button(key="clear-ticks").click().run()
+    assert not [link for link in app.page_link if link.label == "Compare 2 rows"]
+
+
+@pytest.mark.usefixtures("two_benchmarks")
+def test_a_row_opens_its_configuration(open_page: OpenPage) -> None:
+    grid = list_grids(open_page("leaderboard"))[1]
+
+    assert grid.rows[0].href.startswith("configuration?run=fast-1")
+
+
+@pytest.fixture
+def three_sizes(data_dir: Path) -> None:
+    """One version on one, two and four nodes, of which the newest result is on two; another version on one node."""
+    newest = [
+        a.record(
+            f"two-{n}",
+            node_count=2,
+            throughputs=[(15_000 + n) / 16] * 16,
+            created_at=a.T0 + timedelta(days=2, minutes=n),
+        )
+        for n in range(3)
+    ]
+    made = [
+        *a.records([8000, 8010, 8020], "one"),
+        *a.records([7000, 7010, 7020], "slow", framework_version="r1.9"),
+        *newest,
+        *a.records([28_000, 28_010, 28_020], "four", node_count=4),
+    ]  # fmt: skip
+    Warehouse(data_dir / "warehouse.duckdb").rebuild(made)
+
+
+@pytest.mark.usefixtures("three_sizes")
+def test_sizes_are_tabs_and_that_of_the_newest_result_is_shown_first(open_page: OpenPage) -> None:
+    app = open_page("leaderboard")
+    tabs, first = app.radio(key="tab").options, Grid(app)
+    app.radio(key="tab").set_value("1").run()
+    one = Grid(app)
+
+    assert tabs == ["Per card", "1 node", "2 nodes", "4 nodes", "All sizes"]
+    assert first.ids == ["two-2"]
+    assert "2 × 8" in texts(open_page("leaderboard"))
+    assert "size" not in first.labels
+    assert [(row["version"], row["rank"]) for row in one.rows] == [("r1.10", "1"), ("r1.9", "2")]
+    assert one.column("relation") == ["best", "−12.5 %"]
+    assert app.query_params["tab"] in ("1", ["1"])
+
+
+@pytest.mark.usefixtures("three_sizes")
+def test_a_rank_and_a_distance_among_sizes_are_those_of_a_card(open_page: OpenPage) -> None:
+    per_card, every = Grid(open_page("leaderboard", tab="card")), Grid(open_page("leaderboard", tab="all"))
+
+    assert per_card.column("size") == ["1 × 8", "2 × 8", "1 × 8", "4 × 8"]
+    assert per_card.column("rank") == ["1", "2", "3–4", "3–4"]
+    assert per_card.column("relation")[:3] == ["best", "−6.4 %", "−12.5 %"]
+    assert every.column("size") == ["4 × 8", "2 × 8", "1 × 8", "1 × 8"]
+    assert "relation" not in every.labels
+
+
+@pytest.mark.usefixtures("three_sizes")
+def test_a_link_with_filters_but_without_a_tab_shows_all_that_they_match(open_page: OpenPage) -> None:
+    app = open_page("leaderboard", nodes=["1", "4"], version="r1.10")
+
+    assert Grid(app).column("size") == ["4 × 8", "1 × 8"]
+    assert app.radio(key="tab").value == "all"
+    assert app.radio(key="tab").options == ["Per card", "1 node", "4 nodes", "All sizes"]
+
+
+@pytest.mark.usefixtures("three_sizes")
+def test_a_tab_without_rows_stays_a_tab_and_an_unknown_one_is_named(open_page: OpenPage) -> None:
+    empty = open_page("leaderboard", tab="4", version="r1.9")
+    unknown = open_page("leaderboard", tab="512")
+
+    assert empty.radio(key="tab").value == "4"
+    assert "No run matches the filters" in texts(empty)
+    assert any("Size: 512" in each.value for each in unknown.warning)
+
+
+@pytest.mark.usefixtures("three_sizes")
+def test_a_wall_screen_has_all_sizes_unless_its_address_names_one(open_page: OpenPage) -> None:
+    every, two = open_page("leaderboard", tv="1"), open_page("leaderboard", tv="1", tab="2")
+
+    assert len(every.table[0].value) == 4
+    assert list(two.table[0].value["Size"]) == ["2 × 8"]
 
 
 @pytest.mark.usefixtures("two_benchmarks")
@@ -100,7 +182,7 @@ def test_a_long_benchmark_leads_to_all_its_configurations(open_page: OpenPage, d
     target = dict(parse_qsl(link.proto.query_string))
     whole = open_page("leaderboard", **target)
 
-    assert len(table(app)) == 10
+    assert len(Grid(app).rows) == 10
     assert len(table(whole)) == 12
     assert any(link.label == "All benchmarks" for link in whole.page_link)
 
@@ -117,10 +199,9 @@ def regressed(data_dir: Path, *others: RunRecord) -> None:
     Warehouse(data_dir / "warehouse.duckdb").rebuild([*before, *after, *others])
 
 
-def badges(app: AppTest) -> dict[str, list[str]]:
-    """What the first table's rows say of their change, by version; None where they say nothing."""
-    first = table(app)
-    return dict(zip(first["Version"], first["Against baseline"], strict=True)) if "Against baseline" in first else {}
+def badges(app: AppTest) -> dict[str, str]:
+    """What the first table's rows say of their change, by version."""
+    return {row["version"]: row["change"] for row in list_grids(app)[0].rows if row["change"]}
 
 
 def test_what_regressed_says_so_in_the_row_of_its_newest_version(open_page: OpenPage, data_dir: Path) -> None:
@@ -128,8 +209,8 @@ def test_what_regressed_says_so_in_the_row_of_its_newest_version(open_page: Open
 
     app = open_page("leaderboard")
 
-    assert list(badges(app)["r2"]) == ["▼ −11.1 %"]
-    assert badges(app)["r1"] is None
+    assert badges(app) == {"r2": "▼ −11.1 %"}
+    assert [row.tone("change") for row in Grid(app).rows if row["change"]] == ["bad"]
 
 
 def test_badges_follow_the_ruleset_and_the_filters_that_the_reader_chose(open_page: OpenPage, data_dir: Path) -> None:
@@ -198,7 +279,7 @@ def test_a_wall_screen_has_the_best_of_each_benchmark_by_the_filters_of_its_addr
 
     assert not app.exception
     shown = [list(each.value["Rank"]) for each in app.table]
-    assert shown == [[":gray-badge[1]", ":blue-badge[2–3 a]", ":blue-badge[2–3 a]"]]
+    assert shown == [[":gray-badge[1]", ":gray-badge[2–3]", ":gray-badge[2–3]"]]
     assert not app.dataframe
     assert not [each for each in app.selectbox if each.key == "show"]
     assert "bert_large" not in texts(app)
@@ -207,16 +288,16 @@ def test_a_wall_screen_has_the_best_of_each_benchmark_by_the_filters_of_its_addr
 @pytest.mark.usefixtures("two_benchmarks")
 def test_the_reader_chooses_the_columns_and_the_address_keeps_them(open_page: OpenPage) -> None:
     app = open_page("leaderboard")
-    before = list(table(app, 1).columns)
+    before = [*list_grids(app)[1].labels]
 
     app.multiselect(key="columns").set_value(["latest", "rank"]).run()
-    chosen, named = list(table(app, 1).columns), app.query_params["columns"]
+    chosen, named = [*list_grids(app)[1].labels.values()], app.query_params["columns"]
     app.multiselect(key="columns").set_value([]).run()
 
-    assert "CV (%)" not in before
+    assert "cv" not in before
     assert chosen == ["Rank", "Latest"]
     assert named == ["latest", "rank"]
-    assert list(table(app, 1).columns) == before
+    assert [*list_grids(app)[1].labels] == before
     assert "columns" not in app.query_params
 
 
@@ -236,40 +317,29 @@ def test_long_flavors_leave_out_what_all_of_them_begin_with(open_page: OpenPage,
     ]
     Warehouse(data_dir / "warehouse.duckdb").rebuild(made)
 
-    narrow, few = open_page("leaderboard"), open_page("leaderboard", columns=["rank", "flavor"])
+    grid = Grid(open_page("leaderboard"))
 
-    assert list(table(narrow)["Flavor"]) == ["kat1.8xlarge", "kat1.8xlarge.public"]
-    assert "begins with modelarts" in json.loads(narrow.dataframe[0].proto.columns)["Flavor"]["help"]
-    assert list(table(few)["Flavor"]) == ["modelarts.kat1.8xlarge", "modelarts.kat1.8xlarge.public"]
+    assert grid.column("flavor") == ["kat1.8xlarge", "kat1.8xlarge.public"]
+    assert [row.cells["flavor"]["title"] for row in grid.rows] == [
+        "modelarts.kat1.8xlarge",
+        "modelarts.kat1.8xlarge.public",
+    ]
 
 
 @pytest.mark.usefixtures("two_benchmarks")
 def test_unknown_columns_in_an_address_are_ignored_with_a_sentence(open_page: OpenPage) -> None:
     app = open_page("leaderboard", columns=["rank", "nonsense"])
 
-    assert list(table(app, 1).columns) == ["Rank"]
+    assert [*list_grids(app)[1].labels] == ["rank"]
     assert any("Columns: nonsense" in each.value for each in app.warning)
 
 
-@pytest.mark.parametrize("invalid", [{}, {"invalid": "1"}])
-def test_the_default_columns_fit_into_a_narrow_window(
-    open_page: OpenPage, data_dir: Path, invalid: dict[str, str]
-) -> None:
-    made = [
-        *a.records([310, 330], "text", facts=BERT, workload="mindspore_bert"),
-        *a.records([80_000, 82_000, 81_000], "mid", flavor="modelarts.kat1.8xlarge.public", node_count=8),
-        *a.records([80_500, 81_500, 82_500], "mid2", flavor="f3", node_count=8, framework_version="r1.10rc1"),
-    ]
-    Warehouse(data_dir / "warehouse.duckdb").rebuild(made)
+def test_why_runs_are_not_valid_is_a_column_once_they_are_included(open_page: OpenPage, data_dir: Path) -> None:
+    bad = a.record("bad", accuracy=7, flavor="f2")
+    Warehouse(data_dir / "warehouse.duckdb").rebuild([*a.records([8000, 8010], "good"), bad])
 
-    app = open_page("leaderboard", **invalid)
-
-    config = json.loads(app.dataframe[1].proto.columns)
-    widths = [config[title]["width"] for title in table(app, 1).columns if title not in ("Not valid", "Reason")]
-    assert sum(widths) + BOXES <= NARROW
-    assert config["Runs counted"]["label"] == "Runs"
-    assert config["Runs counted"]["help"] == "Runs counted"
-    assert ("Reason" in table(app, 1).columns) == bool(invalid)
+    assert "reason" not in Grid(open_page("leaderboard")).labels
+    assert "V06" in Grid(open_page("leaderboard", invalid="1")).row("bad")["reason"]
 
 
 def test_what_an_address_names_in_vain_is_still_said_beside_the_badges(open_page: OpenPage, data_dir: Path) -> None:
@@ -277,11 +347,13 @@ def test_what_an_address_names_in_vain_is_still_said_beside_the_badges(open_page
 
     app = open_page("leaderboard", flavor="gone")
 
-    assert list(badges(app)["r2"]) == ["▼ −11.1 %"]
+    assert badges(app)["r2"] == "▼ −11.1 %"
     assert "gone" in texts(app)
 
 
-def test_no_interval_of_a_throughput_is_negative_and_many_ties_are_a_span(open_page: OpenPage, data_dir: Path) -> None:
+def test_no_interval_of_a_throughput_is_negative_and_a_wide_one_ties_with_all(
+    open_page: OpenPage, data_dir: Path
+) -> None:
     apart = [a.records([9000.0 - 100 * n], f"v{n}", framework_version=f"r1.{n}") for n in range(5)]
     recorded = [
         *a.records([1000.0, 15000.0], "wide", framework_version="r2.0"),
@@ -289,9 +361,8 @@ def test_no_interval_of_a_throughput_is_negative_and_many_ties_are_a_span(open_p
     ]
     Warehouse(data_dir / "warehouse.duckdb").record_many(recorded)
 
-    rows = table(open_page("leaderboard"))
+    [wide] = [row for row in Grid(open_page("leaderboard")).rows if row["version"] == "r2.0"]
 
-    wide = rows[rows["Version"] == "r2.0"].iloc[0]
-    assert not wide["95 % interval"].startswith(("0 –", "-"))
-    assert wide["Note"] == "CV 123.7 %: the mean says little"
-    assert "–" in wide["Rank"][0].partition(" ")[2], "a–e, not abcde"
+    assert not wide["interval"].startswith(("0 –", "−"))
+    assert wide["note"] == "CV 123.7 %: the mean says little"
+    assert wide["rank"] == "1–6"

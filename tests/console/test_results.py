@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.console.conftest import OpenPage, drawn, texts
+from tests.console.grids import Grid
 
 ENGINES = ("mindspore_1.10.0", "mindspore_2.0.0", "mindspore_2.2.10")
 
@@ -23,9 +24,9 @@ def table(app: AppTest, number: int = 0) -> pd.DataFrame:
 def test_the_leaderboard_shows_measurements_and_not_rehearsals(open_page: OpenPage, used: Path) -> None:
     assert used.exists()
 
-    app = open_page("leaderboard")
+    app = open_page("leaderboard", tab="all")
 
-    assert list(table(app)["Nodes × cards"]) == ["4 × 8", "2 × 8", "1 × 8", "1 × 8"]
+    assert Grid(app).column("size") == ["4 × 8", "2 × 8", "1 × 8", "1 × 8"]
     assert "not a measurement" not in texts(app)
 
 
@@ -50,11 +51,12 @@ def test_a_rehearsal_is_plainly_marked(open_page: OpenPage, used: Path) -> None:
 def test_filters_come_from_the_url_and_go_there(open_page: OpenPage, used: Path) -> None:
     assert used.exists()
     app = open_page("leaderboard", nodes=["2", "4"])
-    assert list(table(app)["Nodes × cards"]) == ["4 × 8", "2 × 8"]
+    assert Grid(app).column("size") == ["4 × 8", "2 × 8"]
 
     app.multiselect(key="nodes").set_value([4]).run()
 
-    assert list(table(app)["Nodes × cards"]) == ["4 × 8"]
+    assert len(Grid(app).rows) == 1
+    assert "size" in Grid(app).labels
     assert app.query_params["nodes"] in ("4", ["4"])
 
 
@@ -88,7 +90,7 @@ def test_bars_have_their_single_runs_as_dots(open_page: OpenPage, used: Path) ->
 
     assert not open_page("leaderboard").get("vega_lite_chart")  # the chart repeats the table: who wants it turns it on
 
-    app = open_page("leaderboard", chart="1")
+    app = open_page("leaderboard", tab="all", chart="1")
 
     runs = {row.get("run") for row in drawn(app)}
     assert {"run-n1-0", "run-n1-1", "run-n1-2", "run-n4-0"} <= runs

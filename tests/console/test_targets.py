@@ -9,6 +9,7 @@ import pytest
 from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.console.conftest import OpenPage, drawn, texts
+from tests.console.grids import Grid
 from tests.console.test_results import table
 
 MISSED = "target missed"
@@ -28,12 +29,18 @@ def fast_and_useless(data_dir: Path) -> None:
 
 
 @pytest.mark.usefixtures("fast_and_useless")
-def test_benchmarks_have_it_last_with_a_note_and_name_the_target(open_page: OpenPage) -> None:
+def test_benchmarks_have_it_last_with_a_cross_and_name_the_target(open_page: OpenPage) -> None:
     app = open_page("leaderboard", chart="1")
 
-    rows = table(app)
-    assert list(rows["Flavor"]) == ["good", "useless", "half"]
-    assert list(rows["Note"].fillna("")) == ["", MISSED, "1 of 2 missed the target"]
+    rows = Grid(app).rows
+    assert [row["flavor"] for row in rows] == ["good", "useless", "half"]
+    assert [row["accuracy"] for row in rows] == [
+        "76.00 % target reached",
+        "10.00 % target missed target 75.9 %",
+        "76.00 % ✗ 1 of 2 missed the target",
+    ]
+    assert [row.tone("accuracy") for row in rows] == ["good", "bad", "bad"]
+    assert [row.cells["accuracy"]["parts"][0]["text"] for row in rows] == ["✓", "✗", "✗"]
     assert "target 75.9 %" in texts(app)
     bars = [str(row["name"]) for row in drawn(app) if "rank" in row]
     assert [MISSED in name for name in bars] == [False, True, False]
@@ -45,8 +52,15 @@ def test_the_wall_screen_has_it_last_with_a_note(open_page: OpenPage) -> None:
     app = open_page("leaderboard", tv="1")
 
     rows = app.table[0].value
-    assert list(rows["Flavor"]) == ["good", "useless", "half"]
+    assert list(rows["Hardware"]) == ["good", "useless", "half"]
     assert MISSED in rows["Note"].iloc[1]
+
+
+@pytest.mark.usefixtures("fast_and_useless")
+def test_a_table_without_accuracies_says_it_in_a_note(open_page: OpenPage) -> None:
+    rows = Grid(open_page("leaderboard", columns=["flavor", "throughput", "note"])).rows
+
+    assert [row["note"] for row in rows] == ["", MISSED, "1 of 2 missed the target"]
 
 
 @pytest.mark.usefixtures("fast_and_useless")

@@ -7,7 +7,7 @@ import pytest
 
 from aisbench_core.model import RunState, TrainResultInfo
 from aisbench_core.warehouse.facade import Warehouse
-from aisbench_core.warehouse.values.boards import BoardRow, find_ties
+from aisbench_core.warehouse.values.boards import BoardRow
 from aisbench_core.warehouse.values.compared import ComparedBy
 from aisbench_core.warehouse.values.runs import BoardQuery, TargetOutcome
 from tests import records as a
@@ -68,7 +68,7 @@ def test_it_is_neither_the_best_of_its_benchmark_nor_tied_with_it(fast_and_usele
     assert [row.flavor for row in block.rows] == ["good", "slow", "useless"]
     assert details
     assert details.best.flavor == "good"
-    assert find_ties(block.rows) == ()
+    assert [row.rank for row in block.rows] == ["1", "2", "3"]
 
 
 def test_intervals_that_overlap_do_not_lift_it(warehouse: Warehouse) -> None:
@@ -82,7 +82,6 @@ def test_intervals_that_overlap_do_not_lift_it(warehouse: Warehouse) -> None:
     rows = warehouse.board.list_rows(BOARD).rows
 
     assert [(row.flavor, row.rank) for row in rows] == [("good", "1"), ("useless", "2")]
-    assert find_ties(rows) == ()
 
 
 def test_one_useless_run_among_good_ones_is_counted_and_costs_the_row_its_place(warehouse: Warehouse) -> None:

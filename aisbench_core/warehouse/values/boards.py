@@ -1,7 +1,6 @@
 """Rows of the leaderboard: frozen values, free of SQL. Units as in runs.py; None is "not measured"."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -142,13 +141,6 @@ class BoardRow:
             return ""
         return str(self.rank_from) if self.rank_from == self.rank_to else f"{self.rank_from}–{self.rank_to}"
 
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """What its rank follows from: the 95 % interval of the mean, of a single run its value alone; None unranked."""
-        if self.rank_from is None or self.mean is None:
-            return None
-        return (self.mean, self.mean) if self.ci_low is None or self.ci_high is None else (self.ci_low, self.ci_high)
-
 
 @dataclass(frozen=True, slots=True)
 class BoardPage:
@@ -174,22 +166,6 @@ class BenchmarkPage:
     rows: tuple[BenchmarkBoard, ...]
     total: int
     rehearsal: bool
-
-
-def find_ties(rows: Sequence[BoardRow]) -> tuple[tuple[int, ...], ...]:
-    """The largest sets of two rows or more, by index, in which the intervals of any two overlap.
-
-    A row may be in several: where A ties with B and B with C, A may still be faster than C for certain."""
-    reached = [index for index, row in enumerate(rows) if not row.missed]
-    missed = [index for index, row in enumerate(rows) if row.missed]  # these rank after the others, however fast
-    return tuple(sorted([*_ties_of(rows, reached), *_ties_of(rows, missed)]))
-
-
-def _ties_of(rows: Sequence[BoardRow], indexes: Sequence[int]) -> list[tuple[int, ...]]:
-    known = {index: interval for index in indexes if (interval := rows[index].interval)}
-    # Intervals that overlap pairwise have a point in common, and one of those points is where the last of them begins.
-    sets = {tuple(index for index, (low, high) in known.items() if low <= begin <= high) for begin, _ in known.values()}
-    return [one for one in sets if len(one) > 1 and not any(set(one) < set(other) for other in sets)]
 
 
 def mixed_or_unknown(*rows: str) -> Hint:

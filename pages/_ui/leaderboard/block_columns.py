@@ -1,60 +1,45 @@
-"""The columns of a benchmark's table: which ones the reader chose, and how wide each is drawn."""
+"""The table of a benchmark: which columns the reader chose, and how each is drawn."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from string import ascii_lowercase
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
-from aisbench_core.base.formats import MISSING, format_change
+from aisbench_core.base.formats import MISSING, format_change, format_number, format_percent
 from aisbench_core.model import Origin
-from aisbench_core.warehouse.values.boards import BoardRow, find_ties
+from aisbench_core.warehouse.values.boards import BoardRow
 from aisbench_core.warehouse.values.compared import RunDot
 from aisbench_core.warehouse.values.histories import TrendVerdict
-from aisbench_core.warehouse.values.runs import BoardQuery
-from pages._ui.leaderboard.changes import badge_colours, change_text
-from pages._ui.leaderboard.columns import (
-    BLOCK_COLUMNS,
-    COLUMNS,
-    Cells,
-    find_head,
-    find_present,
-    find_title,
-    rank_text,
-    read_cells,
-)
+from aisbench_core.warehouse.values.runs import BoardQuery, TargetOutcome
+from pages._ui.grid.values import Align, CellPart, GridCell, GridColumn, GridRow, PageLink, Spark, Tone
+from pages._ui.leaderboard.changes import COLOURS, change_text
+from pages._ui.leaderboard.columns import BLOCK_COLUMNS, COLUMNS, Cells, find_head, find_title, rank_text, read_cells
+from pages._ui.runs.target import target_text
 from pages._ui.shell import url
-from pages._ui.shell.errors import escape_markdown
-from pages._ui.shell.tables import NARROW, configure_columns, number_format, shared_prefix, text_width, title_cells
+from pages._ui.shell.navigation import CONFIGURATION
+from pages._ui.shell.tables import without_prefix
 from pages._ui.shell.words import t
 
-NEWEST = 30  # runs of a sparkline
+NEWEST = 30  # runs of a curve
+LEAST_NEWEST = 3  # fewer show no course
 
 PARAMETER = "columns"  # of the URL
 
-# What fits into a window of 1280 pixels. `parameters` is there only where rows differ in nothing else, `change` only
-# where a row regressed or improved, `note` only where a row missed its target or its runs scatter.
+# What fits into a window of 1280 pixels. `parameters` is there only where rows differ in nothing else, and `note` only
+# where runs scatter.
 DEFAULT_COLUMNS = (
-    *("rank", "flavor", "size", "version", "throughput", "per_card"),
-    *("relation", "change", "interval", "runs", "trend", "note", "parameters"),
+    *("rank", "version", "flavor", "size", "throughput", "interval", "per_card", "relation", "change", "accuracy"),
+    *("runs", "trend", "note", "parameters"),
 )
-# Ranks that tie are a band of one colour, whose letter says the same; a row of two bands has the first one's colour.
-BANDS = ("blue", "violet", "orange")
-NO_BAND = "gray"
 
 _OF_INVALID = ("not_valid", "reason")  # what the reader asks for by including runs that are not valid
 
-_TICKS = 34  # the column of boxes to tick, with the table's edges
-_MAX_WIDTH = {"flavor": 200, "reason": 260}
-_LONGEST = 150  # of other texts
-_GRAPHS = {"throughput": (92, 150), "trend": (50, 110)}  # drawn columns: they share what the others leave
-_LEAST = 46  # of texts: "Rank" and "Runs" need it
-_LEAST_FLAVOR = 120  # long names give way to other columns; a double click on the cell shows them whole
-_CHIP = 14  # what a coloured chip adds to its text on both sides, in pixels
-_SCALE = 0.97  # cells hold digits, dots and blanks, which are narrower than the letter that `text_width` reckons with
+_TO_THE_RIGHT = ("throughput", "interval", "per_card", "relation", "runs")  # even in a table where none has a value
+_WIDTHS = {"version": 150, "flavor": 190, "parameters": 220, "note": 220, "reason": 260}  # pixels at most
 
 
-def choose_columns(query: BoardQuery) -> list[str]:
+def choose_block_columns(query: BoardQuery) -> list[str]:
     """The names of the columns to show, behind a button; the URL has them where they are not the default ones."""
     chosen = {*DEFAULT_COLUMNS, *(_OF_INVALID if query.include_invalid else ())}
     default = [name for name in BLOCK_COLUMNS if name in chosen]
@@ -65,46 +50,30 @@ def choose_columns(query: BoardQuery) -> list[str]:
 
 
 def block_cells(
-    rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]], changes: Mapping[str, TrendVerdict]
+    rows: Sequence[BoardRow],
+    dots: Mapping[str, Sequence[RunDot]],
+    changes: Mapping[str, TrendVerdict],
+    *,
+    per_card: bool = False,
 ) -> list[Cells]:
     """All cells of each row; by its latest run, its newest runs and what changed."""
     shares_framework = bool(framework_of(rows))
+    relations = list_relations(rows, per_card=per_card)
+    names = [name for name in BLOCK_COLUMNS if name != "rank" or any(row.rank for row in rows)]
     return [
         read_cells(
             row,
-            BLOCK_COLUMNS,
+            names,
             {
-                "rank": rank,
+                **({"rank": rank_text(row) or _why_unranked(row)} if "rank" in names else {}),
                 **({"version": row.framework_version} if shares_framework else {}),
-                "relation": format_relation(row, rows[0]),
+                **({"relation": relation} if relation else {}),
                 **({"change": [change_text(found)]} if (found := changes.get(row.latest_run_id)) else {}),
                 "trend": [dot.throughput for dot in dots[row.latest_run_id]],
             },
         )
-        for row, rank in zip(rows, rank_cells(rows), strict=True)
+        for row, relation in zip(rows, relations, strict=True)
     ]
-
-
-def rank_cells(rows: Sequence[BoardRow]) -> list[str]:
-    """Each row's rank, and the letters of the ties that it is in, as ab or a–d: rows that share one tie."""
-    letters = dict(zip(find_ties(rows), ascii_lowercase, strict=False))
-    tied = ["".join(letters[tie] for tie in letters if index in tie) for index in range(len(rows))]
-    return [
-        " ".join(filter(None, (rank_text(row) or _why_unranked(row), _shorten_letters(own))))
-        for row, own in zip(rows, tied, strict=True)
-    ]
-
-
-def _shorten_letters(letters: str) -> str:
-    """Ties follow each other, so that of many the first and the last letter say it."""
-    return letters if len(letters) < 3 else f"{letters[0]}–{letters[-1]}"
-
-
-def band_of(rank: str) -> str:
-    """The colour of a cell of `rank_cells`."""
-    letter = rank.rpartition(" ")[2][:1]
-    is_tied = " " in rank and letter in ascii_lowercase
-    return BANDS[ascii_lowercase.index(letter) % len(BANDS)] if is_tied else NO_BAND
 
 
 def _why_unranked(row: BoardRow) -> str:
@@ -118,96 +87,164 @@ def framework_of(rows: Iterable[BoardRow]) -> str:
     return names.pop() if len(names) == 1 else ""
 
 
-def format_relation(row: BoardRow, best: BoardRow) -> str:
-    """Its median against the best one's. That it may be the fastest as well is said by its rank."""
-    if row is best or row.throughput is None or not best.throughput:
-        return MISSING if row.throughput is None else t("board.is_best")
-    return format_change(row.throughput / best.throughput - 1, 1)
+def list_relations(rows: Sequence[BoardRow], *, per_card: bool) -> list[str]:
+    """Each median against the best one's; empty for rows of several sizes, unless they are compared `per_card`."""
+    if not per_card and len({(row.node_count, row.cards_per_node) for row in rows}) > 1:
+        return [""] * len(rows)
+    values = [row.per_card if per_card else row.throughput for row in rows]
+    return [_format_relation(value, values[0], is_best=not index) for index, value in enumerate(values)]
 
 
-def build_titled_cells(cells: Sequence[Cells], names: Collection[str]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The chosen cells by the whole titles of their columns, and how Streamlit draws each column."""
-    present = [name for name in find_present(cells, BLOCK_COLUMNS) if name in names]
-    chips = _chip_colours(cells)
-    widths = _compute_widths(cells, present, chips)
-    prefix = shared_prefix(row["flavor"] for row in cells) if _lacks_room(cells, widths) else ""
-    if prefix:  # without it, the ends by which names differ are seen
-        cells = [{**row, "flavor": row["flavor"].removeprefix(prefix)} for row in cells]
-        widths = _compute_widths(cells, present, chips)
-    if "rank" in chips:  # chips are wider than texts
-        cells = [{**row, "rank": [row["rank"]]} for row in cells]
-    titles = {name: find_title(name) for name in present}
-    config = configure_columns(cells, titles, widths)
-    for name in present:
-        if drawn := _draw_column(name, cells, chips, widths[name]):
-            config[titles[name]] = drawn
-        config[titles[name]] |= {"label": find_head(name), "help": _find_help(name, prefix)}
-    return title_cells(cells, titles), config
+def _format_relation(value: float | None, best: float | None, *, is_best: bool) -> str:
+    """That it may be the fastest as well is said by its rank."""
+    if value is None or not best:
+        return MISSING
+    return t("board.is_best") if is_best else format_change(value / best - 1, 1)
 
 
-def _draw_column(name: str, cells: Sequence[Cells], chips: Mapping[str, Mapping[str, str]], width: int) -> Any:
-    """A column of lines, bars or chips; None for one of texts or numbers."""
-    if name == "trend":
-        return st.column_config.LineChartColumn(width=width)
-    values = [row[name] for row in cells if row[name] is not None] if name == "throughput" else []
-    if values:
-        # From zero on: a bar that begins elsewhere makes small differences look large.
-        format_ = number_format(values)
-        return st.column_config.ProgressColumn(min_value=0, max_value=max(values), format=format_, width=width)
-    if name in chips:
-        colours = chips[name]
-        return st.column_config.MultiselectColumn(options=[*colours], color=[*colours.values()], width=width)
-    return None
+def build_table(
+    rows: Sequence[BoardRow], cells: Sequence[Cells], names: Collection[str], *, per_card: bool = False
+) -> tuple[list[GridColumn], list[GridRow]]:
+    """The chosen columns, as far as any row has a cell of them, and the rows; `per_card`: also their curves."""
+    curves = [_build_curve(row, own["trend"], per_card) for row, own in zip(rows, cells, strict=True)]
+    axis = _find_axis(curves)
+    if "accuracy" in names:  # it says which target was missed
+        cells = [_with_note(own, _note_scatter(row)) for row, own in zip(rows, cells, strict=True)]
+    present = [name for name in BLOCK_COLUMNS if name in names and (name == "change" or any(name in c for c in cells))]
+    flavors = without_prefix([str(row["flavor"]) for row in cells])
+    columns = [_build_column(name, cells, axis) for name in present]
+    strong = {"version", "per_card" if per_card else "throughput"}
+    built = []
+    for row, own, curve, flavor in zip(rows, cells, curves, flavors, strict=True):
+        drawn = {name: _draw_cell(name, row, own[name], name in strong) for name in present if name in own}
+        if "trend" in drawn:
+            drawn["trend"] = GridCell(spark=_draw_curve(curve, axis) if curve else None)
+        if "flavor" in drawn:
+            drawn["flavor"] = GridCell(flavor, Tone.MUTED, title=str(own["flavor"]))
+        name = " ".join((row.framework_version, str(own["flavor"]), str(own["size"])))
+        link = PageLink(CONFIGURATION, {"run": row.median_run_id or row.latest_run_id})
+        built.append(GridRow(row.latest_run_id, name, drawn, link))
+    return columns, built
 
 
-def _chip_colours(cells: Sequence[Cells]) -> dict[str, dict[str, str]]:
-    """For each column of chips, the colours of its texts."""
-    ranks = {row["rank"]: band_of(row["rank"]) for row in cells}
-    changes = badge_colours(text for row in cells for text in row.get("change", ()))
-    has_bands = set(ranks.values()) != {NO_BAND}
-    return {**({"rank": ranks} if has_bands else {}), **({"change": changes} if changes else {})}
+def _with_note(cells: Cells, note: str) -> Cells:
+    others = {name: cell for name, cell in cells.items() if name != "note"}
+    return {**others, "note": note} if note else others
 
 
-def _lacks_room(cells: Sequence[Cells], widths: Mapping[str, int]) -> bool:
-    is_wide = sum(widths.values()) > NARROW - _TICKS
-    return is_wide or any(widths.get("flavor", 0) < round(_SCALE * text_width(row["flavor"])) for row in cells)
+def _note_scatter(row: BoardRow) -> str:
+    return t("board.scattered", cv=format_percent(row.cv)) if row.is_scattered else ""
 
 
-def _find_help(name: str, prefix: str) -> str | None:
+def _build_column(name: str, cells: Sequence[Cells], axis: tuple[float, float]) -> GridColumn:
+    label = t("board.trend_range", range=format_range(*axis)) if name == "trend" and axis[1] else find_head(name)
+    values = [row[name] for row in cells if row.get(name) is not None]
+    is_number = bool(values) and all(isinstance(value, int | float) for value in values)
+    align = Align.RIGHT if name in _TO_THE_RIGHT or (is_number and name != "accuracy") else Align.LEFT
+    return GridColumn(name, label, align, hint=_find_hint(name), width=_WIDTHS.get(name, 0))
+
+
+def _find_hint(name: str) -> str:
     if name == "trend":
         return t("board.trend_help", count=NEWEST)
     if name == "change":
         return t("board.change_help")
-    if name == "flavor":
-        return t("board.flavor_prefix", prefix=escape_markdown(prefix)) if prefix else t("board.flavor_help")
-    return find_title(name) if COLUMNS[name].short else None
+    if name == "rank":
+        return t("board.rank_about")
+    return find_title(name) if COLUMNS[name].short else ""
 
 
-def _compute_widths(cells: Sequence[Cells], names: Sequence[str], chips: Collection[str]) -> dict[str, int]:
-    """Pixels of each column: as wide as its longest text; bars and lines share what is left of a narrow window."""
-    texts = {
-        name: [find_head(name), *(_format_cell(row.get(name)) for row in cells)]
-        for name in names
-        if name not in _GRAPHS
-    }
-    widths = {
-        name: min(
-            _MAX_WIDTH.get(name, _LONGEST),
-            max(_LEAST, round(_SCALE * max(map(text_width, values)))) + (_CHIP if name in chips else 0),
-        )
-        for name, values in texts.items()
-    }
-    graphs = [name for name in names if name in _GRAPHS]
-    spare = NARROW - _TICKS - sum(widths.values()) - sum(_GRAPHS[name][0] for name in graphs)
-    if spare < 0 and "flavor" in widths:
-        widths["flavor"] = max(min(_LEAST_FLAVOR, widths["flavor"]), widths["flavor"] + spare)
-    for name in graphs:
-        least, most = _GRAPHS[name]
-        widths[name] = min(most, least + max(0, spare) // len(graphs))
-    return widths
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """The newest runs of a row, and the 95 % interval of its mean."""
+
+    values: tuple[float, ...]
+    interval: tuple[float, ...]
 
 
-def _format_cell(value: Any) -> str:
-    if isinstance(value, list):
-        return " ".join(value)
-    return f"{value:,}" if isinstance(value, int | float) else str(value or "")
+def _build_curve(row: BoardRow, values: Sequence[float], per_card: bool) -> _Curve | None:
+    if len(values) < LEAST_NEWEST or not row.throughput:
+        return None
+    share = (row.per_card or 0.0) / row.throughput if per_card else 1.0
+    ends = [end for end in (row.ci_low, row.ci_high) if end is not None]
+    return _Curve(tuple(value * share for value in values), tuple(end * share for end in ends))
+
+
+def _find_axis(curves: Iterable[_Curve | None]) -> tuple[float, float]:
+    """From the least to the largest value of all curves and intervals: rows are compared by where their curve lies."""
+    values = [value for curve in curves if curve for value in (*curve.values, *curve.interval)]
+    return (min(values), max(values)) if values else (0.0, 0.0)
+
+
+def format_range(low: float, high: float) -> str:
+    """An axis in few letters: 119–131 k."""
+    scale, prefix = next((each for each in ((1e6, " M"), (1e3, " k")) if high >= 10 * each[0]), (1.0, ""))
+    for decimals in range(4):
+        ends = [f"{end / scale:,.{decimals}f}" for end in (low, high)]
+        if ends[0] != ends[1]:
+            break
+    return f"{'–'.join(dict.fromkeys(ends))}{prefix}"
+
+
+def _draw_cell(name: str, row: BoardRow, value: Any, is_strong: bool) -> GridCell:
+    if name in _DRAWN:
+        return _DRAWN[name](row, value)
+    if isinstance(value, int | float):
+        return GridCell(format_number(value), is_strong=is_strong)
+    text = str(value or MISSING)
+    return GridCell(text, Tone.MUTED if text == MISSING else Tone.PLAIN, is_strong=is_strong)
+
+
+def _draw_curve(curve: _Curve, axis: tuple[float, float]) -> Spark:
+    low, high = format_number(min(curve.values)), format_number(max(curve.values))
+    name = t("board.trend_name", count=len(curve.values), low=low, high=high)
+    band = (curve.interval[0], curve.interval[1]) if curve.interval else None
+    return Spark(curve.values, axis, name, band)
+
+
+def _draw_rank(row: BoardRow, value: str) -> GridCell:
+    if row.rank and not row.is_confirmed:
+        return GridCell(row.rank, parts=(CellPart("?", Tone.MUTED, name=value),))
+    return GridCell(value, Tone.PLAIN if row.rank else Tone.MUTED)
+
+
+def _draw_interval(row: BoardRow, value: str) -> GridCell:
+    return GridCell(t("board.single_run") if row.runs == 1 else value, Tone.MUTED)
+
+
+def _draw_change(_row: BoardRow, value: Sequence[str]) -> GridCell:
+    text = value[0]
+    return GridCell(text, Tone.BAD if COLOURS[text[0]] == "red" else Tone.GOOD)
+
+
+def _draw_note(_row: BoardRow, value: str) -> GridCell:
+    return GridCell(value, Tone.WARN)
+
+
+def _draw_accuracy(row: BoardRow, _value: float | None) -> GridCell:
+    """The accuracy of the run in the middle, with ✓ or ✗ against the target of the workload."""
+    outcome = row.target_outcome
+    if outcome.is_missed:
+        missed = t("target.of", target=format_number(100 * row.accuracy_target)) if row.accuracy_target else ""
+        said = missed if outcome is TargetOutcome.MISSED and missed else target_text(row)
+        cross = CellPart("✗", Tone.BAD, name=t("target.missed") if outcome is TargetOutcome.MISSED else "")
+        return GridCell(_format_accuracy(row), Tone.BAD, parts=(cross, CellPart(said, Tone.BAD)))
+    if outcome is TargetOutcome.REACHED and row.accuracy is not None:
+        return GridCell(_format_accuracy(row), Tone.GOOD, parts=(CellPart("✓", Tone.GOOD, target_text(row)),))
+    return GridCell(_format_accuracy(row), Tone.MUTED, title=target_text(row))
+
+
+def _format_accuracy(row: BoardRow) -> str:
+    """With two decimals, so that digits stand under digits, and more where it is that small."""
+    if row.accuracy is None:
+        return MISSING
+    return f"{100 * row.accuracy:.2f} %" if row.accuracy >= 0.01 else format_percent(row.accuracy)
+
+
+_DRAWN: Mapping[str, Callable[[BoardRow, Any], GridCell]] = {
+    "rank": _draw_rank,
+    "interval": _draw_interval,
+    "change": _draw_change,
+    "note": _draw_note,
+    "accuracy": _draw_accuracy,
+}

@@ -15,8 +15,9 @@ from aisbench_core.warehouse.values.compared import ComparedBy
 from aisbench_core.warehouse.values.histories import TrendVerdict
 from aisbench_core.warehouse.values.runs import BoardQuery, RegionFacts, Validity
 from pages._ui.configure.clones import show_clone_button
+from pages._ui.grid.action_bar import create_action_bar
 from pages._ui.leaderboard import chart
-from pages._ui.leaderboard.changes import TwiceDrawn, badge_colours, change_text, link_to_others
+from pages._ui.leaderboard.changes import badge_colours, change_text, known_changes, link_to_others
 from pages._ui.leaderboard.columns import (
     GROUP_COLUMNS,
     RUN_COLUMNS,
@@ -145,16 +146,9 @@ def show_groups(query: BoardQuery) -> bool:
         core().warehouse.board.find_distinctions, query.region, fingerprints, rehearsal=page.rehearsal
     )
     names = [", ".join(filter(None, (parameters.get(row.fingerprint), system_text(row)))) for row in page.rows]
-    drawing = TwiceDrawn.of(query)
-    slot = drawing.slot()
-
-    def show_table(changes: Mapping[str, TrendVerdict], *, tickable: bool) -> list[int]:
-        cells = [_group_cells(row, name, changes) for row, name in zip(page.rows, names, strict=True)]
-        titles = list_titles(cells, GROUP_COLUMNS, page.rows)
-        with slot():
-            return _draw_table(cells, titles, t("board.table"), "groups", tickable=tickable)
-
-    ticked = drawing.show(page.rows, show_table)
+    changes = known_changes(query, page.rows)
+    cells = [_group_cells(row, name, changes) for row, name in zip(page.rows, names, strict=True)]
+    ticked = _draw_table(cells, list_titles(cells, GROUP_COLUMNS, page.rows), t("board.table"), "groups")
     st.caption(t("board.rank_about"))
     show_pages(page.total, query.limit)
     show_rules([rule_id for row in page.rows for rule_id in row.reason.split(";")], query.ruleset_id or DEFAULT)
@@ -188,10 +182,11 @@ def show_bars(query: BoardQuery, rows: Sequence[BoardRow], parameters: Mapping[s
 
 
 def _by_benchmark(rows: Sequence[BoardRow]) -> Collection[list[BoardRow]]:
-    """The rows of each workload, model and unit, in their order: samples of two models do not share an axis."""
-    groups: dict[tuple[str, str, str], list[BoardRow]] = {}
+    """The rows of each benchmark, in their order: two benchmarks do not share an axis."""
+    groups: dict[tuple[object, ...], list[BoardRow]] = {}
     for row in rows:
-        groups.setdefault((row.workload, row.model, row.throughput_unit), []).append(row)
+        benchmark = (row.fingerprint, row.throughput_unit, row.synthetic_data, row.dataset_sha256)
+        groups.setdefault(benchmark, []).append(row)
     return groups.values()
 
 
@@ -210,9 +205,7 @@ def show_run_table(query: BoardQuery) -> bool:
     return bool(ticked)
 
 
-def _draw_table(
-    cells: Sequence[Cells], titles: Mapping[str, str], alt: str, key: str, *, tickable: bool = True
-) -> list[int]:
+def _draw_table(cells: Sequence[Cells], titles: Mapping[str, str], alt: str, key: str) -> list[int]:
     """The table; returns the indexes of the ticked rows."""
     flavors = without_prefix([row["flavor"] for row in cells])
     widths: dict[str, Width] = {**_WIDTHS, "flavor": min(150, max(map(text_width, flavors)))}
@@ -226,9 +219,6 @@ def _draw_table(
         "column_config": config | ({titles["change"]: _build_badge_column(cells)} if "change" in titles else {}),
         "placeholder": MISSING,
     }
-    if not tickable:
-        st.dataframe(rows, **options)
-        return []
     with create_openable(key):
         event = st.dataframe(rows, key=key, on_select="rerun", **options)
     # A selection outlives its rows: a filter may leave fewer of them than were there when one was ticked.
@@ -246,6 +236,20 @@ def _build_badge_column(cells: Sequence[Cells]) -> Any:
         help=t("board.change_help"),
         width=max([_BADGE, *(text_width(text) + _CHIP for text in texts)]),
     )
+
+
+def show_row_actions(keys: Sequence[str], run_ids: Sequence[str], by: ComparedBy) -> None:
+    """What can be done with the ticked rows of these tables: several are compared, groups as groups."""
+    if not run_ids:
+        return
+    with create_action_bar(keys, len(run_ids)):
+        if MIN_COMPARED <= len(run_ids) <= MAX_COMPARED:
+            selection = {"ids": list(run_ids)} | ({} if by is ComparedBy.RUNS else {"by": by.value})
+            link_page(COMPARE, t("board.compare", count=len(run_ids)), selection)
+        else:
+            st.markdown(t("board.compare_hint"))
+        if len(run_ids) == 1:
+            show_clone_button(run_ids[0], key="ticked")
 
 
 def show_links(run_ids: Sequence[str], by: ComparedBy) -> None:

@@ -1,11 +1,8 @@
 """What regressed or improved, by the row of the leaderboard that shows it, and as a badge."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from collections.abc import Iterable, Sequence
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from aisbench_core.warehouse.values.boards import BoardRow
 from aisbench_core.warehouse.values.histories import Outcome, TrendVerdict
@@ -22,47 +19,25 @@ COLOURS = dict(CHANGES.values())
 
 _READ = "board-trends"  # of the session: for which query it has read verdicts
 
-Slot = Callable[[], DeltaGenerator]  # opens the place of a table, whose content is then replaced
 
-Ticked = TypeVar("Ticked")
-
-
-class Tables(Protocol[Ticked]):
-    """Draws the rows with what changed, and returns which are ticked; what is drawn again is not `tickable` yet."""
-
-    def __call__(self, changes: Mapping[str, TrendVerdict], *, tickable: bool) -> list[Ticked]: ...
+def known_changes(query: BoardQuery, rows: Sequence[BoardRow]) -> dict[str, TrendVerdict]:
+    """What changed in these rows; nothing until `complete_changes` has read it."""
+    if not _is_read(query):
+        return {}
+    st.session_state[_READ] = _all_trends(query)
+    return changes_of(rows, trends_of(query))
 
 
-@dataclass(frozen=True, slots=True)
-class TwiceDrawn:
-    """Rows first: the first reading of verdicts on all trends of a large region takes seconds."""
+def complete_changes(query: BoardQuery) -> None:
+    """Last on the page, so that rows come first: the first reading of all trends of a large region takes seconds.
 
-    query: BoardQuery
-    is_first: bool
-
-    @classmethod
-    def of(cls, query: BoardQuery) -> "TwiceDrawn":
-        """Once, before the page's tables: their places depend on it."""
-        return cls(query, not _is_read(query))
-
-    def slot(self) -> Slot:
-        """A place for a table.
-
-        What is drawn once stands in a plain container: an empty element would take the table out of the browser at
-        every rerun, and with it the focus and a tick that was not sent yet."""
-        if self.is_first:
-            return st.empty().container
-        slot = st.container()
-        return lambda: slot
-
-    def show(self, rows: Sequence[BoardRow], show: Tables[Ticked]) -> list[Ticked]:
-        """The tables without what changed, where that is not known yet, and then with it; returns what is ticked."""
-        if self.is_first:
-            show({}, tickable=False)
-        ticked = show(changes_of(rows, trends_of(self.query)), tickable=True)
-        st.session_state[_READ] = _all_trends(self.query)
-        _revisions_read()[_all_trends(self.query)] = core().warehouse.revision()
-        return ticked
+    The page is then drawn again: its tables stay in their places, with the focus and what is ticked."""
+    if _is_read(query):
+        return
+    trends_of(query)
+    st.session_state[_READ] = _all_trends(query)
+    _revisions_read()[_all_trends(query)] = core().warehouse.revision()
+    st.rerun()
 
 
 def _is_read(query: BoardQuery) -> bool:
@@ -121,6 +96,8 @@ def badge_colours(texts: Iterable[str]) -> dict[str, str]:
 
 def link_to_others(query: BoardQuery, rows: Sequence[BoardRow]) -> None:
     """The way to what changed in these rows' benchmarks but has no row among them; nothing if every change has one."""
+    if not _is_read(query):
+        return
     trends, fingerprints = trends_of(query), {row.fingerprint for row in rows}
     shown = {trend.row.group.id for trend in changes_of(rows, trends).values()}
     others = [

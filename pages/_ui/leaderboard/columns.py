@@ -65,7 +65,7 @@ COLUMNS: Mapping[str, BoardColumn] = {
     for column in (
         BoardColumn("rank", "board.rank", lambda row: rank_text(row) or MISSING),
         BoardColumn("model", "board.model", _get_field("model")),
-        BoardColumn("flavor", "board.flavor", describe_hardware),
+        BoardColumn("flavor", "board.flavor", describe_hardware, short="board.hardware"),
         BoardColumn(
             "size", "board.size", lambda row: nodes_and_cards(row.node_count, row.cards_per_node),
             in_list="board.block_size", short="board.block_size",
@@ -80,7 +80,9 @@ COLUMNS: Mapping[str, BoardColumn] = {
         BoardColumn("runs", "board.runs", _get_field("runs"), short="board.block_runs"),
         BoardColumn("trend", "board.trend", short="board.block_trend"),
         BoardColumn("cv", "board.cv", _get_field("cv", to_percent)),
-        BoardColumn("accuracy", "board.accuracy_percent", _get_field("accuracy", to_percent)),
+        BoardColumn(
+            "accuracy", "board.accuracy_percent", _get_field("accuracy", to_percent), short="board.accuracy"
+        ),
         BoardColumn("target", "board.target", target_text),
         BoardColumn("note", "board.note", row_note, is_sparse=True),
         # Medians that few rows have, such as power.
@@ -112,8 +114,8 @@ _MEDIANS = tuple(column.name for column in list_medians())
 
 # Of a benchmark's table, where the reader chooses among them.
 BLOCK_COLUMNS = (
-    *("rank", "flavor", "size", "version", "throughput", "per_card", "relation", "change", "interval", "runs", "trend"),
-    *("cv", "accuracy", "note", *_MEDIANS, "currency", "parameters", "origin", "not_valid", "latest", "reason"),
+    *("rank", "version", "flavor", "size", "throughput", "interval", "per_card", "relation", "change", "accuracy"),
+    *("runs", "trend", "note", "parameters", "cv", *_MEDIANS, "currency", "origin", "not_valid", "latest", "reason"),
 )
 # Of the table of all configurations.
 GROUP_COLUMNS = (

@@ -6,14 +6,12 @@ from typing import Any
 import streamlit as st
 
 from aisbench_core.base.formats import MISSING, clip_text, format_number
-from aisbench_core.warehouse.values.boards import BenchmarkBoard
-from aisbench_core.warehouse.values.compared import RunDot
-from aisbench_core.warehouse.values.histories import TrendVerdict
 from aisbench_core.warehouse.values.runs import BoardQuery
-from pages._ui.leaderboard.block_columns import band_of, block_cells
-from pages._ui.leaderboard.blocks import BLOCKS, benchmark_title
+from pages._ui.leaderboard.block_columns import block_cells
+from pages._ui.leaderboard.blocks import BLOCKS, benchmark_name, benchmark_title
 from pages._ui.leaderboard.changes import COLOURS, changes_of, trends_of
-from pages._ui.leaderboard.columns import find_head, find_present
+from pages._ui.leaderboard.columns import Cells, find_head, find_present
+from pages._ui.leaderboard.sizes import SizeTab
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.errors import errors_shown, escape_markdown
 from pages._ui.shell.formats import format_time
@@ -42,15 +40,15 @@ def is_tv() -> bool:
     return st.query_params.get("tv") == "1"
 
 
-def show_tv(query: BoardQuery) -> None:
+def show_tv(query: BoardQuery, tab: SizeTab) -> None:
     """The first benchmarks of the query, each with its best configurations."""
     st.html(_STYLE)
-    st.fragment(_draw_board, run_every=SECONDS)(query)
+    st.fragment(_draw_board, run_every=SECONDS)(query, tab)
 
 
-def _draw_board(query: BoardQuery) -> None:
+def _draw_board(query: BoardQuery, tab: SizeTab) -> None:
     with errors_shown():
-        page = run_cached(core().warehouse.board.list_benchmarks, query, ROWS)
+        page = run_cached(core().warehouse.board.list_benchmarks, query, ROWS, per_card=tab.per_card)
         fingerprints = tuple(block.rows[0].fingerprint for block in page.rows)
         parameters = run_cached(
             core().warehouse.board.find_distinctions, query.region, fingerprints, rehearsal=page.rehearsal
@@ -61,17 +59,14 @@ def _draw_board(query: BoardQuery) -> None:
         newest = run_cached(core().warehouse.board.list_newest_dots, query, rows, NEWEST)
         changes = changes_of(rows, trends_of(query))
         for block in page.rows:
-            st.markdown(benchmark_title(block, parameters))
-            _show_block(block, newest, changes)
+            st.markdown(benchmark_title(block, benchmark_name(block, parameters), tab))
+            _show_block(block_cells(block.rows, newest, changes, per_card=tab.per_card))
         hidden = max(0, page.total - BLOCKS)
         notes = [t("home.updated", at=format_time(core().clock(), "%H:%M:%S"))]
         st.caption(" · ".join([*notes, *([t("board.more_benchmarks", count=hidden)] if hidden else [])]))
 
 
-def _show_block(
-    block: BenchmarkBoard, newest: Mapping[str, Sequence[RunDot]], changes: Mapping[str, TrendVerdict]
-) -> None:
-    cells = block_cells(block.rows, newest, changes)
+def _show_block(cells: Sequence[Cells]) -> None:
     present = {*find_present(cells, COLUMNS), "change"}  # a board whose columns come and go is hard to read
     table = [
         {find_head(name): mark(row.get(name)) for name, mark in COLUMNS.items() if name in present} for row in cells
@@ -98,7 +93,7 @@ def format_sparkline(values: Sequence[float]) -> str:
 
 # The columns, and how each is written in Markdown.
 COLUMNS: Mapping[str, Callable[[Any], str]] = {
-    "rank": lambda rank: f":{band_of(rank)}-badge[{escape_markdown(rank)}]",
+    "rank": lambda rank: f":gray-badge[{escape_markdown(rank)}]",
     "flavor": escape_markdown,
     "size": str,
     "version": lambda version: escape_markdown(clip_text(version)),

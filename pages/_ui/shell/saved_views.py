@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from aisbench_core.warehouse.values.saved import SavedView
 from pages._ui.shell import url
@@ -21,18 +22,26 @@ OUTCOME = "view-outcome"
 REFUSED = "view-taken"  # where the session has the name that could not be saved because a view has it already
 
 
-def show_title(page: Path, title: str) -> None:
-    """The page's title, and beside it its saved views; opens the one that the URL names."""
+def show_title(page: Path, title: str) -> DeltaGenerator:
+    """The page's title, and beside it its saved views; opens the one that the URL names.
+
+    Returns a container before them, for what else acts on the whole page."""
     url.clear_missing()
+    views: dict[str, SavedView] = {}
+    unknown = ""
     with errors_shown():
         views = {view.name: view for view in run_cached(core().warehouse.saved_views.on, page.stem)}
         unknown = _open_view(views)
-        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            st.title(title)
-            _show_popover(page, views)
-        if unknown:
-            st.info(t("views.unknown", name=escape_markdown(unknown)), icon=":material/bookmark:")
-        show_outcome(OUTCOME)
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.title(title, width="content")
+        with st.container(horizontal=True, width="content", gap="xsmall"):
+            actions = st.container(horizontal=True, width="content", gap="xsmall")
+            with errors_shown():
+                _show_popover(page, views)
+    if unknown:
+        st.info(t("views.unknown", name=escape_markdown(unknown)), icon=":material/bookmark:")
+    show_outcome(OUTCOME)
+    return actions
 
 
 def show_missing() -> None:
