@@ -1,9 +1,10 @@
-"""Home: which benchmarks changed, what runs now, what failed, and what the last week took."""
+"""Home: what runs and what failed, which benchmarks changed, and what the last week took."""
 
 import streamlit as st
 
 from aisbench_core.exchange.importing.choices import DEMO_REGION
-from pages._ui.home.demo import show_demo_notice, show_demo_offer
+from pages._ui.cards.run_cards import show_stop_dialog
+from pages._ui.home.demo import show_demo_notice, show_later_offer
 from pages._ui.home.first_steps import show_first_steps
 from pages._ui.home.overview import show_overview
 from pages._ui.shell import saved_views, url
@@ -13,16 +14,17 @@ from pages._ui.shell.words import t
 
 url.clear_missing()
 regions = run_cached(core().warehouse.facets.list_regions)
-with st.container(horizontal=True, vertical_alignment="top", horizontal_alignment="distribute"):
+with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
     st.title(t("menu.home"))
-    region = choose_region(regions) if regions else None
+    region = choose_region(regions, label_visibility="collapsed") if regions else None
 if region:
     saved_views.show_missing()
     show_demo_notice(region)
     if region.region != DEMO_REGION:
         show_rehearsal(region)
     show_overview(region)
+    show_later_offer(regions)
 else:
-    show_first_steps()
-    show_demo_offer()
     show_overview(None)
+    show_first_steps()
+show_stop_dialog()

@@ -6,7 +6,8 @@ from pathlib import Path
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-SCRIPTS, TILES = "scripts", "tiles"  # keys of containers
+SCRIPTS, TILES, NOTE = "scripts", "tiles", "note"  # keys of containers
+LINE = "line"  # what the keys of lines begin with
 
 SIDEBAR, GUTTER = 212, 32  # pixels: a window of 1280 leaves 1,004 for what a page shows
 
@@ -18,6 +19,29 @@ _PLACEHOLDERS = f"""
     [class*="st-key-menu-"] [data-testid="stSkeleton"] {{ height: 20px; }}
     .st-key-{TILES} [data-testid="stSkeleton"] {{ height: 108px; }}
     {", ".join(f'.st-key-{key} [data-testid="stSkeleton"]' for key in LABELLED)} {{ height: 68px; }}
+"""
+
+# One line for one thing, with its buttons at the right end; what does not fit into two rows of text is cut.
+_LINES = f"""
+    body [class*="st-key-{LINE}-"] {{ min-height: 44px; justify-content: center;
+        border-bottom: 1px solid color-mix(in srgb, currentColor 14%, transparent); }}
+    body [class*="st-key-{LINE}-"] p, body .st-key-{NOTE} p {{ font-size: .875rem; line-height: 1.25rem; }}
+    [class*="st-key-{LINE}-"] [data-testid="stMarkdown"] p {{ display: -webkit-box; -webkit-line-clamp: 2;
+        -webkit-box-orient: vertical; overflow: hidden; }}
+    [class*="st-key-{LINE}-"] [data-testid="stPageLink"] p {{ overflow: hidden; text-overflow: ellipsis; }}
+    [class*="st-key-{LINE}-"] button {{ min-height: 32px; padding-block: 2px; }}
+    [class*="st-key-{LINE}-"] [data-testid="stSkeleton"] {{ height: 20px; }}
+    [class*="st-key-{LINE}-"] [data-testid="stColumn"]:last-child [data-testid="stSkeleton"] {{ height: 32px; }}
+    [class*="st-key-{LINE}-failed"], [class*="st-key-{LINE}-regression"] {{ --sign: light-dark(#a3141a, #ff9a94); }}
+    [class*="st-key-{LINE}-alert"] {{ --sign: light-dark(#854600, #ffc078); }}
+    [class*="st-key-{LINE}-improvement"] {{ --sign: light-dark(#0b6132, #7fdba3); }}
+    [class*="st-key-{LINE}-active"] {{ --sign: light-dark(#0a4fb8, #9cc4ff); }}
+    [class*="st-key-{LINE}-"] [data-testid="stColumn"]:first-child
+        [data-testid="stIconMaterial"] {{ color: var(--sign); }}
+    @media (max-width: 640px) {{
+        body [class*="st-key-{LINE}-"] {{ padding-block: 6px; }}
+        body [class*="st-key-{LINE}-"] [data-testid="stHorizontalBlock"] {{ row-gap: 2px; }}
+    }}
 """
 
 # It stands in the page's head: what a script sends comes after the first elements, which would move then. Streamlit's
@@ -34,7 +58,7 @@ STYLE = f"""<style>
     body [data-testid="stSidebarUserContent"] {{ padding-bottom: 1rem; }}
     body div:has(> .st-key-{SCRIPTS}) {{ position: absolute; width: 0; }}
     body [data-testid="stIconMaterial"] {{ width: 1em; overflow: hidden; white-space: nowrap; }}
-    {_PLACEHOLDERS}
+    {_PLACEHOLDERS}{_LINES}
     @media (min-width: 768px) {{
         body [data-testid="stAppViewContainer"]:not(:has([data-testid="stSidebar"])) {{ padding-left: {SIDEBAR}px; }}
     }}

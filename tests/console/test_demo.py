@@ -18,14 +18,24 @@ def test_an_empty_console_offers_a_demo_and_removes_it_without_a_trace(open_page
 
     app.button(key="demo-add").click().run()
     assert not app.exception
-    assert "slower than" in texts(app)
+    assert ":red[−4.1 … −4.5 % on 1, 2, 4, 8 nodes]" in texts(app)
     assert "Demo history: these results are generated" in texts(app)
 
     app.button(key="demo-remove").click().run()
     assert not app.exception
-    assert "1. Configure a run" in texts(app)
+    assert "No results yet." in texts(app)
     assert core().warehouse.facets.list_regions() == []
     assert [*(data_dir / "runs").iterdir()] == []
+
+
+def test_a_console_with_results_offers_the_demo_too(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+    app = open_page("home")
+
+    app.button(key="demo-add").click().run()
+
+    assert "Demo history: these results are generated" in texts(app)
+    assert not [button for button in app.button if button.key == "demo-add"]
 
 
 def test_results_of_the_demo_are_imported_rehearsals(data_dir: Path) -> None:

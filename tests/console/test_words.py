@@ -50,8 +50,6 @@ from aisbench_core.warehouse.values.spending import SpendingBy
 from pages._ui.compare.comparability import DECISIVE, KINDS
 from pages._ui.configuration.details import NUMBERS
 from pages._ui.configure.fields import list_choices
-from pages._ui.home.first_steps import INSTEAD, STEPS
-from pages._ui.home.overview import TILES
 from pages._ui.run.log import LEVELS
 from pages._ui.search import SOURCES
 from pages._ui.shell import navigation
@@ -92,8 +90,6 @@ NAMED_BY_VALUES = (
     | _family("menu", filter(None, navigation.SECTIONS))
     | _family("search", SOURCES)
     | _family("configuration", NUMBERS)
-    | _family("home", [f"step_{step}{part}" for step, _ in (*STEPS, INSTEAD) for part in ("", "_help")])
-    | _family("home", [f"tile_{tile}{part}" for tile in TILES for part in ("", "_help")])
     | _family("home", [f"{key}{part}" for key in ("slower", "faster") for part in ("", "_since")])
     | _family("origin", ["every", *Origin])
     | _family("files", ExportTable)

@@ -23,9 +23,9 @@ from tests.records import T0
 FIELD = VersionField.FRAMEWORK
 
 
-def measure(version: str, day: int, mean: float, count: int = 6) -> list[HistoryRun]:
-    """Runs of one version, an hour apart."""
-    noise = np.linspace(-1, 1, count) * mean / 1000
+def measure(version: str, day: int, mean: float, count: int = 6, spread: float = 0.001) -> list[HistoryRun]:
+    """Runs of one version, an hour apart, up to `spread` away from their mean."""
+    noise = np.linspace(-1, 1, count) * mean * spread
     return [
         HistoryRun(
             run_id=f"{version}-{index}",
@@ -94,6 +94,15 @@ def test_a_version_that_is_slower_on_all_node_counts_is_one_change() -> None:
     assert [round(100 * each, 1) for each in shared.changes] == [-4.1, -4.5]
     assert shared.first.row.group.node_count == 2
     assert (shared.since, shared.runs, shared.runs_missing) == (at(1), (24, 24), None)
+
+
+def test_a_change_that_more_runs_would_make_surer_is_the_same_change() -> None:
+    noisy = configuration([*measure("r1", 0, 100, spread=0.01), *measure("r2", 1, 110, spread=0.01)], 2)
+    assert noisy.verdict.runs_missing
+
+    [shared] = group(change(1, 9), noisy)
+
+    assert (shared.outcome, shared.node_counts) == (Outcome.IMPROVEMENT, (1, 2))
 
 
 def test_the_other_direction_is_another_change_and_the_worst_comes_first() -> None:

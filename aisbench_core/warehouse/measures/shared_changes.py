@@ -89,7 +89,8 @@ def _is_news(group: TrendVerdict) -> bool:
 
 def _build_key(group: TrendVerdict) -> Hashable:
     row, verdict, metric = group.row, group.verdict, metric_of(group)
-    is_higher = metric.difference.change > 0 if metric and metric.difference and not verdict.runs_missing else None
+    is_decided = verdict.outcome is not Outcome.NOT_ENOUGH
+    is_higher = metric.difference.change > 0 if metric and metric.difference and is_decided else None
     measured = row.model, row.workload, row.dataset, row.mode, row.group.synthetic_data, row.group.throughput_unit
     versions = verdict.rule, verdict.field, verdict.baseline, verdict.candidate
     return row.group.origin, *measured, *versions, verdict.outcome, metric and metric.name, is_higher

@@ -93,7 +93,7 @@ def why_failed(run: Run) -> str:
 
 def show_line(run: Run, progress: Progress | None) -> None:
     """One bar, and what it counts: within the run's state, or the states from launch to result."""
-    share, text = _describe_progress(run, progress)
+    share, text = describe_progress(run, progress)
     done, total = run.stage
     if share is None and run.state in LINE:
         text = t("live.stage", state=text, number=done + 1, total=total)
@@ -103,7 +103,7 @@ def show_line(run: Run, progress: Progress | None) -> None:
 def show_stages(run: Run, progress: Progress | None) -> None:
     """A bar for each state on the line."""
     done, _ = run.stage
-    share, text = _describe_progress(run, progress)
+    share, text = describe_progress(run, progress)
     for index, (column, state) in enumerate(zip(st.columns(len(LINE)), LINE, strict=True)):
         if state is run.state:
             column.progress(share or 0.0, text=text)
@@ -111,7 +111,7 @@ def show_stages(run: Run, progress: Progress | None) -> None:
             column.progress(1.0 if index < done else 0.0, text=t(f"state.{state}"))
 
 
-def _describe_progress(run: Run, progress: Progress | None) -> tuple[float | None, str]:
+def describe_progress(run: Run, progress: Progress | None) -> tuple[float | None, str]:
     """What is done of the state that a run is in, 0 to 1, with how many of how many; None where nothing is counted."""
     name = t(f"state.{run.state}")
     if progress is None or progress.state is not run.state:

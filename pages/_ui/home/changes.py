@@ -1,12 +1,13 @@
-"""Which benchmarks changed against their baselines, the worst first, each as one sentence that can be sent on."""
+"""What changed against its baseline: a line for each cause, however many configurations it slowed down."""
 
 from collections import Counter
+from datetime import datetime
 
 import streamlit as st
 
-from aisbench_core.base.errors import AisbenchError
-from aisbench_core.base.formats import change_digits, format_change, shorten_hash
+from aisbench_core.base.formats import change_digits, clip_text, format_change, shorten_hash
 from aisbench_core.model import Origin
+from aisbench_core.warehouse.measures.shared_changes import SharedChange
 from aisbench_core.warehouse.values.boards import mixed_or_unknown
 from aisbench_core.warehouse.values.histories import (
     BaselineReason,
@@ -14,35 +15,45 @@ from aisbench_core.warehouse.values.histories import (
     Outcome,
     Regressions,
     RegressionVerdict,
-    TrendVerdict,
 )
 from aisbench_core.warehouse.values.runs import RegionFacts
-from pages._ui.configure import drafts
-from pages._ui.history.choice import BADGES, find_distinctions, short_title
+from pages._ui.history.choice import find_distinctions, short_title
+from pages._ui.home.drafting import open_draft
+from pages._ui.home.lines import create_actions, create_line, create_lines, show_sparkline
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core, is_allowed
-from pages._ui.shell.errors import escape_markdown, show_error
+from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.filters import region_key
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.words import t
 
-# How many benchmarks of each outcome are shown; History has all.
+# How many lines of each outcome are shown; History has all.
 LISTED = {Outcome.REGRESSION: 5, Outcome.IMPROVEMENT: 3, Outcome.NOT_ENOUGH: 3}
 
+ICONS = {
+    Outcome.REGRESSION: ":material/trending_down:",
+    Outcome.IMPROVEMENT: ":material/trending_up:",
+    Outcome.NOT_ENOUGH: ":material/question_mark:",
+}
+COLOURS = {Outcome.REGRESSION: "red", Outcome.IMPROVEMENT: "green", Outcome.NOT_ENOUGH: "gray"}
+MIN_DRAWN = 3  # values of a sparkline
 
-def show_changed(regressions: Regressions, region: RegionFacts) -> None:
-    """The benchmarks that regressed, that improved, and that need more runs for an answer."""
-    st.header(t("home.changed"))
-    changed = [group for group in regressions.groups if _is_news(group.verdict)]
-    if not changed:
+
+def show_changed(regressions: Regressions, changes: tuple[SharedChange, ...], region: RegionFacts) -> None:
+    """What regressed, what improved, and what needs more runs for an answer."""
+    if not changes:
         st.caption(t("home.nothing_changed", count=f"{regressions.total:,}"))
-    listed = [
-        group
-        for outcome, most in LISTED.items()
-        for group in [group for group in changed if group.verdict.outcome is outcome][:most]
-    ]
     parameters = find_distinctions(regressions, region.region)
-    for group in listed:
-        _show_group(group, short_title(group.row, parameters), region)
+    listed = [
+        change for outcome, most in LISTED.items() for change in [c for c in changes if c.outcome is outcome][:most]
+    ]
+    with create_lines("changes"):
+        for change in listed:
+            _show_change(change, short_title(change.first.row, parameters), region)
+    _show_links(regressions, region)
+
+
+def _show_links(regressions: Regressions, region: RegionFacts) -> None:
     if withheld := [group.verdict.not_known for group in regressions.groups if group.verdict.withheld]:
         reasons = t.message(mixed_or_unknown(*withheld))
         st.caption(t("home.withheld", count=f"{len(withheld):,}", reasons=escape_markdown(reasons)))
@@ -57,29 +68,79 @@ def show_changed(regressions: Regressions, region: RegionFacts) -> None:
                 navigation.link_page(navigation.HISTORY, label, {"region": region_key(region), "outcome": name})
 
 
-def _is_news(verdict: RegressionVerdict) -> bool:
-    if verdict.outcome is Outcome.NOT_ENOUGH:
-        return verdict.runs_missing is not None
-    return verdict.outcome is not Outcome.NO_CHANGE
+def _show_change(change: SharedChange, title: str, region: RegionFacts) -> None:
+    verdict, row = change.first.verdict, change.first.row
+    key = f"{change.outcome.name.lower()}-{row.group.id}"
+    name, text, picture, when, actions = create_line(key, has_picture=True)
+    with name:
+        history = {"region": region_key(region), "group": row.group.id}
+        sentence = f"{escape_markdown(title)} \n\n{describe_change(verdict)}"
+        label = f"**{escape_markdown(clip_text(row.model))}** · {_format_pair(verdict)}"
+        navigation.link_page(navigation.HISTORY, label, history, icon=ICONS[change.outcome], help_text=sentence)
+    text.markdown(f":{COLOURS[change.outcome]}[{_format_size(change)}]")
+    metric = change.metric
+    if metric and metric.name == "throughput" and len(change.first.recent) >= MIN_DRAWN:
+        show_sparkline(picture, change.first.recent, t("home.sparkline", count=len(change.first.recent)))
+    when.caption(_format_when(change))
+    with create_actions(actions):
+        _show_actions(change)
 
 
-def _show_group(group: TrendVerdict, title: str, region: RegionFacts) -> None:
-    verdict = group.verdict
-    colour, icon = BADGES[verdict.outcome]
-    with st.container(border=True, key=f"benchmark-{group.row.group.id}", gap=None):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.badge(t(f"outcome.{verdict.outcome.name.lower()}"), color=colour, icon=icon)
-            selection = {"region": region_key(region), "group": group.row.group.id}
-            navigation.link_page(navigation.HISTORY, escape_markdown(title), selection)
-        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            st.markdown(describe_change(verdict))
-            if verdict.runs_missing and group.row.group.origin is Origin.IMPORTED:
-                # A launched run is never one of an imported row: only more imported ones help.
-                navigation.link_page(navigation.IMPORT, t("home.import_missing"), {})
-            elif verdict.runs_missing and is_allowed("SeriesService.launch"):
-                label, run_id = t("home.launch_missing", runs=verdict.runs_missing), group.row.latest_run_id
-                if st.button(label, key=f"missing-{group.row.group.id}", icon=":material/playlist_add:"):
-                    _open_series(run_id, verdict.runs_missing)
+def _format_pair(verdict: RegressionVerdict) -> str:
+    """`r2.0 vs r1.10`, or the version alone where something changed within it."""
+    names = _format_versions(verdict)
+    if verdict.candidate == verdict.baseline or verdict.rule is BaselineReason.LEVEL_BEFORE:
+        return names["baseline"]
+    return t("home.pair", **names)
+
+
+def _format_size(change: SharedChange) -> str:
+    nodes = ", ".join(str(count) for count in change.node_counts)
+    where = t("home.on_nodes" if change.node_counts != (1,) else "home.on_node", nodes=nodes)
+    if change.changes is None or change.metric is None:
+        return f"{t('home.undecided')} {where}"
+    low, high = change.changes
+    digits = change_digits(low)
+    ends = dict.fromkeys(format_change(end, digits) for end in (low, high))
+    numbers = " … ".join(end.removesuffix(" %") if index < len(ends) - 1 else end for index, end in enumerate(ends))
+    metric = "" if change.metric.name == "throughput" else f"{t(f'metric.{change.metric.name}')} "
+    doubt = f" {t('home.undecided')}" if change.outcome is Outcome.NOT_ENOUGH else ""
+    return f"{metric}{numbers}{doubt} {where}"
+
+
+def _format_when(change: SharedChange) -> str:
+    if change.runs_missing:
+        low, high = change.runs_missing
+        return t("home.runs_decide" if low == high == 1 else "home.more_decide", runs=_format_range(low, high))
+    before, since = change.runs
+    counts = t("home.runs_of_both", before=f"{before:,}", runs=f"{since:,}")
+    return " · ".join([*([t("home.since", day=_format_day(change.since))] if change.since else []), counts])
+
+
+def _format_range(low: int, high: int) -> str:
+    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
+
+
+def _format_day(at: datetime) -> str:
+    this_year = format_time(at, "%Y") == format_time(core().clock(), "%Y")
+    return format_time(at, t("home.day") if this_year else "%Y-%m-%d")
+
+
+def _show_actions(change: SharedChange) -> None:
+    verdict, row = change.first.verdict, change.first.row
+    missing = verdict.runs_missing if change.outcome is Outcome.NOT_ENOUGH else None
+    if missing is None:
+        compared = [*verdict.baseline_run_ids[-1:], *verdict.candidate_run_ids[-1:]]
+        if len(compared) == 2:
+            selection = {"ids": compared, "by": "rows"}
+            navigation.link_page(navigation.COMPARE, t("home.compare"), selection)
+    elif row.group.origin is Origin.IMPORTED:
+        # A launched run is never one of an imported row: only more imported ones help.
+        navigation.link_page(navigation.IMPORT, t("home.import_missing"), {})
+    elif is_allowed("SeriesService.launch"):
+        label = t("home.launch_missing", runs=missing)
+        if st.button(label, key=f"missing-{row.group.id}", icon=":material/playlist_add:"):
+            open_draft(row.latest_run_id, navigation.SERIES, {"new": "1", "repeats": str(missing)})
 
 
 def describe_change(verdict: RegressionVerdict) -> str:
@@ -118,16 +179,3 @@ def _format_change(verdict: RegressionVerdict, metric: MetricVerdict) -> str:
     interval = f"{format_change(gap.ci_low, 1)} … {format_change(gap.ci_high, 1)}"
     key = "home.changed_since" if is_within else "home.metric_changed"
     return t(key, change=format_change(gap.change, 1), interval=interval, **values)
-
-
-def _open_series(run_id: str, runs: int) -> None:
-    """A form for a series of so many runs like this one."""
-    try:
-        original = core().clones.original(run_id)
-        selection = {"new": "1", "draft": drafts.clone(original), "repeats": str(runs)}
-    except AisbenchError as error:
-        show_error(error)
-        return
-    if original.profile in core().regions.names():
-        selection["profile"] = original.profile
-    navigation.open_page(navigation.SERIES, selection)

@@ -1,4 +1,7 @@
-"""The demo history: the button that adds it to an empty console, and the one that removes it."""
+"""The demo history: the button that adds it, at any time, and the one that removes it."""
+
+from collections.abc import Sequence
+from typing import Literal
 
 import streamlit as st
 
@@ -10,17 +13,22 @@ from pages._ui.shell.errors import errors_shown
 from pages._ui.shell.words import t
 
 
-def show_demo_offer() -> None:
-    """The offer to look around with generated results."""
+def show_demo_offer(kind: Literal["secondary", "tertiary"]) -> None:
+    """The offer to look around with generated results; a tertiary one looks like a link."""
     if not is_allowed("ResultImport.add_demo"):
         return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button(t("home.demo_add"), key="demo-add", icon=":material/auto_graph:"):
-            with errors_shown():
-                with st.spinner(t("home.demo_adding"), show_time=True):
-                    core().imports.add_demo(actor())
-                st.rerun()
-        st.caption(t("home.demo_help"))
+    if st.button(t("home.demo_add"), key="demo-add", type=kind, icon=":material/auto_graph:", help=t("home.demo_help")):
+        with errors_shown():
+            with st.spinner(t("home.demo_adding"), show_time=True):
+                core().imports.add_demo(actor())
+            st.query_params["region"] = f"{DEMO_REGION}~rehearsal"
+            st.rerun()
+
+
+def show_later_offer(regions: Sequence[RegionFacts]) -> None:
+    """At the end of a page with results, unless the demo is among them."""
+    if DEMO_REGION not in {region.region for region in regions}:
+        show_demo_offer("tertiary")
 
 
 def show_demo_notice(region: RegionFacts) -> None:
