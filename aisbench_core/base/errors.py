@@ -50,6 +50,13 @@ class Problem:
     value: str = ""
 
     @property
+    def explanation(self) -> Message:
+        """What is wrong, and the value, without the field."""
+        if not self.value:
+            return self.message
+        return Message("{problem} (found {found})", problem=self.message, found=self.value)
+
+    @property
     def sentence(self) -> Message:
         """The field and what is wrong with it; `str()` gives the same in English."""
         if self.value:

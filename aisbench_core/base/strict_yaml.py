@@ -5,6 +5,7 @@ date, and it silently keeps the last of two equal keys. A hyperparameter must no
 """
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
@@ -31,6 +32,30 @@ def load(text: str) -> Any:
             Message("it has {length} characters; allowed: {allowed}", length=len(text), allowed=MOST_CHARACTERS)
         )
     return yaml.load(text, Loader=_Loader)  # noqa: S506  # it is a SafeLoader, and stricter
+
+
+def find_lines(text: str) -> dict[str, int]:
+    """The line of each entry, from 1, by its dotted path; those of lists by number, and by `name` if they have one.
+
+    Raises yaml.YAMLError."""
+    return dict(_iterate_lines(yaml.compose(text, Loader=_Loader), ""))
+
+
+def _iterate_lines(node: yaml.Node | None, path: str) -> Iterator[tuple[str, int]]:
+    entries: list[tuple[str, yaml.Node, yaml.Node]] = []
+    if isinstance(node, yaml.MappingNode):
+        entries = [(str(key.value), key, value) for key, value in node.value]
+    elif isinstance(node, yaml.SequenceNode):
+        for number, item in enumerate(node.value):
+            entries += [(name, item, item) for name in (str(number), _name_of(item)) if name]
+    for name, start, value in entries:
+        yield f"{path}{name}", start.start_mark.line + 1
+        yield from _iterate_lines(value, f"{path}{name}.")
+
+
+def _name_of(node: yaml.Node) -> str:
+    pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+    return next((str(value.value) for key, value in pairs if key.value == "name"), "")
 
 
 def dump(values: Any) -> str:

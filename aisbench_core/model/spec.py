@@ -255,20 +255,22 @@ class RunSpec(Frozen):
         SpecField(of_workload=True, of_algorithm=True),
     ] = ""
     flavor: Annotated[str, SpecField(*COMPARED_ALONG, upstream="train_instance_type", group=FormGroup.OWN)] = ""
-    pool_id: Annotated[str, SpecField(*COMPARED_ALONG, upstream="pool_id", group=FormGroup.OWN)] = ""
+    pool_id: Annotated[str, SpecField(*COMPARED_ALONG, upstream="pool_id", group=FormGroup.PLACEMENT)] = ""
     node_count: Annotated[
         int,
         Field(ge=1, le=4096),
         SpecField(*COMPARED_ALONG, upstream="train_instance_count", group=FormGroup.OWN),
     ] = 1
-    cards_per_node: Annotated[int, Field(ge=1, le=64), SpecField(*COMPARED_ALONG, upstream="", group=FormGroup.OWN)] = 1
-    mode: Annotated[Mode, SpecField(upstream="", group=FormGroup.OWN)] = Mode.CLUSTER
+    cards_per_node: Annotated[
+        int, Field(ge=1, le=64), SpecField(*COMPARED_ALONG, upstream="", group=FormGroup.PLACEMENT)
+    ] = 1
+    mode: Annotated[Mode, SpecField(upstream="", group=FormGroup.PLACEMENT)] = Mode.CLUSTER
     environments: dict[str, str] = {}
     secrets: Annotated[tuple[str, ...], Field(description="names of variables whose values are stored apart")] = ()
     log_levels: Annotated[LogLevels, SpecField(upstream="", group=FormGroup.OWN)] = LogLevels()
     update: Annotated[Update, SpecField(*COMPARED_ALONG, of_workload=True, upstream="", group=FormGroup.OWN)] = Update()
     volumes: Annotated[tuple[Volume, ...], SpecField(upstream="nas_share_addr")] = ()
-    priority: Annotated[int, Field(ge=1, le=3), SpecField(*OF_QUEUE, group=FormGroup.LIMITS)] = 1
+    priority: Annotated[int, Field(ge=1, le=3), SpecField(*OF_QUEUE, group=FormGroup.PLACEMENT)] = 1
     auto_stop_hours: Annotated[int | None, Field(ge=1, le=720), SpecField(*LIMIT, group=FormGroup.LIMITS)] = None
     stop_when_stalled_minutes: Annotated[
         int | None,

@@ -24,6 +24,7 @@ class FormGroup(StrEnum):
     """Where the form shows a field; one without a widget is changed in the YAML view."""
 
     OWN = "own"
+    PLACEMENT = "placement"
     LABELS = "labels"
     CONTAINER = "container"
     LIMITS = "limits"

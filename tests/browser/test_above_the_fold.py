@@ -100,7 +100,7 @@ only of most there are enough for a change, and for a sentence on two configurat
 ACTIONS = {
     "notifications": "Add a channel",
     "home": "All benchmark configurations",
-    "configure": "Import…",
+    "configure": "Launch…",
     "runs": "New run",
     "live": "Clone into a draft",
     "series": "New series",

@@ -135,21 +135,22 @@ def test_a_number_that_is_too_large_stays_typed_says_its_range_and_blocks_the_la
     same_visit: Visit, label: str, before: str, range_text: str
 ) -> None:
     visit = same_visit
-    field, launch = visit.page.get_by_label(label, exact=True), visit.keyed("launch")
-    expect(launch).to_be_visible()
+    field, launch = visit.page.get_by_label(label, exact=True), visit.keyed("launch").get_by_role("button")
+    expect(launch).to_be_enabled()
 
     field.fill("99999")
     field.press("Enter")
 
     expect(visit.page.get_by_text(range_text).first).to_be_visible()
-    expect(launch).to_have_count(0)
+    expect(launch).to_be_disabled()
+    expect(visit.page.get_by_text("Fix the errors to launch.")).to_be_visible()
     expect(field).to_have_value("99999")
     visit.rest()
     visit.page.keyboard.press("Control+Shift+Enter")
     visit.rest()
     expect(visit.page.get_by_role("dialog")).to_have_count(0)
     enter(visit, label.removesuffix(" †"), before)
-    expect(launch).to_be_visible()
+    expect(launch).to_be_enabled()
     assert visit.troubles() == []
 
 
@@ -215,6 +216,7 @@ def test_the_menu_and_back_lead_to_the_same_draft(visit: Visit) -> None:
 
     assert by_menu == clone
     assert address(visit)[1]["draft"] == clone
+    visit.open_drafts()
     visit.pick(visit.page.get_by_label("Draft", exact=True), re.compile("your own"))
     expect(nodes(visit)).to_have_value("3")
     assert visit.troubles() == []
@@ -242,7 +244,7 @@ def test_a_finding_leads_to_its_field_even_in_a_folded_group(
     Ledger(used.data_dir / "ledger.sqlite3").save_draft("jump", f"workload: quickstart_digits\n{field}\n", a.T0)
     visit.open("/configure?draft=jump")
 
-    visit.page.get_by_role("button", name="Go to field").first.click()
+    visit.keyed("go-to.0").get_by_role("button").click()
 
     expect(visit.page.get_by_label(label, exact=True)).to_be_focused()
     expect(visit.page.get_by_label(label, exact=True)).to_be_in_viewport()

@@ -37,6 +37,7 @@ def old_configuration(folder: Path) -> Path:
 
 def choose(visit: Visit, file: Path, then: str = "import-use") -> None:
     """Choose a file in the import dialog, and wait for the button that takes it over."""
+    visit.open_drafts()
     visit.keyed("import").get_by_role("button").click()
     visit.page.locator("input[type=file]").set_input_files(file)
     expect(visit.keyed(then).get_by_role("button")).to_be_visible()
@@ -79,7 +80,7 @@ def test_somebody_comes_over_with_an_old_configuration(
 
 def take_out(visit: Visit, ledger: Ledger) -> None:
     """Download the draft as the file that it came from, as it is when the button is pressed."""
-    visit.page.get_by_text("For ais-bench-stubs", exact=True).click()
+    visit.open_drafts()
     button = visit.keyed("export").get_by_role("button")
     visit.rest()
     (key,) = parse_qs(urlsplit(visit.page.url).query)["draft"]
@@ -96,6 +97,7 @@ def take_out(visit: Visit, ledger: Ledger) -> None:
 def test_a_pasted_configuration_does_not_stay_in_the_field(alone: ConsoleProcess, window: OpenWindow) -> None:
     visit = window(alone)
     visit.open("/configure")
+    visit.open_drafts()
     visit.keyed("import").get_by_role("button").click()
 
     field = visit.page.get_by_role("textbox", name="Or paste the file here")

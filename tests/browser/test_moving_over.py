@@ -79,6 +79,7 @@ def test_a_lab_launches_its_old_configuration_and_stops_the_job_by_its_name(
 
 def read_in(visit: Visit, file: Path, code: Path) -> None:
     """Choose the file, say where the code lies, keep profile and keys, and begin a draft."""
+    visit.open_drafts()
     visit.keyed("import").get_by_role("button").click()
     visit.page.locator("input[type=file]").set_input_files(file)
     expect(visit.keyed("import-use").get_by_role("button")).to_be_visible()

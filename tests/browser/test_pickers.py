@@ -70,14 +70,16 @@ def test_dataset_pool_image_and_checkpoint_are_picked_by_clicking_only(
     for directory in ("sets", "digits"):
         click(visit, page.get_by_role("button", name=directory, exact=False).last)
     click(visit, visit.keyed("browse-inputs.data_url-use").get_by_role("button"))
+    visit.unfold("Cards, pool and priority")
     click(visit, visit.keyed("choose-pool_id").get_by_role("button", name="Choose"))
     click(visit, visit.keyed("choose-pool_id-0").get_by_role("button"))
-    click(visit, page.get_by_text("More: name, code, image, limits"))
+    visit.unfold("Code and image")
     click(visit, visit.keyed("choose-engine").get_by_role("button", name="Choose"))
     click(visit, visit.keyed("choose-engine-0").get_by_role("button"))
     click(visit, visit.keyed("choose-image_url").get_by_role("button", name="Choose"))
     for name in ("sandbox-team", "bench/resnet", "v2"):
         click(visit, page.get_by_role("button", name=name, exact=True))
+    visit.unfold("Limits and recovery")
     visit.pick(page.get_by_label("Resume from", exact=True), re.compile(EARLIER))
 
     spec = stored(console.data_dir)

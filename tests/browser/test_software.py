@@ -16,7 +16,7 @@ from tests.browser.visit import OpenWindow, Visit
 from tests.console.test_servers import alone
 
 NNAE = "Ascend-cann-nnae_5.0.2.1_linux-aarch64.run"
-TITLES = {"light-english": "CANN, MindSpore and log levels", "dark-chinese": "CANN、MindSpore 与日志级别"}
+TITLES = {"light-english": "Packages and log levels", "dark-chinese": "软件包与日志级别"}
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
 def opened(visit: Visit, title: str) -> None:
     """The form with the part about software open."""
     visit.open("/configure")
-    visit.page.get_by_text(title, exact=True).click()
+    visit.unfold(title)
     expect(visit.keyed("spec.log_levels.stdout")).to_be_visible()
     visit.rest()
 

@@ -43,6 +43,7 @@ def test_a_draft_survives_a_reload_and_shows_in_another_tab(console: ConsoleProc
     visit = window(console)
     visit.open("/configure")
     type_into(visit, "Nodes", 3)
+    visit.unfold("Cards, pool and priority")
     type_into(visit, "Dedicated pool", "pool-of-mine")
 
     visit.reload()
@@ -141,17 +142,18 @@ def pick_a_workload(visit: Visit) -> None:
 def meet_a_finding_and_mend_it(visit: Visit) -> None:
     """It appears while the wrong thing is typed, without leaving the field, and it goes in the same way."""
     finding = visit.page.get_by_text("both pool 'pool-1' and the public flavor")
-    pool = visit.page.get_by_label("Dedicated pool", exact=True)
+    pool, button = visit.page.get_by_label("Dedicated pool", exact=True), visit.keyed("launch").get_by_role("button")
+    visit.unfold("Cards, pool and priority")
 
     pool.press_sequentially("pool-1")
     expect(finding).to_have_count(2)
-    expect(visit.keyed("launch")).to_have_count(0)
+    expect(button).to_be_disabled()
     visit.picture("finding")
     for _ in "pool-1":
         pool.press("Backspace")
 
     expect(finding).to_have_count(0)
-    expect(visit.keyed("launch")).to_be_visible()
+    expect(button).to_be_enabled()
     visit.publish("configure")
 
 
@@ -301,7 +303,7 @@ def type_into(visit: Visit, label: str, text: str | int) -> None:
 
 def type_into_more(visit: Visit, label: str, text: str) -> None:
     """The same for a field that is folded away."""
-    visit.page.get_by_text("More: name, code, image, limits").click()
+    visit.unfold("Name and description")
     type_into(visit, label, text)
 
 

@@ -90,6 +90,15 @@ class Visit:
         """Open the menu's options: language, open sessions and sign-out."""
         self.keyed("options").get_by_role("button").click()
 
+    def open_drafts(self) -> None:
+        """Open the menu of drafts on New run: the others, a new one, import and export."""
+        self.keyed("drafts").get_by_role("button").click()
+
+    def unfold(self, title: str) -> None:
+        """Open a folded part of the page; its label may say more than its title."""
+        self.page.locator("summary").filter(has_text=title).click()
+        self.rest()
+
     def launch_draft(self) -> str:
         """Launch what New run shows; the run's id."""
         self.open("/configure")

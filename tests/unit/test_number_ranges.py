@@ -98,3 +98,17 @@ def test_a_draft_keeps_the_numbers_that_its_spec_does_not_take(typed: dict[str, 
 
     assert read_written(stored).refused == refused
     assert read_written(stored).spec == written.spec
+
+
+@pytest.mark.parametrize(
+    ("allowed", "symbols"),
+    [
+        (NumberRange(1, 4096, is_whole=True), "1–4096"),
+        (NumberRange(0.5), "≥ 0.5"),
+        (NumberRange(most=1e7), "≤ 10000000"),
+        (NumberRange(0, 1, without_least=True), "> 0, ≤ 1"),
+        (NumberRange(), ""),
+    ],
+)
+def test_limits_stand_beside_a_field_without_words(allowed: NumberRange, symbols: str) -> None:
+    assert allowed.symbols == symbols

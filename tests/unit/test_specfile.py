@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from aisbench_core.base.errors import ConfigError, SpecError
-from aisbench_core.domain.authoring.specfile import comments_of, from_yaml, to_yaml
-from aisbench_core.model import AccessMethod, Api, Channel, Mode, RunSpec, Volume
+from aisbench_core.domain.authoring.specfile import DOCUMENT, comments_of, explain_error, find_line, from_yaml, to_yaml
+from aisbench_core.model import AccessMethod, Api, Channel, Level, Mode, RunSpec, Volume
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,10}", fullmatch=True)
@@ -156,3 +156,56 @@ def test_comments_of_a_text_that_people_wrote_are_found_where_they_stand_above_a
 
     assert comments_of(text) == {"a": "one two", "c": "c"}
     assert comments_of("workload: w\nparameters: {a: 1}\n") == {}
+
+
+WRITTEN = """workload: quickstart_digits
+# a comment
+inputs:
+- path: /bucket/digits/
+  name: data_url
+parameters: {epochs: 3,
+  batch_size: 16}
+volumes:
+- {local_path: /a}
+- {local_path: b}
+"""
+
+
+@pytest.mark.parametrize(
+    ("field", "line"),
+    [
+        ("workload", 1),
+        ("inputs.data_url", 4),
+        ("inputs.0.name", 5),
+        ("parameters.batch_size", 7),
+        ("parameters.unknown", 6),
+        ("volumes.1.local_path", 10),
+        ("node_count", None),
+        (DOCUMENT, None),
+    ],
+)
+def test_a_field_is_in_the_line_that_sets_it_or_what_holds_it(field: str, line: int | None) -> None:
+    assert find_line(WRITTEN, field) == line
+
+
+def test_a_text_that_is_no_yaml_is_wrong_in_the_line_where_it_stops_to_be() -> None:
+    text = "workload: quickstart_digits\nparameters: {epochs: 3\nnode_count: 2\n"
+
+    with pytest.raises(ConfigError) as refused:
+        from_yaml(text)
+    (finding,) = explain_error(refused.value)
+
+    assert (finding.field, finding.level) == (DOCUMENT, Level.ERROR)
+    assert find_line(text, finding.field) == 3
+    assert find_line(text, "workload") is None
+
+
+def test_each_field_of_a_text_that_is_no_spec_is_explained_with_what_was_found() -> None:
+    with pytest.raises(SpecError) as refused:
+        from_yaml("workload: quickstart_digits\nnodes: 4\nmode: both\n")
+
+    findings = {finding.field: finding.message for finding in explain_error(refused.value)}
+
+    assert findings.keys() == {"nodes", "mode"}
+    assert findings["nodes"].startswith("is not a known key; allowed: workload, ")
+    assert "both" in findings["mode"]

@@ -283,3 +283,14 @@ def test_a_manifest_that_goes_while_the_folders_are_listed_hides_no_other(tmp_pa
 
     assert [str(file) for file, _ in workloads.problems()] == [str(gone)]
     assert workloads.names() == ["stays"]
+
+
+@pytest.mark.parametrize(
+    ("name", "main"),
+    [
+        ("quickstart_digits", ("epochs", "batch_size", "hidden")),
+        ("mindspore_bert", ("epoch_size", "train_steps", "data_sink_steps", "accumulation_steps")),
+    ],
+)
+def test_the_main_parameters_are_the_first_numbers_that_decide_speed(name: str, main: tuple[str, ...]) -> None:
+    assert Workloads(HOME / "workloads").get(name).edition().main_parameters == main

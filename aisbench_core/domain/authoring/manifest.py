@@ -9,7 +9,7 @@ from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, Valid
 
 from aisbench_core.base.messages import Message, join_parts, make_verbatim
 from aisbench_core.base.value_errors import make_refusal
-from aisbench_core.domain.authoring.number_ranges import limits_text
+from aisbench_core.domain.authoring.number_ranges import NumberRange, limits_text
 from aisbench_core.domain.progress.patterns import MAX_PATTERNS, pattern_problem
 from aisbench_core.model import Frozen, Scalar
 
@@ -88,6 +88,13 @@ class Parameter(Frozen):
             return Message("one of {choices}", choices=format_values(self.choices))
         values = limits_text(self.minimum, self.maximum)
         return join_parts(" ", [self.type.value, values]) if values else make_verbatim(self.type.value)
+
+    @property
+    def number_range(self) -> NumberRange | None:
+        """What a number may be; None where any of a list, a text or a switch is asked for."""
+        if self.choices or self.type in (ParameterType.STR, ParameterType.BOOL):
+            return None
+        return NumberRange(self.minimum, self.maximum, self.type is ParameterType.INT)
 
 
 class VersionEdition(Frozen):

@@ -53,6 +53,15 @@ class NumberRange:
         return Message("{kind}, {limits}", kind=kind, limits=limits) if limits else kind
 
     @property
+    def symbols(self) -> str:
+        """The limits without words, to stand beside a field: `1–4096`, `≥ 1`, `< 5`; empty where there are none."""
+        if None not in (self.least, self.most) and not (self.without_least or self.without_most):
+            return f"{self.least:.12g}–{self.most:.12g}"
+        lower = "" if self.least is None else f"{'>' if self.without_least else '≥'} {self.least:.12g}"
+        upper = "" if self.most is None else f"{'<' if self.without_most else '≤'} {self.most:.12g}"
+        return ", ".join(filter(None, (lower, upper)))
+
+    @property
     def _limits(self) -> Message | Literal[""]:
         if not self.without_least and not self.without_most:
             return limits_text(self.least, self.most)

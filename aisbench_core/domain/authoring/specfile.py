@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from aisbench_core.base import strict_yaml
-from aisbench_core.base.documents import parse_document, parse_yaml
-from aisbench_core.base.errors import ConfigError, Problem, SpecError
+from aisbench_core.base.documents import NotYaml, parse_document, parse_yaml
+from aisbench_core.base.errors import AisbenchError, ConfigError, Problem, SpecError
 from aisbench_core.base.messages import Message
 from aisbench_core.domain.authoring.number_ranges import NumberRange, range_of
-from aisbench_core.model import RunSpec
+from aisbench_core.model import Finding, Level, RunSpec
 
 SPEC = Message("the spec")
+DOCUMENT = "document"
 
 NUMBERS: Mapping[str, NumberRange] = {
     name: range_of(field, is_whole=True)
@@ -98,6 +99,27 @@ _SCALARS = (int, float, str, type(None))
 def _as_written(text: str) -> int | str:
     """Digits without quotes; anything else, such as 007, as the text that it is."""
     return int(text) if _INTEGER.fullmatch(text) else text
+
+
+def find_line(text: str, field: str) -> int | None:
+    """The line, from 1, where the text of a spec sets a field or else what holds it; None where it sets neither.
+
+    Of the DOCUMENT, the line where it stops to be YAML."""
+    try:
+        parse_yaml(text, SPEC)
+        lines = strict_yaml.find_lines(text)
+    except NotYaml as error:
+        return error.line if field == DOCUMENT else None
+    while field and field not in lines:
+        field = field.rpartition(".")[0]
+    return lines.get(field)
+
+
+def explain_error(error: AisbenchError) -> tuple[Finding, ...]:
+    """Why a text is no spec, field by field; what is about no field is about the DOCUMENT."""
+    if not isinstance(error, SpecError):
+        return (Finding("spec", Level.ERROR, DOCUMENT, error.message, error.hint),)
+    return tuple(Finding("spec", Level.ERROR, problem.field, problem.explanation) for problem in error.problems)
 
 
 def comments_of(text: str) -> dict[str, str]:

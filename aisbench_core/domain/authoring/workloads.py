@@ -13,6 +13,7 @@ from aisbench_core.domain.authoring.manifest import Manifest, Parameter
 from aisbench_core.model import Channel, RunSpec, Scalar, WorkloadFacts
 
 MANIFEST = "workload.yaml"
+MOST_MAIN = 4  # parameters of a form that are never folded
 REPORTER = ("aisbench_report.py", "aisbench_cards.py", "aisbench_events.py")
 """The reporter's modules."""
 
@@ -27,6 +28,12 @@ class Edition:
     engine_name: str
     engine_version: str
     boot_file: str
+
+    @property
+    def main_parameters(self) -> tuple[str, ...]:
+        """The few that are set most: the first numbers that decide speed, or where there are none the first of all."""
+        numbers = [name for name, each in self.parameters.items() if each.number_range and each.decides_speed]
+        return tuple(numbers or self.parameters)[:MOST_MAIN]
 
 
 class Workload(Manifest):

@@ -1,6 +1,7 @@
 """The browser's drafts: which one is open, a new one, deleting one, and whether another window changed it."""
 
 import secrets
+from collections.abc import Callable
 from functools import lru_cache
 
 import streamlit as st
@@ -20,29 +21,34 @@ from pages._ui.shell.words import t
 SECONDS = 5  # how often the page looks whether another window has changed its draft
 LISTED = 50  # drafts to choose from, the newest first
 
+MENU = "drafts"  # the key of the menu, under which the session has whether it is open
 DELETED = "draft-deleted"  # where the session has the key and the text of the draft that was deleted last
 
 
-def show_drafts() -> None:
-    """The draft that is open, and the way to the others."""
+def show_drafts(more: Callable[[], None]) -> None:
+    """A menu: the draft that is open, the way to the others, and what else one does with drafts, which `more` shows."""
     named = drafts.draft_name()
     titles = _build_titles()
     titles.setdefault(named, _build_title(named, core().ledger.draft(drafts.draft_key()) or "", ""))
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.popover(_describe_open(named), icon=":material/draft:", key=MENU, on_change="rerun"):
         url.choose_option(
-            st.selectbox,
-            "draft",
-            t("drafts.label"),
-            titles,
-            titles.__getitem__,
-            default=named,
-            always=True,
-            width=560,
-            help=t("drafts.help"),
+            st.selectbox, "draft", t("drafts.label"), titles, titles.__getitem__, default=named, always=True
         )
-        st.button(t("drafts.new"), key="draft-new", icon=":material/add:", on_click=_add_draft)
-        if core().ledger.draft(drafts.draft_key()) is not None:
-            st.button(t("drafts.delete"), key="draft-delete", icon=":material/delete:", on_click=_delete_draft)
+        st.caption(t("drafts.help"))
+        with st.container(horizontal=True):
+            st.button(t("drafts.new"), key="draft-new", icon=":material/add:", on_click=_add_draft)
+            if core().ledger.draft(drafts.draft_key()) is not None:
+                st.button(t("drafts.delete"), key="draft-delete", icon=":material/delete:", on_click=_delete_draft)
+        more()
+
+
+def close_menu() -> None:
+    """Close the menu; to be called by callbacks."""
+    st.session_state[MENU] = False
+
+
+def show_deleted() -> None:
+    """The draft that was deleted last, and the way back."""
     name, text = st.session_state.get(DELETED, ("", ""))
     if name:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -78,6 +84,13 @@ def _build_titles() -> dict[str, str]:
     return first | {key: _build_title(key, text, format_time(at, "%m-%d %H:%M")) for key, (text, at) in rows.items()}
 
 
+def _describe_open(name: str) -> str:
+    """The draft that is open, for the button of the menu."""
+    origin = t("drafts.of_run", run=drafts.run_of(name)) if drafts.run_of(name) else ""
+    what = _describe_draft(core().ledger.draft(drafts.draft_key()) or "") or t("drafts.label")
+    return escape_markdown(" · ".join(filter(None, (what, origin))))
+
+
 def _build_title(name: str, text: str, at: str) -> str:
     """What it is, of which run it is a draft, and when it was changed."""
     run = drafts.run_of(name)
@@ -100,6 +113,7 @@ def _describe_draft(text: str) -> str:
 def _add_draft() -> None:
     key = f"draft-{secrets.token_hex(4)}-{browser_key()[:8]}"
     drafts.store_text(to_yaml(first_spec(profile_in_url())), key)
+    close_menu()
     st.query_params["draft"] = key
 
 
@@ -111,6 +125,7 @@ def _delete_draft() -> None:
         return
     st.session_state[DELETED] = (drafts.draft_name(), text)
     drafts.discard_draft()
+    close_menu()
     st.query_params["draft"] = drafts.MINE
 
 

@@ -19,6 +19,7 @@ from pages._ui.configure import drafts
 from pages._ui.configure.findings import show_field_findings
 from pages._ui.shell import numbers, widgets
 from pages._ui.shell.errors import escape_markdown
+from pages._ui.shell.numbers import describe_field
 from pages._ui.shell.words import t
 
 SPEED = "†"  # marks parameters that affect speed
@@ -73,13 +74,9 @@ def list_choices(field: str) -> dict[Any, str]:
 
 def _text_field(form: Form, field: str) -> None:
     own, answered = getattr(form.spec, field), getattr(form.filled, field)
-    st.text_input(
-        t(f"field.{field}"),
-        help=t(f"field.{field}_help"),
-        placeholder="" if own else answered,
-        live=True,
-        **bound_field(field, own),
-    )
+    bound = bound_field(field, own)
+    with describe_field(bound["key"], t(f"field.{field}_help")):
+        st.text_input(t(f"field.{field}"), placeholder="" if own else answered, live=True, **bound)
     show_field_findings(form.findings, field)
 
 
@@ -93,41 +90,53 @@ def _number_field(form: Form, field: str) -> None:
 
 def _choice_field(form: Form, field: str, titles: Mapping[Any, str]) -> None:
     choice = bound_choice(field, list(titles), getattr(form.spec, field), titles.__getitem__)
-    st.selectbox(t(f"field.{field}"), help=t(f"field.{field}_help"), **choice)
+    with describe_field(choice["key"], t(f"field.{field}_help")):
+        st.selectbox(t(f"field.{field}"), **choice)
     show_field_findings(form.findings, field)
 
 
 def _switch_field(form: Form, field: str) -> None:
-    st.toggle(t(f"field.{field}"), help=t(f"field.{field}_help"), **bound_field(field, getattr(form.spec, field)))
+    bound = bound_field(field, getattr(form.spec, field))
+    with describe_field(bound["key"], t(f"field.{field}_help")):
+        st.toggle(t(f"field.{field}"), **bound)
     show_field_findings(form.findings, field)
 
 
 def show_parameter_field(form: Form, name: str, parameter: Parameter) -> None:
+    """A hyperparameter, as the widget for its type; a value that the widget cannot hold as text."""
     field = f"parameters.{name}"
     value = form.filled.parameters[name]
     unit = t.pick(parameter.unit, parameter.unit_zh)
     label = " ".join(
         filter(None, (name, f"({escape_markdown(unit)})" if unit else "", SPEED if parameter.decides_speed else ""))
     )
-    help_text = t.pick(parameter.help, parameter.help_zh)
-    about = t(
-        "configure.parameter_help",
-        help=escape_markdown(help_text),
-        allowed=escape_markdown(t.message(parameter.allowed)),
-        default=escape_markdown(str(parameter.default)),
-    )
-    if parameter.type in _NUMBERS and not parameter.choices:
-        store = make_spec_store(lambda spec, text: drafts.with_field(spec, field, _parse_number(text, parameter.type)))
-        st.text_input(label, help=about, **widgets.bind_field(f"spec.{field}", numbers.text_of(value), store))
-    elif parameter.problem(value):
-        _refused_value(field, label, value, about)
-    elif parameter.choices:
-        st.selectbox(label, help=about, **bound_choice(field, parameter.choices, value))
-    elif parameter.type is ParameterType.BOOL:
-        st.toggle(label, help=about, **bound_field(field, value))
-    else:
-        st.text_input(label, live=True, help=about, **bound_field(field, value))
+    widget, arguments = _choose_widget(field, value, parameter)
+    with describe_field(arguments["key"], _describe_parameter(parameter), parameter.number_range):
+        widget(label, **arguments)
     show_field_findings(form.findings, field)
+
+
+def _choose_widget(field: str, value: Scalar, parameter: Parameter) -> tuple[Callable[..., Any], dict[str, Any]]:
+    if parameter.number_range:
+        store = make_spec_store(lambda spec, text: drafts.with_field(spec, field, _parse_number(text, parameter.type)))
+        return st.text_input, widgets.bind_field(f"spec.{field}", numbers.text_of(value), store)
+    if parameter.problem(value):
+        store = make_spec_store(lambda spec, text: drafts.with_field(spec, field, _parse_scalar(text)))
+        return st.text_input, widgets.bind_field(f"spec.{field}.refused", str(value), store)
+    if parameter.choices:
+        return st.selectbox, bound_choice(field, parameter.choices, value)
+    if parameter.type is ParameterType.BOOL:
+        return st.toggle, bound_field(field, value)
+    return st.text_input, {"live": True, **bound_field(field, value)}
+
+
+def _describe_parameter(parameter: Parameter) -> str:
+    about, default = t.pick(parameter.help, parameter.help_zh), str(parameter.default)
+    speed = t("configure.speed_legend", mark=SPEED) if parameter.decides_speed else ""
+    if parameter.number_range:  # what is allowed is said of every number
+        return " ".join(filter(None, (t("configure.number_help", help=about, default=default), speed)))
+    texts = {"help": about, "allowed": t.message(parameter.allowed), "default": default}
+    return " ".join(filter(None, (t("configure.parameter_help", **texts), speed)))
 
 
 _NUMBERS = {ParameterType.INT: NumberRange(is_whole=True), ParameterType.FLOAT: NumberRange()}
@@ -140,12 +149,6 @@ def _parse_number(text: str, kind: ParameterType) -> Scalar:
     except InvalidNumber:
         return text.strip()
     return float(number) if kind is ParameterType.FLOAT else number
-
-
-def _refused_value(field: str, label: str, value: Scalar, about: str) -> None:
-    """A value that is none of the choices of its widget."""
-    store = make_spec_store(lambda spec, text: drafts.with_field(spec, field, _parse_scalar(text)))
-    st.text_input(label, help=about, **widgets.bind_field(f"spec.{field}.refused", str(value), store))
 
 
 def bound_field(field: str, value: Any) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """What preflight says, as lines of text: a sign and a colour for how much each matters."""
 
+import re
 from collections.abc import Callable, Sequence
 
 import streamlit as st
@@ -7,6 +8,10 @@ import streamlit as st
 from aisbench_core.model import Finding, Level, Scalar
 from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.words import t
+
+COUNTED = {Level.ERROR: "findings.count_error", Level.WARNING: "findings.count_warning"}
+BOXES = '[data-testid="stTextInputRootElement"], [data-testid="stSelectbox"] [role="group"]'
+PLAIN = re.compile(r"[A-Za-z0-9_-]+")
 
 SIGNS = {
     Level.ERROR: (":material/error:", "red"),
@@ -20,33 +25,70 @@ def has_errors(findings: Sequence[Finding]) -> bool:
     return any(finding.level is Level.ERROR for finding in findings)
 
 
-def show_all(
-    findings: Sequence[Finding],
-    fix: Callable[[Finding], None] | None = None,
-    jump_to: Callable[[str], None] | None = None,
-    *,
-    unchecked: str = "",
-) -> None:
-    """Every finding with its field, errors first; or that there is none.
-
-    `fix` applies what a finding proposes, at a click, `jump_to` shows its field;
-    `unchecked` is why the region's flavors are not known."""
+def show_all(findings: Sequence[Finding]) -> None:
+    """Every finding with its field, errors first; or that there is none."""
     st.header(t("findings.title"))
-    if unchecked or not findings:
-        show_no_findings(unchecked)
-    for number, finding in enumerate(sorted(findings, key=lambda finding: list(SIGNS).index(finding.level))):
-        name = t.field(finding.field)
-        key = f" ({escape_markdown(finding.field)})" if name != finding.field else ""  # as YAML calls it
-        st.markdown(f"**{escape_markdown(name)}**{key} {finding_text(finding)}")
-        with st.container(horizontal=True, gap="small"):
-            if fix and finding.fix:
+    if not findings:
+        show_no_findings()
+    for finding in sort_findings(findings):
+        st.markdown(f"**{_title_field(finding.field)}** {finding_text(finding)}")
+
+
+def show_each(
+    findings: Sequence[Finding],
+    fix: Callable[[Finding], None],
+    jump_to: Callable[[str], None],
+    find_line: Callable[[str], int | None],
+) -> None:
+    """Every finding, errors first: its field as a button that leads there, what is wrong, and what would fix it.
+
+    `find_line`: in which line of the YAML view a field is."""
+    for number, finding in enumerate(sort_findings(findings)):
+        line, icon = find_line(finding.field), ":material/my_location:"
+        at_line = {"field": escape_markdown(finding.field), "line": line}
+        label = t("findings.at_line", **at_line) if line else name_field(finding.field)
+        with st.container(gap=None, key=f"finding.{number}"):
+            st.button(label, key=f"go-to.{number}", type="tertiary", icon=icon, on_click=jump_to, args=(finding.field,))
+            st.markdown(finding_text(finding))
+            if finding.fix:
                 label = t("findings.fix", change=", ".join(_change_text(*change) for change in finding.fix))
                 st.button(label, key=f"fix.{number}", icon=":material/build:", on_click=fix, args=(finding,))
-            if jump_to:
-                label, icon = t("findings.go_to"), ":material/my_location:"
-                st.button(
-                    label, key=f"go-to.{number}", type="tertiary", icon=icon, on_click=jump_to, args=(finding.field,)
-                )
+
+
+def sort_findings(findings: Sequence[Finding]) -> list[Finding]:
+    """Errors first, then warnings."""
+    return sorted(findings, key=lambda finding: list(SIGNS).index(finding.level))
+
+
+def count_findings(findings: Sequence[Finding]) -> str:
+    """How many errors and warnings there are; empty if there are none of either."""
+    levels = [finding.level for finding in findings]
+    return " · ".join(
+        f"{SIGNS[level][0]} :{SIGNS[level][1]}[{t(text, count=levels.count(level))}]"
+        for level, text in COUNTED.items()
+        if level in levels
+    )
+
+
+def name_field(field: str) -> str:
+    """The field's name, or what stands after its last dot."""
+    name = t.field(field)
+    return escape_markdown(name if name != field else field.rpartition(".")[2])
+
+
+def mark_fields(findings: Sequence[Finding]) -> None:
+    """A red border around the fields in which there is an error."""
+    keys = {f"st-key-spec-{finding.field.replace('.', '-')}" for finding in findings if finding.level is Level.ERROR}
+    names = [key for key in sorted(keys) if PLAIN.fullmatch(key)]
+    if names:
+        fields = ", ".join(f'[class*="{name}"] :is({BOXES})' for name in names)
+        st.html(f"<style>{fields} {{ border-color: light-dark(#a3141a, #ff9a94); }}</style>")
+
+
+def _title_field(field: str) -> str:
+    """The field's name, and beside it what YAML calls it."""
+    name = t.field(field)
+    return escape_markdown(name) + (f" ({escape_markdown(field)})" if name != field else "")
 
 
 def show_no_findings(unchecked: str = "") -> None:

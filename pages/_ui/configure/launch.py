@@ -1,8 +1,9 @@
 """From a draft to a run: where to run it, what it costs, and the dialog before anything is sent."""
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -15,9 +16,10 @@ from pages._ui.configure import confirmation
 from pages._ui.configure.fields import Form
 from pages._ui.configure.findings import has_errors, show_all
 from pages._ui.shell import navigation, url
-from pages._ui.shell.core import actor, core, right_to
+from pages._ui.shell.core import actor, core, profile_in_url, right_to
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import escape_markdown
+from pages._ui.shell.numbers import describe_field
 from pages._ui.shell.words import t
 
 HOURS = NumberRange(0, 87_600)  # up to ten years: how far an estimate goes
@@ -39,23 +41,33 @@ def choose_profile(resets: Collection[str] = ()) -> str:
         return ""
     own = core().settings.profile
     default = own if own in names else None
-    name = url.choose_option(st.selectbox, "profile", t("configure.profile"), names, default=default, resets=resets)
-    profile = core().regions.profile(name)
-    st.caption(
-        t("configure.profile_facts", region=escape_markdown(profile.region), bucket=escape_markdown(profile.bucket))
-    )
-    if profile.rehearsal:
+    shown = core().regions.profile(profile_in_url())
+    with describe_field("profile", t("configure.profile_facts", region=shown.region, bucket=shown.bucket)):
+        name = url.choose_option(st.selectbox, "profile", t("configure.profile"), names, default=default, resets=resets)
+    if shown.rehearsal:
         st.caption(t("configure.rehearsal"))
     return name
 
 
 def show_cost(form: Form, profile: str) -> None:
     """What the run costs by the profile's price, for as many hours as the person expects; not of invalid numbers."""
-    hours = url.input_number("hours", t("configure.hours"), 1.0, HOURS)
-    if form.refused or hours.problem:
-        return
-    st.markdown(_cost_text(form.filled, profile, hours.value))
+    hours = 1.0
+    if _has_price(form, profile):
+        entry = url.input_number("hours", t("configure.hours"), hours, HOURS)
+        if form.refused or entry.problem:
+            return
+        hours = entry.value
+    st.markdown(_cost_text(form.filled, profile, hours))
     _show_hold(form.filled, profile)
+
+
+def has_invalid_hours(form: Form, profile: str) -> bool:
+    """Whether the cost cannot be told because of what is typed for the hours."""
+    return _has_price(form, profile) and bool(url.read_number("hours", 1.0, HOURS).problem)
+
+
+def _has_price(form: Form, profile: str) -> bool:
+    return core().preflight.estimate(form.filled, profile, 1.0) is not None
 
 
 def _show_hold(spec: RunSpec, profile: str) -> None:
@@ -86,21 +98,25 @@ def _build_subject(spec: RunSpec, profile: str) -> str:
     return f"{profile}\0{to_yaml(spec)}"
 
 
-def show_launch(form: Form, profile: str) -> None:
-    """The launch button, and the dialog that it opens."""
-    hours = url.read_number("hours", 1.0, HOURS)
-    if has_errors(form.findings) or hours.problem:
-        st.markdown(t("configure.blocked"))
-        return
-    st.html(READABLE_KEYS)
-    icon, label = ":material/rocket_launch:", t("configure.launch")
+def show_launch(form: Form | None, profile: str, blocked: str) -> None:
+    """The launch button and the dialog that it opens; `blocked`: why nothing can be launched now."""
     right = right_to("Runs.launch")
-    if st.button(
-        label, key="launch", type="primary", icon=icon, width="stretch", shortcut="Mod+Shift+Enter",
-        disabled=not right.is_given, help=right.help_text,
-    ):  # fmt: skip
+    if right.is_given:
+        _show_button(is_blocked=bool(blocked))
+    reason = blocked or right.help_text
+    if reason:
+        st.caption(reason)
+    if form and not blocked:
+        hours = url.read_number("hours", 1.0, HOURS).value
+        LAUNCH.show(t("launch.title"), _confirm_launch, form.spec, profile, hours)
+
+
+def _show_button(*, is_blocked: bool) -> None:
+    st.html(READABLE_KEYS)
+    icon, keys = ":material/rocket_launch:", "Mod+Shift+Enter"
+    arguments: Mapping[str, Any] = {"type": "primary", "icon": icon, "width": "stretch", "shortcut": keys}
+    if st.button(t("configure.launch"), key="launch", disabled=is_blocked, **arguments):
         LAUNCH.open(secrets.token_hex(8))
-    LAUNCH.show(t("launch.title"), _confirm_launch, form.spec, profile, hours.value)
 
 
 def _confirm_launch(spec: RunSpec, profile_name: str, hours: float) -> None:

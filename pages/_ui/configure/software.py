@@ -10,6 +10,7 @@ from pages._ui.configure.fields import Form, bound_choice
 from pages._ui.configure.findings import show_field_findings
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import escape_markdown
+from pages._ui.shell.numbers import describe_field
 from pages._ui.shell.words import t
 
 
@@ -35,13 +36,9 @@ def _show_package(form: Form, field: str) -> None:
     titles = {"": t("software.image")}
     titles |= {offered: f"{package} ({package.name})" for offered, package in core().software.list_offered(field)}
     titles.setdefault(path, path)
-    st.selectbox(
-        t(f"field.update.{field}"),
-        help=t(f"field.update.{field}_help"),
-        placeholder=t("software.image"),
-        accept_new_options=True,
-        **bound_choice(f"update.{field}", list(titles), path, titles.__getitem__, any_value=True),
-    )
+    choice = bound_choice(f"update.{field}", list(titles), path, titles.__getitem__, any_value=True)
+    with describe_field(choice["key"], t(f"field.update.{field}_help")):
+        st.selectbox(t(f"field.update.{field}"), placeholder=t("software.image"), accept_new_options=True, **choice)
     show_field_findings(form.findings, f"update.{field}")
 
 
@@ -53,10 +50,7 @@ def _number_levels(names: list[str]) -> dict[str, str]:
 def _log_level(form: Form, field: str, titles: Mapping[Any, str]) -> None:
     """One of the levels; None: as in the image."""
     value, image = getattr(form.spec.log_levels, field), t("software.image")
-    st.selectbox(
-        t(f"field.log_levels.{field}"),
-        help=t(f"field.log_levels.{field}_help"),
-        placeholder=image,
-        **bound_choice(f"log_levels.{field}", [None, *titles], value, lambda level: titles.get(level, image)),
-    )
+    choice = bound_choice(f"log_levels.{field}", [None, *titles], value, lambda level: titles.get(level, image))
+    with describe_field(choice["key"], t(f"field.log_levels.{field}_help")):
+        st.selectbox(t(f"field.log_levels.{field}"), placeholder=image, **choice)
     show_field_findings(form.findings, f"log_levels.{field}")

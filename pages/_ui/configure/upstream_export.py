@@ -18,18 +18,18 @@ SCRIPT = "ma-pre-start.sh"
 
 def show_upstream_export(spec: RunSpec, profile: str) -> None:
     """Downloads, with the fields of the spec that the files cannot hold; or why there are none."""
-    with st.expander(t("export.title")):
-        try:
-            exported = _export_config(spec, profile, draft_key())
-        except AisbenchError as error:
-            st.markdown(t("export.refused", reason=escape_markdown(t.message(error.message))))
-            return
-        st.caption(t("export.what", file=FILE))
-        for finding in exported.findings:
-            st.markdown(f"**{escape_markdown(t.field(finding.field))}** {finding_text(finding)}")
-        _show_download(FILE, "text/x-python", spec, profile)
-        if exported.script:
-            _show_download(SCRIPT, "text/x-shellscript", spec, profile)
+    st.markdown(f"**{t('export.title')}**")
+    try:
+        exported = _export_config(spec, profile, draft_key())
+    except AisbenchError as error:
+        st.markdown(t("export.refused", reason=escape_markdown(t.message(error.message))))
+        return
+    st.caption(t("export.what", file=FILE))
+    for finding in exported.findings:
+        st.markdown(f"**{escape_markdown(t.field(finding.field))}** {finding_text(finding)}")
+    _show_download(FILE, "text/x-python", spec, profile)
+    if exported.script:
+        _show_download(SCRIPT, "text/x-shellscript", spec, profile)
 
 
 def _show_download(name: str, mime: str, spec: RunSpec, profile: str) -> None:

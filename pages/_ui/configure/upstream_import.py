@@ -13,6 +13,7 @@ from aisbench_core.domain.authoring.config_file import ConfigFile
 from aisbench_core.exchange.upstream.configs.contents import Document, Hints
 from aisbench_core.exchange.upstream.packages.package import Package
 from aisbench_core.interfaces.web.uploads import MOST_FILE_BYTES
+from pages._ui.configure.draft_list import close_menu
 from pages._ui.configure.form import workload_titles
 from pages._ui.configure.import_findings import (
     JOB,
@@ -37,10 +38,19 @@ ARCHIVES = (".tar.gz", ".tgz")
 MAX_MB = MOST_FILE_BYTES // 1024**2
 
 
+def show_import_button() -> None:
+    """Opens the dialog, which `show_import` draws."""
+    st.button(t("import.open"), key="import", icon=":material/upload_file:", on_click=_open_import)
+
+
+@repeat_if_aborted
+def _open_import() -> None:
+    close_menu()
+    IMPORT.open()
+
+
 def show_import() -> None:
-    """The button, and the dialog that it opens."""
-    if st.button(t("import.open"), key="import", icon=":material/upload_file:"):
-        IMPORT.open()
+    """The dialog, if it is open."""
     IMPORT.show(t("import.title"), _show_dialog)
 
 

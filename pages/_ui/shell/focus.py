@@ -22,6 +22,8 @@ SCRIPT = """<script data-focus="{number}">
     else if (input && document.activeElement !== input) {{
       field.scrollIntoView({{block: "center"}});
       input.focus({{preventScroll: true}});
+      const rows = input.value.split("\\n"), start = rows.slice(0, {line} - 1).map(row => row + "\\n").join("").length;
+      if ({line}) input.setSelectionRange(start, start + (rows[{line} - 1] ?? "").length);
     }}
     else if (input && ++focused > 3) return;
     if (tries) setTimeout(go, 150, tries - 1, focused);
@@ -31,9 +33,10 @@ SCRIPT = """<script data-focus="{number}">
 </script>"""
 
 
-def focus_first(keys: Sequence[str], number: int) -> None:
+def focus_first(keys: Sequence[str], number: int, line: int = 0) -> None:
     """Focus the first of these widgets that is on the page, and open the folded group that it is in.
 
-    `number`: a new one each time, or the browser does nothing; call it after the widgets."""
+    `number`: a new one each time, or the browser does nothing; call it after the widgets. `line`: of a text, from 1,
+    which is selected."""
     classes = json.dumps([f"st-key-{re.sub('[^A-Za-z0-9_-]', '-', key)}" for key in keys])
-    st.html(SCRIPT.format(number=number, classes=classes, version=VERSION), unsafe_allow_javascript=True)
+    st.html(SCRIPT.format(number=number, classes=classes, version=VERSION, line=line), unsafe_allow_javascript=True)
