@@ -1,12 +1,15 @@
 """Quick search from every page: pages, runs, configurations, series, saved views and workloads by their names."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from html import escape
 from itertools import islice
 from pathlib import Path
 
 import streamlit as st
 
+from aisbench_core.warehouse.values.boards import BoardRow
 from aisbench_core.warehouse.values.runs import BoardQuery
 from pages._ui.cards.run_cards import run_facts, run_titles
 from pages._ui.shell import navigation, url
@@ -26,15 +29,44 @@ OPENED = "search-opened"  # how often the session has opened it
 EACH = 10  # results of a kind
 SERIES_READ = 200  # how many of the newest series are looked at
 
+# Once in the browser. Arrows lead from the field through the results and back; Enter in the field opens the first one,
+# once the results are those of what was typed; a letter on a result goes on typing.
+KEYS = """<script>
+(() => {
+  if (window.searchKeys) return;
+  window.searchKeys = true;
+  const open = (text, tries) => {
+    const found = document.querySelector("[data-searched]");
+    if (!found) return;
+    if (found.dataset.searched === text) document.querySelector('.st-key-search-results a[href]')?.click();
+    else if (tries) setTimeout(open, 100, text, tries - 1);
+  };
+  addEventListener("keydown", event => {
+    const input = document.querySelector(".st-key-search-text input");
+    const results = [...document.querySelectorAll(".st-key-search-results a[href]")];
+    const here = document.activeElement, at = results.indexOf(here);
+    if (!input || (here !== input && at < 0) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      const next = Math.min(at + (event.key === "ArrowDown" ? 1 : -1), results.length - 1);
+      event.preventDefault();
+      (next < 0 ? input : results[next]).focus();
+    }
+    else if (event.key === "Enter" && here === input && !event.isComposing) open(input.value.trim(), 50);
+    else if (event.key.length === 1 && event.key !== " " && here !== input) input.focus();
+  }, true);
+})();
+</script>"""
+
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """A link to what was found; `facts` tell results with similar names apart."""
+    """A link to what was found; `facts` tell similar names apart, `name` those that read the same even so."""
 
     page: Path
     label: str
     selection: Selection
     facts: str = ""
+    name: str = ""
 
 
 def show_search_button(page: str) -> None:
@@ -74,23 +106,39 @@ def _show_search() -> None:
     text = st.text_input(t("search.label"), key=TEXT, type="search", placeholder=t("search.placeholder"), live=True)
     wanted = text.strip().casefold()
     count = 0
-    for title, find in SOURCES.items():
-        with errors_shown():
-            results = list(islice(find(wanted), EACH))
-            count += len(results)
-            if results:
-                st.markdown(f"**{t(f'search.{title}')}**")
-                with st.container(gap="xxsmall"):
-                    for result in results:
-                        label = (
-                            f"{escape_markdown(result.label)} :small[{escape_markdown(result.facts)}]"
-                            if result.facts
-                            else escape_markdown(result.label)
-                        )
-                        navigation.link_page(result.page, label, result.selection)
-    if not count:
-        st.caption(t("search.nothing", text=escape_markdown(text)))
+    with st.container(key="search-results"):
+        for title, find in SOURCES.items():
+            with errors_shown():
+                results = _tell_apart([*islice(find(wanted), EACH)])
+                count += len(results)
+                _show_results(title, results)
+    st.caption(t("search.keys") if count else t("search.nothing", text=escape_markdown(text)))
+    st.html(f'<span data-searched="{escape(text.strip())}"></span>')
+    st.html(KEYS, unsafe_allow_javascript=True)
     focus_first((TEXT,), st.session_state.get(OPENED, 0))
+
+
+def _show_results(title: str, results: Sequence[_Result]) -> None:
+    if not results:
+        return
+    st.markdown(f"**{t(f'search.{title}')}**")
+    with st.container(gap="xxsmall"):
+        for result in results:
+            label = escape_markdown(result.label)
+            if result.facts:
+                label = f"{label} :small[{escape_markdown(result.facts)}]"
+            navigation.link_page(result.page, label, result.selection)
+
+
+def _tell_apart(results: Sequence[_Result]) -> list[_Result]:
+    """The same results; those that read the same get their names."""
+    seen = Counter((result.label, result.facts) for result in results)
+    return [
+        replace(result, facts=" · ".join(filter(None, (result.facts, result.name))))
+        if seen[result.label, result.facts] > 1
+        else result
+        for result in results
+    ]
 
 
 def _find_pages(wanted: str) -> Iterator[_Result]:
@@ -127,8 +175,14 @@ def _find_configurations(wanted: str) -> Iterator[_Result]:
         query = BoardQuery(region.region, rehearsal=region.rehearsal, text=wanted, limit=EACH)
         for row in run_cached(core().warehouse.board.list_rows, query).rows:
             selection = {"run": row.median_run_id or row.latest_run_id}
-            facts = " · ".join(filter(None, (row.system, region.region)))
-            yield _Result(navigation.CONFIGURATION, row_name(row, ""), selection, facts)
+            facts = f"{region.region} · {t('board.rehearsal')}" if region.rehearsal else region.region
+            yield _Result(navigation.CONFIGURATION, row_name(row, ""), selection, facts, _describe_row(row))
+
+
+def _describe_row(row: BoardRow) -> str:
+    """What rows of the same model, version and size differ in: the benchmark, else at least their runs."""
+    benchmark = (row.throughput_definition, row.dataset, row.image)
+    return " · ".join(filter(None, (*benchmark, t("search.latest", run=row.latest_run_id))))
 
 
 def _find_series(wanted: str) -> Iterator[_Result]:
@@ -149,7 +203,9 @@ def _find_workloads(wanted: str) -> Iterator[_Result]:
     for workload in core().workloads.all() if wanted else ():
         title = t.pick(workload.title, workload.title_zh)
         if wanted in f"{workload.name} {workload.title} {workload.title_zh}".casefold():
-            yield _Result(navigation.LEADERBOARD, title, {"workload": workload.name}, t("menu.leaderboard"))
+            yield _Result(
+                navigation.LEADERBOARD, title, {"workload": workload.name}, t("menu.leaderboard"), workload.name
+            )
 
 
 SOURCES: dict[str, Callable[[str], Iterator[_Result]]] = {

@@ -73,3 +73,15 @@ def test_a_dialog_of_the_page_and_the_search_are_never_open_together(open_page: 
 
     assert not app.exception
     assert not [button for button in app.button if button.key == "launch-yes"]
+
+
+def test_results_that_read_the_same_say_what_tells_them_apart(open_page: OpenPage, data_dir: Path) -> None:
+    runs = [
+        *a.records([9000.0], "one", flavor="f1"),
+        *a.records([9500.0], "two", flavor="f1", speed_parameters={"depth": 9}),
+    ]
+    Warehouse(data_dir / "warehouse.duckdb").rebuild(runs)
+
+    found = [label for label in results(open_page("health"), "resnet") if "f1" in label]
+
+    assert [label.split("latest run ")[1] for label in found] == ["two-0]", "one-0]"]

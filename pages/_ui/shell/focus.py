@@ -13,8 +13,11 @@ SCRIPT = """<script data-focus="{number}">
 (() => {{
   const find = () => {classes}.flatMap(name => [...document.querySelectorAll(`[class*="${{name}}"]`)].filter(
     element => [...element.classList].some(own => own === name || own.startsWith(name + "{version}"))))[0];
+  let isLeft = false;  // by somebody who goes on by keys
+  addEventListener("keydown", ({{key}}) => {{ isLeft ||= key === "Tab" || key.startsWith("Arrow"); }}, true);
   // Several times: the group opens, and what the click changed is drawn, while this runs.
   const go = (tries, focused) => {{
+    if (isLeft) return;
     const field = find();
     const group = field?.closest("details");
     const input = field?.querySelector("input, textarea");
