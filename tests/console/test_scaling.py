@@ -5,9 +5,12 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.warehouse.facade import Warehouse
+from pages._ui.scaling.results import count_decimals
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
 from tests.console.test_results import table
+
+LEGEND = '"orient": "bottom"'
 
 
 def lawful(nodes: int, serial: float = 0.02) -> list[float]:
@@ -39,7 +42,7 @@ def test_the_serial_share_and_what_more_nodes_would_bring_are_said_with_their_in
     app = open_page("scaling")
 
     said = texts(app)
-    assert "Serial share 2 %" in said
+    assert "Serial share 2.00 % (95 % interval: 1.95–2.05 %)" in said
     assert "Node count 16: about **12." in said
     assert "extrapolated" in said
     numbers = table(app).set_index("Nodes")
@@ -105,6 +108,28 @@ def test_of_several_runs_the_first_one_on_a_curve_leads_to_it(open_page: OpenPag
     assert list(table(app)["Nodes"]) == [1, 2]
     assert "is on no curve" not in texts(app)
     assert "run" not in app.query_params
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "decimals"),
+    [(0.0881, 1.11, 1), (13.7, 15.8, 1), (90.4, 1130, 0), (1.95, 2.05, 2), (2, 2, 2), (5, None, 2)],
+)
+def test_a_number_has_the_digits_that_its_interval_makes_sure(low: float, high: float | None, decimals: int) -> None:
+    assert count_decimals(low, high) == decimals
+
+
+def test_one_chart_names_the_curves_and_the_axis_has_a_tick_at_the_predicted_size(
+    open_page: OpenPage, warehouse: Warehouse
+) -> None:
+    curves = [warehouse.scaling.find_curve(run_id).query.id for run_id in ("old1-0", "new-0")]
+
+    app = open_page("scaling", at="12", curve=curves)
+
+    specs = [each.proto.spec for each in app.get("vega_lite_chart")]
+    assert [LEGEND in spec for spec in specs] == [True, False, False]
+    assert all('"values": [1, 2, 4, 8, 12]' in spec for spec in specs)
+    only = open_page("scaling", curve=curves[:1]).get("vega_lite_chart")
+    assert not any(LEGEND in each.proto.spec for each in only), "its name stands above"
 
 
 @pytest.mark.parametrize(

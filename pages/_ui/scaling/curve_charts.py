@@ -11,7 +11,8 @@ from pages._ui.shell.charts import Drawing, Values, chart_of, if_any, version_co
 from pages._ui.shell.words import t
 
 IDEAL = "#7a8699"
-HEIGHT, SMALL_HEIGHT = 400, 320
+HEIGHT, SMALL_HEIGHT = 360, 280
+AXES, LEGEND, ENTRY = 50, 40, 20  # pixels below a chart: its axis, the title of its legend, and each curve in it
 SHAPES = ("diamond", "square", "triangle-up", "cross")
 STEPS = 40  # so many points make the law's line look like a curve
 WIDE = 16  # from so many times the smallest node count on, axes are logarithmic: small counts would overlap
@@ -22,7 +23,8 @@ Named = Sequence[tuple[str, Scaling]]
 def draw_throughput(curves: Named, nodes: int) -> Drawing:
     """Every single run, medians, the 95 % interval of the mean, the ideal line, and the law as far as `nodes`."""
     unit = curves[0][1].throughput_unit
-    y = alt.Y("value:Q", title=t("charts.throughput", unit=unit), scale=_build_scale(curves, zero=True))
+    axis = alt.Axis(tickCount=6)
+    y = alt.Y("value:Q", title=t("charts.throughput", unit=unit), scale=_build_scale(curves, zero=True), axis=axis)
     dots = [
         {"curve": name, "nodes": point.node_count, "value": dot.throughput, "run": dot.run_id}
         for name, curve in curves
@@ -49,7 +51,7 @@ def draw_throughput(curves: Named, nodes: int) -> Drawing:
         }
         for name, _, point in points
     ]
-    x, colour = _build_node_axis(curves), _build_colour(curves)
+    x, colour = _build_node_axis(curves, nodes), _build_colour(curves, _build_legend(curves))
     low, high = alt.Y("low:Q"), alt.Y2("high:Q")
     layers = [
         _draw_ideal(ideal).encode(x=x, y=alt.Y("value:Q"), detail=alt.Detail("curve:N")),
@@ -58,9 +60,14 @@ def draw_throughput(curves: Named, nodes: int) -> Drawing:
         chart_of(dots).mark_circle(size=45, opacity=0.55).encode(x=x, y=y, color=colour, tooltip=_run_tips(unit)),
         chart_of(medians)
         .mark_point(filled=True, size=110, opacity=1)
-        .encode(x=x, y=y, color=colour, shape=_build_shape(curves), tooltip=_build_tips(unit)),
+        .encode(x=x, y=y, color=colour, shape=_build_shape(curves, _build_legend(curves)), tooltip=_build_tips(unit)),
     ]
     return alt.layer(*layers, height=HEIGHT)
+
+
+def find_height(curves: Named) -> int:
+    """Pixels of the chart of throughput with its axis and its legend."""
+    return HEIGHT + AXES + (LEGEND + ENTRY * len(curves) if len(curves) > 1 else 0)
 
 
 def speed_up(curves: Named, nodes: int) -> Drawing:
@@ -82,7 +89,7 @@ def _against_ideal(
     curves: Named, nodes: int, y: alt.Y, tip: alt.Tooltip, per_ideal: Callable[[int, int], float]
 ) -> Drawing:
     """Speed-up times `per_ideal`: of 1 it stays the speed-up, of n0/n it becomes the efficiency."""
-    x, colour = _build_node_axis(curves), _build_colour(curves)
+    x, colour = _build_node_axis(curves, nodes), _build_colour(curves)
 
     def law(curve: Scaling, size: int) -> dict[str, float] | None:
         base = curve.base_nodes or 1
@@ -168,9 +175,10 @@ def _draw_ideal(values: Values) -> Drawing:
     return chart_of(values).mark_line(strokeDash=[6, 4], color=IDEAL)
 
 
-def _build_node_axis(curves: Named) -> alt.X:
-    sizes = sorted({point.node_count for _, curve in curves for point in curve.points})
-    axis = alt.Axis(values=sizes, format="d", labelOverlap=True)
+def _build_node_axis(curves: Named, nodes: int) -> alt.X:
+    """A tick at each size that was measured, and at that of the prediction."""
+    sizes = {point.node_count for _, curve in curves for point in curve.points} | {nodes}
+    axis = alt.Axis(values=sorted(sizes), format="d", labelOverlap=True)
     return alt.X("nodes:Q", title=t("charts.nodes"), axis=axis, scale=_build_scale(curves, zero=False))
 
 
@@ -180,12 +188,12 @@ def _build_scale(curves: Named, *, zero: bool) -> alt.Scale:
     return alt.Scale(type="log", base=2) if largest > WIDE * smallest else alt.Scale(zero=zero)
 
 
-def _build_colour(curves: Named) -> alt.Color:
+def _build_colour(curves: Named, legend: alt.Legend | None = None) -> alt.Color:
     scale = version_scale((name, curve.query.framework_version) for name, curve in curves)
-    return alt.Color("curve:N", title=t("scaling.curve"), sort=_list_names(curves), scale=scale, legend=_build_legend())
+    return alt.Color("curve:N", title=t("scaling.curve"), sort=_list_names(curves), scale=scale, legend=legend)
 
 
-def _build_shape(curves: Named) -> alt.Shape:
+def _build_shape(curves: Named, legend: alt.Legend | None = None) -> alt.Shape:
     """Curves of one version have one colour, and so may two of seven versions: their medians differ in shape."""
     earlier: defaultdict[str, int] = defaultdict(int)
     colours = version_colours()
@@ -195,15 +203,17 @@ def _build_shape(curves: Named) -> alt.Shape:
         shapes.append(SHAPES[earlier[colour] % len(SHAPES)])
         earlier[colour] += 1
     scale = alt.Scale(domain=_list_names(curves), range=shapes)
-    return alt.Shape("curve:N", title=t("scaling.curve"), sort=_list_names(curves), scale=scale, legend=_build_legend())
+    return alt.Shape("curve:N", title=t("scaling.curve"), sort=_list_names(curves), scale=scale, legend=legend)
 
 
 def _list_names(curves: Named) -> list[str]:
     return [name for name, _ in curves]
 
 
-def _build_legend() -> alt.Legend:
-    """One for colours and shapes: Vega joins legends that are equal."""
+def _build_legend(curves: Named) -> alt.Legend | None:
+    """One for colours and shapes: Vega joins legends that are equal. The only curve is named above the chart."""
+    if len(curves) == 1:
+        return None
     return alt.Legend(orient="bottom", columns=1, labelLimit=340, symbolOpacity=1)
 
 

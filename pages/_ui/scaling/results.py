@@ -1,5 +1,6 @@
 """The Scaling page's results: Amdahl's law and its prediction, charts, all numbers, and runs that do not count."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -41,18 +42,20 @@ def show_scaling_charts(curves: Sequence[Scaling], nodes: int, names: Names) -> 
     named = [(names[curve.query.id], curve) for curve in curves if len(curve.points) > 1]
     if not named:
         return
-    charts.draw_chart(curve_charts.draw_throughput(named, nodes), text=t("scaling.chart_throughput"))
+    height = curve_charts.find_height(named)
+    charts.draw_chart(curve_charts.draw_throughput(named, nodes), text=t("scaling.chart_throughput"), height=height)
     st.caption(f"{t('scaling.legend')} {t('scaling.law_legend')}")
     sampled = sum(point.runs - len(point.dots) for curve in curves for point in curve.points)
     if sampled:
         st.caption(t("scaling.sampled", hidden=sampled))
     left, right = st.columns(2, gap="large")
+    height = curve_charts.SMALL_HEIGHT + curve_charts.AXES
     with left:
         st.header(t("charts.speed_up"))
-        charts.draw_chart(curve_charts.speed_up(named, nodes), text=t("scaling.chart_speed_up"))
+        charts.draw_chart(curve_charts.speed_up(named, nodes), text=t("scaling.chart_speed_up"), height=height)
     with right:
         st.header(t("charts.efficiency"))
-        charts.draw_chart(curve_charts.draw_efficiency(named, nodes), text=t("scaling.chart_efficiency"))
+        charts.draw_chart(curve_charts.draw_efficiency(named, nodes), text=t("scaling.chart_efficiency"), height=height)
 
 
 def show_numbers(curves: Sequence[Scaling], names: Names) -> None:
@@ -141,25 +144,39 @@ def _describe_law(curve: Scaling, nodes: int) -> Iterator[str]:
     share = fit.serial
     if share is None or share.high is None:
         return
+    low, high = 100 * share.low, 100 * share.high
+    digits = count_decimals(low, high)
     values = {
-        "share": _format_short(100 * share.value),
-        "low": _format_short(100 * share.low),
-        "high": _format_short(100 * share.high),
+        name: f"{value:.{digits}f}" for name, value in (("share", 100 * share.value), ("low", low), ("high", high))
     }
     yield t("scaling.share", **values)
     speed_up = fit.speed_up(nodes, base)
     if speed_up:
         key = "scaling.extrapolated" if nodes > curve.largest else "scaling.interpolated"
-        low, high = _format_short(speed_up.low), _format_short(speed_up.high)
-        yield t(key, largest=curve.largest, low=low, high=high, nodes=nodes, base=base)
+        ends = _format_ends(speed_up.low, speed_up.high)
+        yield t(key, largest=curve.largest, low=ends[0], high=ends[1], nodes=nodes, base=base)
     limit = fit.limit(base)
     if limit and limit.high:
-        yield t("scaling.limit", low=_format_short(limit.low), high=_format_short(limit.high), base=base)
+        ends = _format_ends(limit.low, limit.high)
+        yield t("scaling.limit", low=ends[0], high=ends[1], base=base)
+
+
+def _format_ends(low: float, high: float | None) -> tuple[str, str]:
+    """Both ends of an interval in a sentence, with the digits that it makes sure: 13.7 and 15.8, 90 and 1,100."""
+    if high is None or high > 2 * low:
+        return _format_short(low), _format_short(high)
+    digits = count_decimals(low, high)
+    return f"{low:,.{digits}f}", f"{high:,.{digits}f}"
 
 
 def _format_short(value: float | None) -> str:
-    """A number in a sentence, to three digits: 57.6, 2,470."""
-    return MISSING if value is None else format_number(float(f"{value:.3g}"))
+    return MISSING if value is None else format_number(float(f"{value:.2g}"))
+
+
+def count_decimals(low: float, high: float | None) -> int:
+    """How many decimals a value in this interval has: the interval is then 5 to 50 units of the last one wide."""
+    width = (high or low) - low
+    return min(6, max(0, math.ceil(math.log10(5 / width)))) if width > 0 else 2
 
 
 def _to_row(curve: Scaling, point: ScalingPoint) -> dict[str, Any]:
@@ -188,11 +205,12 @@ def _list_predictions(curve: Scaling, nodes: int) -> Iterator[dict[str, Any]]:
         speed_up = curve.fit.speed_up(size, base)
         if speed_up:
             ideal = size / base
+            digits = count_decimals(speed_up.low, speed_up.high)
             yield {
                 "nodes": size,
-                "about": round_digits(speed_up.value),
-                "at_least": round_digits(speed_up.low),
-                "at_most": round_digits(speed_up.high),
+                "about": round(speed_up.value, digits),
+                "at_least": round(speed_up.low, digits),
+                "at_most": None if speed_up.high is None else round(speed_up.high, digits),
                 "ideal": round_digits(ideal),
                 "efficiency": round(speed_up.value / ideal * 100, 1),
                 "basis": t("scaling.beyond") if size > curve.largest else MISSING,
