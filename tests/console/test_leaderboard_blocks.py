@@ -364,5 +364,6 @@ def test_no_interval_of_a_throughput_is_negative_and_a_wide_one_ties_with_all(
     [wide] = [row for row in Grid(open_page("leaderboard")).rows if row["version"] == "r2.0"]
 
     assert not wide["interval"].startswith(("0 –", "−"))
-    assert wide["note"] == "CV 123.7 %: the mean says little"
+    assert wide["interval"].endswith(" CV 124 %")
+    assert wide.cells["interval"]["title"] == "CV 123.7 %: the mean says little"
     assert wide["rank"] == "1–6"

@@ -108,8 +108,7 @@ def build_table(
     """The chosen columns, as far as any row has a cell of them, and the rows; `per_card`: also their curves."""
     curves = [_build_curve(row, own["trend"], per_card) for row, own in zip(rows, cells, strict=True)]
     axis = _find_axis(curves)
-    if "accuracy" in names:  # it says which target was missed
-        cells = [_with_note(own, _note_scatter(row)) for row, own in zip(rows, cells, strict=True)]
+    cells = [_with_note(own, _find_note(row, names)) for row, own in zip(rows, cells, strict=True)]
     present = [name for name in BLOCK_COLUMNS if name in names and (name == "change" or any(name in c for c in cells))]
     flavors = without_prefix([str(row["flavor"]) for row in cells])
     columns = [_build_column(name, cells, axis) for name in present]
@@ -132,8 +131,11 @@ def _with_note(cells: Cells, note: str) -> Cells:
     return {**others, "note": note} if note else others
 
 
-def _note_scatter(row: BoardRow) -> str:
-    return t("board.scattered", cv=format_percent(row.cv)) if row.is_scattered else ""
+def _find_note(row: BoardRow, names: Collection[str]) -> str:
+    """What must not be overlooked and is said by no other column: a missed target, or scatter."""
+    notes = [target_text(row)] if row.target_outcome.is_missed and "accuracy" not in names else []
+    notes += [t("board.scattered", cv=format_percent(row.cv))] if row.is_scattered and "interval" not in names else []
+    return "; ".join(notes)
 
 
 def _build_column(name: str, cells: Sequence[Cells], axis: tuple[float, float]) -> GridColumn:
@@ -209,6 +211,9 @@ def _draw_rank(row: BoardRow, value: str) -> GridCell:
 
 
 def _draw_interval(row: BoardRow, value: str) -> GridCell:
+    if row.is_scattered and row.cv:
+        said = t("board.scattered", cv=format_percent(row.cv))
+        return GridCell(value, Tone.WARN, title=said, parts=(CellPart(f"CV {100 * row.cv:.0f} %", Tone.WARN),))
     return GridCell(t("board.single_run") if row.runs == 1 else value, Tone.MUTED)
 
 
