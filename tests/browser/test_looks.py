@@ -100,6 +100,14 @@ AXE = """rules => axe.run({resultTypes: ['violations'], ...(rules.length ? {runO
     .then(found => found.violations)"""
 """What axe finds. It need not collect what is in order, which takes longer than all else."""
 
+AT_REST = """() => {
+    const moves = each => each.playState === "running" && each.effect.getComputedTiming().endTime !== Infinity;
+    const scrolls = [...document.querySelectorAll('[data-testid="stTable"] table')].map(table => table.parentElement);
+    return !document.getAnimations().some(moves)
+        && scrolls.every(box => box.scrollWidth <= box.clientWidth || box.hasAttribute("tabindex"));
+}"""
+"""Whether nothing fades in, whose colours are not final yet, and tables that scroll sideways are stops of keys."""
+
 LOG = "".join(f"rank 0: epoch {epoch}/90 loss 1.2345 {'a rather long line ' * 8}\n" for epoch in range(1, 91))
 
 
@@ -267,6 +275,7 @@ def axe_violations(visit: Visit, rules: Sequence[str] = ()) -> list[str]:
     """What axe finds by these rules, or all of them, however small: the rule, and where."""
     if not visit.page.evaluate("'axe' in window"):
         visit.page.evaluate(AXE_SCRIPT)
+    visit.page.wait_for_function(AT_REST)
     found: list[dict[str, Any]] = visit.page.evaluate(AXE, rules)
     return [
         f"{rule['id']}: {node['html'][:200]} ({node['failureSummary'][:300]})"
