@@ -1,10 +1,10 @@
 """Compare: 2 to 8 runs (`?ids=…`) against the first of them: the verdict, the metrics, then what differs."""
 
+from aisbench_core.warehouse.values.compared import MIN_COMPARED
 from pages._ui.compare import comparison as parts
 from pages._ui.compare.comparability import show_comparability, show_equal_fields
 from pages._ui.compare.groups import show_peers
 from pages._ui.compare.sentences import show_sentences
-from pages._ui.leaderboard.board import MIN_COMPARED
 from pages._ui.runs.servers import show_servers
 from pages._ui.runs.validity import show_verdicts
 from pages._ui.shell import saved_views

@@ -1,31 +1,44 @@
-"""Runs: active runs first, then the ended ones, page by page."""
+"""Runs: active runs first, then the ended ones, page by page in one table."""
 
 import streamlit as st
 
 from aisbench_core.model import ACTIVE, TERMINAL, RunSort
-from pages._ui.cards.run_cards import show_stop_dialog
 from pages._ui.configure.drafts import MINE
+from pages._ui.grid.sorting import read_sorting
 from pages._ui.runs import run_list
+from pages._ui.runs.run_actions import OUTCOME, show_actions, show_stop_question
+from pages._ui.runs.run_rows import choose_columns
+from pages._ui.shell import url
 from pages._ui.shell.core import core, ledger_answer
-from pages._ui.shell.listing import choose_sort, choose_text
+from pages._ui.shell.listing import choose_text
 from pages._ui.shell.navigation import CONFIGURE, REGION, link_page
-from pages._ui.shell.status import create_heading, title_tab
+from pages._ui.shell.outcomes import show_outcome
+from pages._ui.shell.status import title_tab
 from pages._ui.shell.words import t
 
-create_heading().title(t("runs.title"))
-with st.container(horizontal=True, vertical_alignment="bottom"):
-    text = choose_text(t("runs.filter"), t("runs.search"))
-    sort, descending = choose_sort(list(RunSort), RunSort.LAUNCHED)
+with st.container(horizontal=True, vertical_alignment="center"):
+    st.title(t("runs.title"), width="content")
+    badge = st.empty()
+with st.container(horizontal=True, vertical_alignment="center"):
+    text = choose_text(t("runs.filter"), t("runs.search"), width="stretch", label_visibility="collapsed")
+    keys = choose_columns()
+    link_page(REGION, t("jobs.title"), {"show": "jobs"})
     link_page(CONFIGURE, t("runs.new"), {"draft": MINE})
+sorting = read_sorting(list(RunSort), RunSort.LAUNCHED, texts=[RunSort.WORKLOAD, RunSort.STATE, RunSort.BY, RunSort.ID])
 
 # Before anything is drawn: what changes while the page is drawn is noticed, too.
-state = run_list.state_of_list(text, sort, descending)
+state = run_list.state_of_list(text, sorting)
 active, ended = (ledger_answer(core().ledger.count, states, text) for states in (ACTIVE, TERMINAL))
 title_tab(f"▶ {active:,} {t('runs.title')}" if active else t("runs.title"))
-st.header(t("runs.active", count=f"{active:,}"))
-shown = run_list.show_active(text, sort, descending, active)
-st.header(t("runs.ended", count=f"{ended:,}"))
-run_list.show_ended(text, sort, descending, ended, shown)
-link_page(REGION, t("jobs.title"), {"show": "jobs"})
-run_list.watch_list(state, text, sort, descending)
-show_stop_dialog()
+if active:
+    badge.badge(t("runs.running", count=f"{active:,}"), color="blue")
+show_outcome(OUTCOME)
+if active or ended:
+    ticked = run_list.show_runs(run_list.read_runs(text, sorting, active, ended), keys, sorting)
+    show_actions(run_list.KEY, [run.run_id for run in ticked], ticked)
+    pages = url.Pages("page", active + ended, run_list.PAGE)
+    pages.show()
+else:
+    run_list.show_empty(text)
+run_list.watch_list(state, text, sorting)
+show_stop_question()

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from aisbench_core.model import RunState
 from aisbench_core.store.ledger.ledger import Ledger
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.grids import row, tick_box
 from tests.browser.prepared_console import PreparedConsole
 from tests.browser.visit import OpenWindow
 from tests.console import seeds
@@ -25,17 +26,19 @@ def used(tmp_path: Path) -> Iterator[ConsoleProcess]:
         process.stop()
 
 
-def test_a_run_that_ends_moves_to_the_ended_ones_by_itself(used: ConsoleProcess, window: OpenWindow) -> None:
+def test_a_run_that_ends_is_shown_so_by_itself_and_stays_ticked(used: ConsoleProcess, window: OpenWindow) -> None:
     visit = window(used)
     visit.open("/runs")
-    expect(visit.page.get_by_role("heading", name="Active (2)")).to_be_visible()
+    expect(visit.page.get_by_text("2 active")).to_be_visible()
     ledger = Ledger(used.data_dir / "ledger.sqlite3")
     run = ledger.get(seeds.RETRYING_RUN)
+    tick_box(visit, "Runs", run.run_id).click()
 
-    run = ledger.advance(run, run.to(RunState.COLLECTING, detail="fetching results"))
-    expect(visit.keyed(f"run-{run.run_id}").get_by_text("fetching results")).to_be_visible()
+    run = ledger.advance(run, run.to(RunState.COLLECTING, attempts=0, detail="fetching results"))
+    expect(row(visit, "Runs", run.run_id)).to_contain_text("Collecting")
     ledger.advance(run, run.to(RunState.COMPLETED, detail=""))
 
-    expect(visit.page.get_by_role("heading", name="Active (1)")).to_be_visible()
-    expect(visit.keyed(f"run-{run.run_id}").locator(".stMarkdownBadge", has_text="Completed")).to_be_visible()
+    expect(visit.page.get_by_text("1 active")).to_be_visible()
+    expect(row(visit, "Runs", run.run_id).get_by_role("img", name="Completed")).to_be_visible()
+    expect(tick_box(visit, "Runs", run.run_id)).to_be_checked()
     assert visit.troubles() == []

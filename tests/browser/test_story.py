@@ -7,6 +7,7 @@ from playwright.sync_api import Locator, expect
 
 from aisbench_core.warehouse.exporting.runs import RUNS
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.grids import action_bar, row, tick_box
 from tests.browser.visit import OpenWindow, Visit
 
 RUN_MS = 240_000
@@ -217,14 +218,14 @@ def stop(visit: Visit, run_id: str) -> None:
     """Stop a run from the list of runs, after a question, and see on its page that it is stopped."""
     visit.menu("Runs")
     visit.picture("runs")
-    card = visit.keyed(f"run-{run_id}")
-    card.get_by_role("button", name="Stop…").click()
+    tick_box(visit, "Runs", run_id).click()
+    action_bar(visit).get_by_role("button", name="Stop…").click()
     expect(visit.page.get_by_role("dialog")).to_contain_text(run_id)
     visit.picture("stop")
     visit.page.get_by_role("button", name="Stop run").click()
     expect(visit.page.get_by_role("dialog")).to_have_count(0)
     visit.rest()
-    card.get_by_role("link", name=re.compile(run_id)).click()
+    row(visit, "Runs", run_id).get_by_role("link").click()
     expect_state(visit, "Stopped")
 
 
@@ -257,8 +258,8 @@ def find_on_the_leaderboard(visit: Visit, on_one_node: str, on_two_nodes: str) -
 
 def compare(visit: Visit) -> None:
     """Tick both rows: the metrics first, then what differs, whether they may be compared, and how they scale."""
-    for row in (0, 1):
-        visit.tick(row)
+    for number in (0, 1):
+        visit.tick(number)
     visit.page.get_by_role("link", name="Compare 2 rows").click()
     expect(visit.page.get_by_role("heading", level=1, name="Compare")).to_be_visible()
     expect(visit.page.get_by_role("heading", name="Scaling over nodes")).to_be_visible()

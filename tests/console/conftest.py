@@ -18,6 +18,7 @@ from streamlit.testing.v1.app_test import TMP_DIR
 from pages._ui.configure.drafts import OWN
 from pages._ui.shell.browser import SESSION
 from pages._ui.shell.widgets import VERSION
+from tests.console.grids import list_grids
 from tests.console.seeds import fill
 
 ENTRY = Path(__file__).parents[2] / "pages" / "_ui" / "entry.py"
@@ -97,7 +98,8 @@ def charts_checked(app: AppTest) -> AppTest:
 def texts(app: AppTest) -> str:
     """Everything that the page says."""
     kinds = (app.title, app.header, app.markdown, app.caption, app.info, app.warning, app.error, app.success)
-    return "\n".join(str(element.value) for kind in kinds for element in kind)
+    said = [str(element.value) for kind in kinds for element in kind]
+    return "\n".join([*said, *(grid.whole for grid in list_grids(app))])
 
 
 def drawn(app: AppTest, chart: int = 0) -> list[dict[str, Any]]:

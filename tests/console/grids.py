@@ -42,6 +42,18 @@ class Grid:
         [(self._proto, self.data)] = [(proto, data) for proto, data in named if name in ("", data["name"])]
 
     @property
+    def name(self) -> str:
+        """What it is called for those who cannot see it."""
+        name: str = self.data["name"]
+        return name
+
+    @property
+    def whole(self) -> str:
+        """All that its cells say, tooltips included."""
+        said = [(row[key], cell.get("title", "")) for row in self.rows for key, cell in row.cells.items()]
+        return "\n".join(text for texts in said for text in texts if text)
+
+    @property
     def labels(self) -> dict[str, str]:
         """The heads of its columns."""
         return {column["key"]: column["label"] for column in self.data["columns"]}

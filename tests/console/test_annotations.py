@@ -9,6 +9,7 @@ from aisbench_core.model import AnnotationChange, AnnotationKind
 from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
+from tests.console.grids import Grid
 from tests.console.seeds import ACTIVE_RUN, DONE_RUN
 
 
@@ -42,7 +43,7 @@ def test_a_run_that_is_named_has_that_name_on_its_page_and_in_lists(open_page: O
 
     assert before.startswith("mindspore")
     assert app.title[0].value == "fans at \\[80 %\\](x)"
-    assert any("fans at" in link.label for link in open_page("runs", q=DONE_RUN).page_link)
+    assert "fans at [80 %](x)" in Grid(open_page("runs", q=DONE_RUN)).row(DONE_RUN)["run"]
     assert "named: fans at" in str(app.dataframe[0].value)
 
 

@@ -15,6 +15,7 @@ from aisbench_core.store.ledger.ledger import Ledger
 from pages._ui.shell.core import core
 from tests import records as a
 from tests.console.conftest import BROWSER_KEY, OWN_DRAFT, OpenPage, newest, texts
+from tests.console.grids import Grid
 from tests.console.seeds import DONE_RUN
 from tests.sandbox_process import SandboxProcess
 
@@ -165,9 +166,9 @@ def test_every_framework_version_has_its_own_form(open_page: OpenPage, data_dir:
 def test_a_run_becomes_a_draft_without_touching_the_own_one(open_page: OpenPage, used: Path) -> None:
     open_page("configure").text_input(key="spec.node_count").set_value("5").run()
     mine = draft(used)
-    app = open_page("runs", q=DONE_RUN)
+    app = Grid(open_page("runs", q=DONE_RUN)).tick(DONE_RUN)
 
-    app.button(key=f"clone-{DONE_RUN}").click().run()
+    app.button(key="clone-ticked").click().run()
 
     assert app.title[0].value == "New run"
     assert draft(used, f"from-{DONE_RUN}.{BROWSER_KEY[:8]}").workload == "mindspore_resnet"

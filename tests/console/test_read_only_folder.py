@@ -30,7 +30,7 @@ RESULTS: list[tuple[str, dict[str, object]]] = [
 PRESSED: list[tuple[str, dict[str, object], dict[str, str]]] = [
     ("leaderboard", {}, {"view-name": "Mine", "view-save": ""}),
     ("live", {"run": DONE_RUN}, {"annotation-tags": "good", "annotation-save": ""}),
-    ("runs", {}, {f"collect-{FAILED_RUN}": ""}),
+    ("live", {"run": FAILED_RUN}, {"collect-one": ""}),
     ("history", {"region": "cn-north-9", "nodes": "1"}, {"mark-baseline": ""}),
 ]
 

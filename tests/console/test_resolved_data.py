@@ -8,6 +8,7 @@ from aisbench_core.model import Event, Level, Progress, RunState
 from aisbench_core.store.ledger.ledger import Ledger
 from tests import records as a
 from tests.console.conftest import OpenPage
+from tests.console.grids import Grid
 from tests.console.seeds import ACTIVE_RUN, DONE_RUN
 
 LISTED = '{"inputs": {"data_url": {"sha256": "cafe", "objects": 1281167, "size": 147897477120}}}'
@@ -29,9 +30,9 @@ def test_a_launch_that_lists_its_inputs_says_how_far_it_is(open_page: OpenPage, 
     ledger = Ledger(used / "ledger.sqlite3")
     ledger.set_progress(Progress(ACTIVE_RUN, RunState.UPLOADING, 12_000, 0, "objects", utc_now()))
 
-    bars = [bar.text for bar in open_page("runs").progress]
+    row = Grid(open_page("runs")).row(ACTIVE_RUN)
 
-    assert "Uploading · 12,000 objects so far · stage 2 of 6" in bars
+    assert row["status"] == "Uploading · 12,000 objects so far · stage 2 of 6"
 
 
 def test_a_run_shows_how_much_data_it_read_or_why_that_is_unknown(open_page: OpenPage, used: Path) -> None:

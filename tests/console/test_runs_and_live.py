@@ -17,18 +17,7 @@ from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
-from tests.console.seeds import ACTIVE_RUN, DONE_RUN, FAILED_RUN, RETRYING_RUN, many
-
-
-def test_active_runs_come_first_with_how_far_they_are(open_page: OpenPage, used: Path) -> None:
-    assert used.exists()
-
-    app = open_page("runs")
-
-    assert app.header[0].value == "Active (2)"
-    assert [bar.text for bar in app.progress][:2] == ["Running · stage 5 of 6", "Uploading · 12 of 48 files"]
-    assert [bar.value for bar in app.progress][:2] == [66, 25], "each bar shows what its text says"
-    assert "Retrying (attempt 3)" in texts(app)
+from tests.console.seeds import ACTIVE_RUN, DONE_RUN, FAILED_RUN, RETRYING_RUN
 
 
 def test_no_number_that_a_log_printed_breaks_the_page_of_a_run(open_page: OpenPage, used: Path) -> None:
@@ -136,63 +125,6 @@ def test_a_run_links_to_its_job_in_the_clouds_console_where_that_is_known(open_p
     assert [button.proto.url for button in app.get("link_button")] == [job_page, "run-logs/linked/0"]
 
 
-def test_a_run_is_stopped_only_after_the_question(open_page: OpenPage, used: Path) -> None:
-    ledger = Ledger(used / "ledger.sqlite3")
-    app = open_page("runs")
-
-    app.button(key=f"stop-{ACTIVE_RUN}").click().run()
-    before = ledger.get(ACTIVE_RUN).state
-    app.session_state["stopping"] = ACTIVE_RUN
-    app.run()
-    app.button(key="stop-yes").click().run()
-
-    assert before is RunState.UPLOADING
-    assert ledger.get(ACTIVE_RUN).state is RunState.STOPPING
-    assert ledger.events(ACTIVE_RUN)[-1].actor == "console"
-
-
-def test_only_a_failed_run_is_collected_again(open_page: OpenPage, used: Path) -> None:
-    app = open_page("runs")
-    offered = [button.key for button in app.button if str(button.key).startswith("collect-")]
-
-    app.button(key=f"collect-{FAILED_RUN}").click().run()
-
-    assert offered == [f"collect-{FAILED_RUN}"]
-    assert Ledger(used / "ledger.sqlite3").get(FAILED_RUN).state is RunState.COLLECTING
-
-
-def test_ended_runs_are_paged_and_the_page_is_in_the_url(open_page: OpenPage, data_dir: Path) -> None:
-    ledger = Ledger(data_dir / "ledger.sqlite3")
-    for run in many(45):
-        ledger.add(run)
-
-    first, last, beyond = (open_page("runs", page=page) for page in ("1", "3", "99"))
-
-    assert "old-0000" in texts_of_links(first)
-    assert "old-0044" in texts_of_links(last)
-    assert texts_of_links(beyond) == texts_of_links(last)
-
-
-def test_ended_runs_are_sorted_over_all_pages(open_page: OpenPage, data_dir: Path) -> None:
-    ledger = Ledger(data_dir / "ledger.sqlite3")
-    for each in many(25):
-        ledger.add(each)
-
-    app = open_page("runs", sort="run_id", order="up", page="2")
-
-    shown = [link.label for link in app.page_link if "old-" in link.label]
-    assert [label.split("old-")[1][:4] for label in shown] == [f"{index:04}" for index in range(20, 25)]
-
-
-def test_the_filter_is_in_the_url(open_page: OpenPage, used: Path) -> None:
-    assert used.exists()
-
-    app = open_page("runs", q="nan")
-
-    assert [header.value for header in app.header] == ["Active (0)", "Ended (1)"]
-    assert "throughput\\_3.json" in texts(app)
-
-
 def test_live_shows_every_active_run(open_page: OpenPage, used: Path) -> None:
     assert used.exists()
 
@@ -256,34 +188,6 @@ def test_a_completed_run_shows_what_was_measured(open_page: OpenPage, used: Path
 def texts_of_links(app: AppTest) -> str:
     """What the links of the page say."""
     return "\n".join(link.label for link in app.page_link)
-
-
-def ends_between_two_lists() -> None:
-    """Runs, and a run that ends after the active ones were drawn."""
-    import streamlit as st
-
-    from aisbench_core.model import RunSort, RunState
-    from pages._ui.runs.run_list import show_active, show_ended
-    from pages._ui.shell.core import core
-    from pages._ui.shell.navigation import ICONS
-    from tests.console.seeds import RETRYING_RUN
-
-    st.navigation([st.Page(place) for place in ICONS], position="hidden")
-    shown = show_active("", RunSort.LAUNCHED, True, 2)
-    ledger = core().ledger
-    run = ledger.get(RETRYING_RUN)
-    for state in (RunState.COLLECTING, RunState.COMPLETED):
-        run = ledger.advance(run, run.to(state))
-    show_ended("", RunSort.LAUNCHED, True, 4, shown)
-
-
-def test_a_run_that_ends_while_the_page_is_drawn_is_shown_once(used: Path) -> None:
-    assert used.exists()
-
-    app = AppTest.from_function(ends_between_two_lists, default_timeout=60).run()
-
-    assert not app.exception
-    assert [RETRYING_RUN in link.label.replace("\\", "") for link in app.page_link].count(True) == 1
 
 
 def test_a_run_that_a_person_stopped_is_no_fault_that_has_to_be_mended(open_page: OpenPage, data_dir: Path) -> None:

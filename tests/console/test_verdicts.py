@@ -6,6 +6,7 @@ from pathlib import Path
 from aisbench_core.model import RunState
 from aisbench_core.warehouse.facade import Warehouse
 from tests.console.conftest import OpenPage, texts
+from tests.console.grids import Grid
 from tests.console.test_results import table
 from tests.records import imported, record
 
@@ -26,7 +27,10 @@ def test_live_compare_history_and_the_lists_say_what_a_result_is_worth_and_why(o
     assert (good["Validity"], good["Division"]) == ("valid", "not stated, treated as open")
     assert FIX in texts(compared)
     assert "Validity" in texts(compared)
-    assert ":green-badge[valid]" in texts(runs)
+    assert {run_id: Grid(runs).row(run_id)["status"] for run_id in ("run-bad", "run-n1-0")} == {
+        "run-bad": "invalid",
+        "run-n1-0": "",
+    }
 
 
 def test_a_run_whose_job_crashed_is_led_to_how_it_ended_and_to_its_log(open_page: OpenPage, used: Path) -> None:

@@ -16,6 +16,8 @@ from aisbench_core.warehouse.answers.servers import fetch_servers
 from aisbench_core.warehouse.measures.fingerprint import reads_one_source, resolved_fields, resolved_speed
 from aisbench_core.warehouse.records.runs import StoredSpec, by_ids, rank_results, specs_of
 from aisbench_core.warehouse.values.compared import (
+    MAX_COMPARED,
+    MIN_COMPARED,
     Comparability,
     ComparedBy,
     Comparison,
@@ -25,8 +27,6 @@ from aisbench_core.warehouse.values.compared import (
     RunComparability,
 )
 from aisbench_core.warehouse.values.runs import RunRow
-
-MIN_RUNS, MAX_RUNS = 2, 8
 
 # A ratio between runs that differ in one of these, or in a parameter that decides speed, has no meaning.
 _DECIDING = tuple(column.field for column in list_compared(Compared.DECIDES))
@@ -50,8 +50,8 @@ _SEVERITY = (Comparability.COMPARABLE, Comparability.NORMALISED, Comparability.N
 def compare_runs(cur: DuckDBPyConnection, run_ids: Sequence[str], by: ComparedBy = ComparedBy.RUNS) -> Comparison:
     """The runs, or their rows, in the order of `run_ids`, each against the first. Raises SpecError and RunNotFound."""
     ids = tuple(dict.fromkeys(run_ids))
-    if not MIN_RUNS <= len(ids) <= MAX_RUNS:
-        limits = Message("must be {fewest} to {most} different runs", fewest=MIN_RUNS, most=MAX_RUNS)
+    if not MIN_COMPARED <= len(ids) <= MAX_COMPARED:
+        limits = Message("must be {fewest} to {most} different runs", fewest=MIN_COMPARED, most=MAX_COMPARED)
         raise SpecError(Message("comparison"), [Problem("runs", limits, str(len(ids)))])
     runs = _in_order(by_ids(cur, ids), ids)
     stored = specs_of(cur, ids)

@@ -12,6 +12,8 @@ from aisbench_core.domain.statistics.summary import Summary
 from aisbench_core.model import RankResult, ServerResult
 from aisbench_core.warehouse.values.runs import RunRow
 
+MIN_COMPARED, MAX_COMPARED = 2, 8  # so many runs are compared at a time
+
 # Single runs of one group that are shown; the hashes of their ids choose them, so that they stay the same.
 MAX_DOTS = 60
 

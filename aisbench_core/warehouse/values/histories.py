@@ -15,7 +15,7 @@ from aisbench_core.domain.statistics.summary import Summary
 from aisbench_core.model import Mode
 from aisbench_core.warehouse.values.boards import mixed_or_unknown, what_makes_known
 from aisbench_core.warehouse.values.configurations import BenchmarkConfiguration, short_id
-from aisbench_core.warehouse.values.runs import Validity
+from aisbench_core.warehouse.values.runs import RunRow, Validity
 
 
 class VersionField(StrEnum):
@@ -268,6 +268,19 @@ class RegressionVerdict:
     def advice(self) -> Hint:
         """What makes it known of later runs."""
         return what_makes_known(self.not_known)
+
+    @property
+    def throughput(self) -> MetricVerdict | None:
+        """The verdict on throughput, which is the first metric where anything was measured."""
+        return next((metric for metric in self.metrics if metric.name == "throughput"), None)
+
+    def compare_throughput(self, run: RunRow) -> float | None:
+        """How far a run of the trend is from the mean of the baseline; None where it does not count."""
+        baseline = self.throughput.baseline if self.throughput else None
+        counts = run.validity.counts and not run.not_known and not run.target_outcome.is_missed
+        if baseline is None or not baseline.mean or run.throughput is None or not counts or self.withheld or self.mixed:
+            return None
+        return run.throughput / baseline.mean - 1
 
     @property
     def decisive(self) -> MetricVerdict | None:

@@ -93,11 +93,17 @@ def why_failed(run: Run) -> str:
 
 def show_line(run: Run, progress: Progress | None) -> None:
     """One bar, and what it counts: within the run's state, or the states from launch to result."""
+    share, text = describe_line(run, progress)
+    st.progress(share, text=text)
+
+
+def describe_line(run: Run, progress: Progress | None) -> tuple[float, str]:
+    """What is done, 0 to 1, and what that counts."""
     share, text = describe_progress(run, progress)
     done, total = run.stage
     if share is None and run.state in LINE:
         text = t("live.stage", state=text, number=done + 1, total=total)
-    st.progress(done / total if share is None else share, text=text)
+    return done / total if share is None else share, text
 
 
 def show_stages(run: Run, progress: Progress | None) -> None:

@@ -7,12 +7,19 @@ import streamlit as st
 
 from aisbench_core.base.formats import format_difference, format_number, format_percent, format_points, nodes_and_cards
 from aisbench_core.model import Origin
-from aisbench_core.warehouse.values.compared import ComparedBy, Comparison, FieldValues, MetricComparison, MetricValue
+from aisbench_core.warehouse.values.compared import (
+    MAX_COMPARED,
+    MIN_COMPARED,
+    ComparedBy,
+    Comparison,
+    FieldValues,
+    MetricComparison,
+    MetricValue,
+)
 from aisbench_core.warehouse.values.histories import Trend
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
 from pages._ui.compare.names import names_of
 from pages._ui.configure.clones import show_clone_button
-from pages._ui.leaderboard.board import MAX_COMPARED, MIN_COMPARED
 from pages._ui.runs.ranks import show_ranks
 from pages._ui.runs.target import peers_text, target_text
 from pages._ui.scaling import curve_charts

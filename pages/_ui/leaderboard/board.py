@@ -11,7 +11,7 @@ from aisbench_core.domain.rulesets.ruleset import DEFAULT
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.measures.sorts import BOARD_SORTS, RUN_SORTS
 from aisbench_core.warehouse.values.boards import BoardRow
-from aisbench_core.warehouse.values.compared import ComparedBy
+from aisbench_core.warehouse.values.compared import MAX_COMPARED, MIN_COMPARED, ComparedBy
 from aisbench_core.warehouse.values.histories import TrendVerdict
 from aisbench_core.warehouse.values.runs import BoardQuery, RegionFacts, Validity
 from pages._ui.configure.clones import show_clone_button
@@ -38,8 +38,6 @@ from pages._ui.shell.words import t
 
 VISIBLE = 25  # rows of a table that are visible at a time
 MAX_BARS, MAX_DOTS = 25, 40  # how many rows are drawn as bars, and how many single runs of each at most
-
-MIN_COMPARED, MAX_COMPARED = 2, 8
 
 _WIDTHS: Mapping[str, Width] = {"model": 115, "parameters": 115, "reason": 260, "checks": 260}
 _BADGE, _CHIP = 85, 14  # width of the column of changes at least, and what a chip adds to its text, in pixels

@@ -5,7 +5,7 @@ import streamlit as st
 from aisbench_core.base.formats import format_number
 from aisbench_core.model import ParameterSearch
 from aisbench_core.running.series.matrix import Matrix
-from pages._ui.leaderboard.board import MAX_COMPARED
+from aisbench_core.warehouse.values.compared import MAX_COMPARED
 from pages._ui.series import matrix as tables
 from pages._ui.series.comparison import show_against
 from pages._ui.series.form import NODE_HOURS

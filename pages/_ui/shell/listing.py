@@ -4,7 +4,7 @@ Streamlit sorts a table at a click on a column's header, but only the rows that 
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import streamlit as st
 
@@ -25,7 +25,7 @@ SIZES = (25, 50, 100)  # how many rows a page may have
 MAX_PAGES = 100_000
 
 
-def choose_text(label: str, placeholder: str, *, width: int = 260, **layout: Any) -> str:
+def choose_text(label: str, placeholder: str, *, width: int | Literal["stretch"] = 260, **layout: Any) -> str:
     layout = {**layout, "placeholder": placeholder, "live": True, "type": "search", "width": width}
     return url.input_text("q", label, resets=["page"], **layout)
 

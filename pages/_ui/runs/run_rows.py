@@ -1,0 +1,263 @@
+"""Runs as rows of a table, the same on every page that lists them: state, result, change, and why a run failed."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import streamlit as st
+
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.base.formats import format_change, format_duration, format_number, format_percent, nodes_and_cards
+from aisbench_core.model import AlertKind, Run, RunSpec, RunState
+from aisbench_core.warehouse.values.boards import describe_hardware
+from aisbench_core.warehouse.values.histories import Outcome, RegressionVerdict, Trend
+from aisbench_core.warehouse.values.runs import BoardQuery, RunRow, TargetOutcome, Validity
+from pages._ui.cards import run_cards as cards
+from pages._ui.cards.job_details import alert_kind
+from pages._ui.grid.values import Align, CellPart, Dot, GridCell, GridColumn, GridRow, PageLink, Tone
+from pages._ui.runs.target import target_text
+from pages._ui.runs.validity import join_reasons
+from pages._ui.shell import url
+from pages._ui.shell.core import core, ledger_answer, run_cached
+from pages._ui.shell.formats import format_time
+from pages._ui.shell.navigation import LIVE
+from pages._ui.shell.words import t
+
+DEFAULT = ("run", "size", "throughput", "change", "accuracy", "duration", "by", "launched", "status")
+ADDED = ("workload", "version", "hardware", "profile", "ended", "id")  # which a reader may add
+
+NAME_WIDTH = 250  # pixels
+
+# Every other state is on its way.
+TONES = {
+    RunState.COMPLETED: Tone.GOOD,
+    RunState.FAILED: Tone.BAD,
+    RunState.STOPPED: Tone.MUTED,
+    RunState.STOPPING: Tone.WARN,
+    RunState.HELD: Tone.WARN,
+}
+VALIDITIES = {Validity.INVALID: Tone.BAD, Validity.INCOMPLETE: Tone.WARN}
+OUTCOMES = {Outcome.REGRESSION: Tone.BAD, Outcome.IMPROVEMENT: Tone.GOOD}
+
+# The text of an age, the length of its unit in seconds, and how many of them there may be; then there is a date.
+AGES = (("run_rows.minutes_ago", 60, 60), ("run_rows.hours_ago", 3600, 48), ("run_rows.days_ago", 86_400, 31))
+
+Verdicts = Mapping[Trend, RegressionVerdict]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRun:
+    """A run as the ledger has it, or as the warehouse has it where nothing else is known of it."""
+
+    known: Run | RunRow
+    name: str
+    recorded: RunRow | None = None
+    tags: tuple[str, ...] = ()
+
+    @property
+    def run(self) -> Run | None:
+        """As the ledger has it."""
+        return self.known if isinstance(self.known, Run) else None
+
+    @property
+    def run_id(self) -> str:
+        return self.known.run_id
+
+    @property
+    def size(self) -> str:
+        described = self.described
+        return nodes_and_cards(described.node_count, described.cards_per_node)
+
+    @property
+    def described(self) -> RunSpec | RunRow:
+        """What has its workload, version and size."""
+        return self.known.spec if isinstance(self.known, Run) else self.known
+
+
+def choose_columns(hidden: Collection[str] = ()) -> list[str]:
+    """The keys of the columns that the URL names, behind a button; `hidden`: those that all rows share."""
+    offered = [key for key in (*DEFAULT, *ADDED) if key not in hidden and key != "run"]
+    default = [key for key in DEFAULT if key in offered]
+    with st.popover(t("run_rows.columns"), icon=":material/view_column:"):
+        chosen = url.choose_options(
+            "columns", t("run_rows.columns"), offered, lambda key: t(f"run_rows.{key}"), default=default
+        )
+    return ["run", *(key for key in (*DEFAULT, *ADDED) if key in chosen)]
+
+
+def list_columns(runs: Sequence[ListedRun], keys: Sequence[str]) -> list[GridColumn]:
+    """The columns of a table of these runs; one unit of all of them stands in its head."""
+    unit = _shared_unit(runs)
+    columns = {
+        "run": GridColumn("run", t("run_rows.run"), width=NAME_WIDTH),
+        "size": GridColumn("size", t("run_rows.size")),
+        "throughput": GridColumn("throughput", unit or t("run_rows.throughput"), Align.RIGHT),
+        "change": GridColumn("change", t("run_rows.change"), Align.RIGHT, hint=t("run_rows.change_help")),
+        "accuracy": GridColumn("accuracy", t("run_rows.accuracy")),
+        "duration": GridColumn("duration", t("run_rows.duration"), Align.RIGHT, sort="duration_s"),
+        "by": GridColumn("by", t("run_rows.by"), sort="created_by", width=120),
+        "launched": GridColumn("launched", t("run_rows.launched"), Align.RIGHT, sort="created_at"),
+        "status": GridColumn("status", t("run_rows.status"), sort="state", fills=True),
+        "workload": GridColumn("workload", t("run_rows.workload"), sort="workload", width=180),
+        "version": GridColumn("version", t("run_rows.version"), width=180),
+        "hardware": GridColumn("hardware", t("run_rows.hardware"), width=180),
+        "profile": GridColumn("profile", t("run_rows.profile"), width=140),
+        "ended": GridColumn("ended", t("run_rows.ended"), Align.RIGHT, sort="ended_at"),
+        "id": GridColumn("id", t("run_rows.id"), sort="run_id"),
+    }
+    return [columns[key] for key in keys]
+
+
+def build_rows(runs: Sequence[ListedRun], keys: Sequence[str]) -> list[GridRow]:
+    """A row for each run; it opens the run's page."""
+    verdicts = _find_verdicts(run.recorded for run in runs if run.recorded) if "change" in keys else {}
+    has_unit = not _shared_unit(runs)
+    builders: Mapping[str, Callable[[ListedRun], GridCell]] = {
+        "run": _name_cell,
+        "size": lambda run: GridCell(run.size, Tone.MUTED),
+        "throughput": lambda run: _throughput_cell(run.recorded, has_unit=has_unit),
+        "change": lambda run: _change_cell(run.recorded, verdicts),
+        "accuracy": lambda run: _accuracy_cell(run.recorded),
+        "duration": lambda run: _duration_cell(run.known.duration_s),
+        "by": lambda run: GridCell(run.known.created_by, Tone.MUTED),
+        "launched": lambda run: _time_cell(run.known.created_at),
+        "status": _status_cell,
+        "workload": lambda run: GridCell(run.described.workload),
+        "version": lambda run: GridCell(run.described.framework_version),
+        "hardware": lambda run: GridCell(_hardware_of(run)),
+        "profile": lambda run: GridCell(run.known.profile, Tone.MUTED),
+        "ended": lambda run: _time_cell(run.known.ended_at) if run.known.ended_at else GridCell(),
+        "id": lambda run: GridCell(run.run_id, Tone.MUTED),
+    }
+    return [
+        GridRow(
+            run.run_id,
+            f"{run.name} {run.run_id}",
+            {key: builders[key](run) for key in keys},
+            PageLink(LIVE, {"run": run.run_id}),
+        )
+        for run in runs
+    ]
+
+
+def _name_cell(run: ListedRun) -> GridCell:
+    # The size has a column of its own.
+    short = " ".join(run.name.replace(run.size, " ").split())
+    tags = tuple(CellPart(tag, Tone.MUTED, is_badge=True) for tag in run.tags)
+    dot = Dot(TONES.get(run.known.state, Tone.INFO), t(f"state.{run.known.state}"))
+    return GridCell(short, dot=dot, parts=tags, is_strong=True, title=" · ".join((run.name, run.run_id, *run.tags)))
+
+
+def _shared_unit(runs: Sequence[ListedRun]) -> str:
+    """The unit of all throughputs, for the head; empty where they differ."""
+    units = {run.recorded.throughput_unit for run in runs if run.recorded and run.recorded.throughput is not None}
+    return t.unit(units.pop()) if len(units) == 1 else ""
+
+
+def _throughput_cell(row: RunRow | None, *, has_unit: bool) -> GridCell:
+    if row is None or row.throughput is None:
+        return GridCell()
+    tone = Tone.PLAIN if row.validity.counts else Tone.MUTED
+    return GridCell(format_number(row.throughput), tone, unit=t.unit(row.throughput_unit) if has_unit else "")
+
+
+def _change_cell(row: RunRow | None, verdicts: Verdicts) -> GridCell:
+    verdict = verdicts.get(Trend.of(row)) if row else None
+    change = verdict.compare_throughput(row) if verdict and row else None
+    if verdict is None or row is None or change is None:
+        return GridCell()
+    is_candidate = row.run_id in verdict.candidate_run_ids
+    metric = verdict.throughput
+    tone = OUTCOMES.get(metric.outcome, Tone.MUTED) if metric and is_candidate else Tone.MUTED
+    return GridCell(format_change(change, 1), tone, title=verdict.baseline)
+
+
+def _accuracy_cell(row: RunRow | None) -> GridCell:
+    if row is None or row.accuracy is None:
+        return GridCell()
+    text, outcome = format_percent(round(row.accuracy, 3)), row.target_outcome
+    if outcome is TargetOutcome.REACHED:
+        return GridCell(text, parts=(CellPart("✓", Tone.GOOD, name=target_text(row)),))
+    if outcome is not TargetOutcome.MISSED:
+        return GridCell(text, title=target_text(row))
+    target = f"✗ {format_percent(row.accuracy_target)}" if row.accuracy_target is not None else "✗"
+    return GridCell(text, Tone.BAD, parts=(CellPart(target, Tone.BAD, name=f"{target_text(row)} {target}"),))
+
+
+def _duration_cell(seconds: float | None) -> GridCell:
+    """To a tenth of a second: what a run took is not known better."""
+    return GridCell(format_duration(round(seconds, 1)), Tone.MUTED) if seconds is not None else GridCell()
+
+
+def _time_cell(at: datetime) -> GridCell:
+    return GridCell(_format_age(at, core().clock()), Tone.MUTED, title=format_time(at))
+
+
+def _format_age(at: datetime, now: datetime) -> str:
+    seconds = (now - at).total_seconds()
+    if seconds < 60:
+        return t("run_rows.now")
+    for key, length, most in AGES:
+        count = int(seconds // length)
+        if count < most:
+            return t(key, count=count)
+    return format_time(at, "%Y-%m-%d")
+
+
+def _status_cell(run: ListedRun) -> GridCell:
+    """How far it is, or why it failed or does not count."""
+    if run.run and not run.run.state.is_terminal:
+        return _active_cell(run.run)
+    state = run.known.state
+    if state is RunState.FAILED:
+        why = (cards.why_failed(run.run) if run.run else t.message(run.known.detail)) or t("state.failed")
+        return GridCell(why, Tone.BAD)
+    if state is RunState.STOPPED:
+        cause = run.known.stop_cause
+        return GridCell(t.message(cause.sentence if cause else run.known.detail) or t("state.stopped"), Tone.MUTED)
+    validity = run.recorded.validity if run.recorded else Validity.VALID
+    if run.recorded and validity in VALIDITIES:
+        return GridCell(t(f"validity.{validity}"), VALIDITIES[validity], title=join_reasons(run.recorded))
+    return GridCell(t(f"validity.{validity}"), Tone.MUTED) if validity is Validity.CLAIMED else GridCell()
+
+
+def _active_cell(run: Run) -> GridCell:
+    """How far it is, or that a step is tried again; that its job is in trouble comes first."""
+    detail, kind = t.message(run.detail), alert_kind(run)
+    text = t("live.retrying", attempts=run.attempts, detail=detail) if run.is_retrying else _describe_progress(run)
+    tone = Tone.WARN if run.is_retrying else Tone.PLAIN
+    if kind is None:
+        return GridCell(text, tone, title=" · ".join(dict.fromkeys(filter(None, (text, detail)))))
+    is_stall = kind in (AlertKind.HANG, AlertKind.STALLED)
+    key = "job.hangs" if is_stall else "job.quiet" if kind is AlertKind.QUIET else "job.restarted"
+    return GridCell(t(key), Tone.BAD if is_stall else Tone.WARN, parts=(CellPart(text, tone),))
+
+
+def _describe_progress(run: Run) -> str:
+    progress = ledger_answer(core().ledger.progress, run.run_id)
+    snapshot = core().snapshots.of(run, progress) if run.state is RunState.RUNNING else None
+    share = snapshot.overview.last.share if snapshot and snapshot.overview.last else None
+    if snapshot is None or share is None:
+        return cards.describe_line(run, progress)[1]
+    left = snapshot.overview.remaining_s
+    text = format_percent(round(share, 2))
+    return t("run_rows.left", share=text, time=format_duration(left)) if left is not None else text
+
+
+def _hardware_of(run: ListedRun) -> str:
+    if isinstance(run.known, Run):
+        return run.known.spec.flavor or run.known.spec.pool_id
+    return describe_hardware(run.known)
+
+
+def _find_verdicts(rows: Iterable[RunRow]) -> Verdicts:
+    """The verdicts on the trends of these rows, by one query for each region, as Home asks it."""
+    regions = {(row.region, row.rehearsal) for row in rows if row.throughput is not None}
+    try:
+        found = [
+            run_cached(core().warehouse.trends.list_verdicts, BoardQuery(region, rehearsal=rehearsal))
+            for region, rehearsal in sorted(regions)
+        ]
+    except AisbenchError:  # while the warehouse cannot be read, the list is still of use
+        return {}
+    return {group.row.group: group.verdict for regressions in found for group in regressions.groups}
