@@ -12,11 +12,12 @@ from datetime import timedelta
 from email.header import decode_header, make_header
 from pathlib import Path
 
+import click
 import pytest
 
 from aisbench_core.base.errors import ConfigError, SpecError
 from aisbench_core.base.messages import Message
-from aisbench_core.interfaces.cli.following import KINDS
+from aisbench_core.interfaces.cli.following import add_channel
 from aisbench_core.model import DeliveryState, NewsKind, Notice, RunState
 from aisbench_core.people.notifications.channels import NotificationChannel, channel_of
 from aisbench_core.people.notifications.sending import sign_body
@@ -387,4 +388,7 @@ def test_a_budget_that_is_nearly_used_is_told_once_with_a_link_to_spending(bench
 
 
 def test_the_command_line_offers_every_event() -> None:
-    assert [*KINDS] == [kind.value for kind in NewsKind]
+    [choice] = [option.type for option in add_channel.params if option.name == "events"]
+
+    assert isinstance(choice, click.Choice)
+    assert [*choice.choices] == [kind.value for kind in NewsKind]

@@ -126,6 +126,13 @@ def test_help_loads_neither_the_sdks_nor_duckdb_nor_pydantic_nor_streamlit() -> 
     assert not loaded & {"pydantic", "yaml", "duckdb", "huaweicloudsdkcore", "obs", "requests", "streamlit", "pandas"}
 
 
+@pytest.mark.parametrize("module", ["launching", "runs", "series.commands", "login"])
+def test_the_help_of_a_command_loads_neither_the_sdks_nor_duckdb(module: str) -> None:
+    loaded = _loaded_by(f"aisbench_core.interfaces.cli.{module}")
+
+    assert not loaded & {"duckdb", "huaweicloudsdkcore", "obs", "requests", "streamlit", "pandas", "pyarrow"}
+
+
 def test_a_command_loads_no_library_that_only_some_commands_need() -> None:
     loaded = _loaded_by("aisbench_core.wiring")
 

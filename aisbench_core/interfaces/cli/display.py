@@ -12,19 +12,18 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import click
+from pydantic import BaseModel
 
 from aisbench_core.base import formats
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.formats import MISSING, nodes_and_cards
 from aisbench_core.base.messages import Message
-from aisbench_core.interfaces.cli.core import get_invocation
-
-if TYPE_CHECKING:  # pydantic takes a quarter of a second to import, and `--help` does not need it
-    from aisbench_core.model import Finding, Run
-    from aisbench_core.warehouse.values.boards import Hardware
+from aisbench_core.interfaces.cli.invocation import get_invocation
+from aisbench_core.model import Finding, Run
+from aisbench_core.warehouse.values.boards import Hardware, describe_hardware
 
 MAX_CELL_WIDTH = 240  # two lines of a wide terminal
 REHEARSALS = "rehearsals, not measurements"
@@ -80,7 +79,7 @@ def format_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     )
 
 
-def table_of(rows: Iterable[Row], columns: "Columns[Row]", hidden: Collection[str] = ()) -> str:
+def table_of(rows: Iterable[Row], columns: Columns[Row], hidden: Collection[str] = ()) -> str:
     visible = {head: cell for head, cell in columns.items() if head not in hidden}
     return format_table([*visible], ([cell(row) for cell in visible.values()] for row in rows))
 
@@ -122,19 +121,17 @@ def format_hardware(flavor: str, nodes: int | None, cards: int | None) -> str:
     return f"{clip_text(flavor) or MISSING} · {nodes_and_cards(nodes, cards)}"
 
 
-def hardware_name(row: "Hardware") -> str:
+def hardware_name(row: Hardware) -> str:
     """The flavor or accelerator of a row, a run or a curve, clipped."""
-    from aisbench_core.warehouse.values.boards import describe_hardware
-
     return clip_text(describe_hardware(row)) or MISSING
 
 
-def format_state(run: "Run") -> str:
+def format_state(run: Run) -> str:
     """The state of a run, and whether it waits for a retry."""
     return f"{run.state} (retrying)" if run.is_retrying else str(run.state)
 
 
-def format_finding(finding: "Finding") -> str:
+def format_finding(finding: Finding) -> str:
     """One finding on one line, with the line of the file if it is about one."""
     line = getattr(finding, "line", 0)  # only findings about files have one
     hint = f" ({finding.hint})" if finding.hint else ""
@@ -143,7 +140,7 @@ def format_finding(finding: "Finding") -> str:
     return f"{finding.level}: {where}: {finding.message}{hint} [{finding.rule}{source}]"
 
 
-def show_findings(findings: Iterable["Finding"]) -> None:
+def show_findings(findings: Iterable[Finding]) -> None:
     """Print findings to stderr, one a line."""
     for one in findings:
         print_message(format_finding(one))
@@ -203,8 +200,6 @@ def write_and_report(output: Path, text: str) -> None:
 
 
 def _to_plain(value: object) -> Any:
-    from pydantic import BaseModel
-
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if isinstance(value, datetime):

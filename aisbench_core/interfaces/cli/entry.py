@@ -1,23 +1,15 @@
-"""The entry point of the command line: all commands, and how their errors are reported."""
+"""The entry point of the command line: all commands, and where their errors end."""
 
-import logging
-import os
 import sys
 from io import TextIOWrapper
-from pathlib import Path
 from typing import Any
 
 import click
 
-from aisbench_core.base.console_log import NAME, ConsoleLogFormatter
-from aisbench_core.base.errors import AisbenchError, disk_error
-from aisbench_core.base.private_files import make_private_folder, private_umask
-from aisbench_core.interfaces.cli.core import Invocation
-from aisbench_core.interfaces.cli.display import print_message
-from aisbench_core.interfaces.cli.exit_codes import OUR_ERROR, exit_code
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.base.private_files import private_umask
+from aisbench_core.interfaces.cli.invocation import Invocation
 from aisbench_core.interfaces.cli.lazy import LazyGroup, Listed
-
-TRACEBACK_HINT = "set AISBENCH_DEBUG=1 to see the traceback"
 
 # In the order of the work. The sentences are those that the commands' own help begins with.
 COMMANDS: Listed = {
@@ -169,26 +161,15 @@ class _Commands(LazyGroup):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except AisbenchError as error:
-            print_message(f"error: {error}")
-            ctx.exit(exit_code(error))
         # Click turns these into exit codes.
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except Exception as error:
-            if ctx.params["debug"]:
+            from aisbench_core.interfaces.cli.failures import report_failure  # loads more than `--help` has time for
+
+            if ctx.params["debug"] and not isinstance(error, AisbenchError):
                 raise
-            if isinstance(error, OSError) and (full := disk_error(error, Path("the answer"))):
-                print_message(f"error: {full}")
-                _discard_stdout()
-                ctx.exit(OUR_ERROR)
-            print_message(f"internal error: {type(error).__name__}; {_log_traceback()}")
-            ctx.exit(OUR_ERROR)
-
-
-def _discard_stdout() -> None:
-    """Python flushes stdout again when it exits; on a full disk that would fail with a traceback of its own."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(report_failure(error))
 
 
 @click.group(
@@ -210,28 +191,3 @@ def main(debug: bool, local: bool) -> None:  # read when something fails, and be
     4 the run failed, 5 regression found, 6 not enough data to detect one, 7 not identical, 8 a result is invalid,
     9 held until somebody approves it, 130 interrupted.
     """
-
-
-def _log_traceback() -> str:
-    """Append the traceback to the log file, and say where. It may hold private values, so it is not printed."""
-    from aisbench_core.config.settings import load_settings
-
-    try:
-        folder = load_settings().data_dir
-        make_private_folder(folder)
-        file = folder / NAME
-        handler = logging.FileHandler(file, encoding="utf-8")
-    except Exception:  # whatever keeps us from writing must not hide the bug
-        return TRACEBACK_HINT
-    handler.setFormatter(ConsoleLogFormatter())
-    logger = logging.getLogger("aisbench.cli")
-    logger.propagate = False  # the root logger would print the traceback to stderr
-    logger.addHandler(handler)
-    # Only the command: arguments may hold private values.
-    logger.error("aisbench %s failed", " ".join(sys.argv[1:2]), exc_info=True)
-    logger.removeHandler(handler)
-    try:
-        handler.close()
-    except OSError:  # a full disk is noticed only when the file is closed
-        return TRACEBACK_HINT
-    return f"the traceback is in {file}"

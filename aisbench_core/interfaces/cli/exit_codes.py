@@ -1,11 +1,6 @@
 """Exit codes, for scripts."""
 
-from typing import TYPE_CHECKING
-
 from aisbench_core.base import errors
-
-if TYPE_CHECKING:
-    from aisbench_core.warehouse.values.histories import Outcome
 
 OUR_ERROR = 1
 YOUR_INPUT = 2  # as click for wrong usage
@@ -40,6 +35,6 @@ def exit_code(error: errors.AisbenchError) -> int:
     return YOUR_INPUT if isinstance(error, _INPUT_ERRORS) else OUR_ERROR
 
 
-def exit_code_of(outcome: "Outcome") -> int:
+def exit_code_of(outcome: str) -> int:
     """The exit code for a regression verdict; an improvement passes, too."""
     return {"regression": REGRESSION, "not enough data": NOT_ENOUGH_DATA}.get(outcome, 0)

@@ -1,5 +1,7 @@
 """`aisbench follow`, `explain` and `notify`, and waiting for runs, with a follower if there is none."""
 
+from __future__ import annotations
+
 import os
 import signal
 import sys
@@ -12,15 +14,25 @@ import click
 
 from aisbench_core.base.errors import AisbenchError, LedgerUnavailable
 from aisbench_core.base.messages import Message
+from aisbench_core.domain.access.guard import require_first
+from aisbench_core.domain.authoring.specfile import to_yaml
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import get_actor, get_invocation, open_core
+from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.exit_codes import HELD, INTERRUPTED, RUN_FAILED
+from aisbench_core.interfaces.cli.invocation import get_invocation
 from aisbench_core.interfaces.cli.job_text import explanation_text
-from aisbench_core.interfaces.cli.options import Group, command
+from aisbench_core.interfaces.cli.options import Group, choose_value, command
+from aisbench_core.model import NewsKind
+from aisbench_core.people.notifications.channels import (
+    DEFAULT_KINDS,
+    WEBHOOK,
+    NotificationChannel,
+    NotificationChannels,
+    channel_of,
+)
 
 if TYPE_CHECKING:
     from aisbench_core.model import Delivery, Run, Series
-    from aisbench_core.people.notifications.channels import NotificationChannel
     from aisbench_core.running.series.matrix import Matrix
     from aisbench_core.wiring import Core
 
@@ -52,7 +64,7 @@ def follow(quiet: bool) -> None:
 
 
 @contextmanager
-def _warehouse_reported(core: "Core", stop: threading.Event) -> Iterator[None]:
+def _warehouse_reported(core: Core, stop: threading.Event) -> Iterator[None]:
     """Say on stderr if a team's warehouse does not answer now, and when it does: runs are followed meanwhile."""
     if not core.settings.has_team_warehouse:
         yield
@@ -104,7 +116,7 @@ def _stop_on_signals() -> threading.Event:
     return stop
 
 
-def wait_for(core: "Core", run: "Run", with_log: bool) -> "Run":
+def wait_for(core: Core, run: Run, with_log: bool) -> Run:
     """The run after its end, or held; progress (and its log) goes to stderr. Exits with 130 on Ctrl-C."""
     pause = threading.Event()
     printed = ""
@@ -120,7 +132,7 @@ def wait_for(core: "Core", run: "Run", with_log: bool) -> "Run":
             pause.wait(POLL_SECONDS)
 
 
-def wait_for_series(core: "Core", series_id: str) -> "Matrix":
+def wait_for_series(core: Core, series_id: str) -> Matrix:
     """The series when nothing more happens without a user; changes of cells go to stderr. Exits with 130 on Ctrl-C."""
     pause = threading.Event()
     states: dict[int, str] = {}
@@ -141,7 +153,7 @@ def wait_for_series(core: "Core", series_id: str) -> "Matrix":
 
 
 @contextmanager
-def _follow_meanwhile(core: "Core", on_interrupt: str) -> Iterator[None]:
+def _follow_meanwhile(core: Core, on_interrupt: str) -> Iterator[None]:
     """Follow in this process unless another does. Nobody else might, and the wait would never end."""
     try:
         with nullcontext() if _is_left_to_others(core) else core.following.in_background():
@@ -151,17 +163,17 @@ def _follow_meanwhile(core: "Core", on_interrupt: str) -> Iterator[None]:
         click.get_current_context().exit(INTERRUPTED)
 
 
-def _is_left_to_others(core: "Core") -> bool:
+def _is_left_to_others(core: Core) -> bool:
     """Whether this is a command on a server that follows no runs."""
     return bool(get_invocation().served) and not core.settings.console_follows
 
 
-def warn_without_follower(core: "Core") -> None:
+def warn_without_follower(core: Core) -> None:
     if not _active_follower(core):
         display.print_message("no follower is active: start `aisbench follow` or the console")
 
 
-def _active_follower(core: "Core") -> str:
+def _active_follower(core: Core) -> str:
     beat = core.ledger.last_beat()
     if beat is None or not beat.is_fresh(core.clock()):
         return ""
@@ -170,7 +182,7 @@ def _active_follower(core: "Core") -> str:
     return f"{beat.who} is already following; waiting to take over"
 
 
-def print_log(core: "Core", run_id: str, node: int, position: int, err: bool = False) -> int:
+def print_log(core: Core, run_id: str, node: int, position: int, err: bool = False) -> int:
     """Print a node's log from a position on; returns the next position."""
     while True:
         text, end = core.files.log_read(run_id, node, position)
@@ -180,7 +192,7 @@ def print_log(core: "Core", run_id: str, node: int, position: int, err: bool = F
         position = end
 
 
-def _print_state(core: "Core", run: "Run", printed: str) -> str:
+def _print_state(core: Core, run: Run, printed: str) -> str:
     """Print the state and progress if the line differs from the last one printed; returns the line."""
     progress = core.ledger.progress(run.run_id)
     share = ""
@@ -195,19 +207,19 @@ def _print_state(core: "Core", run: "Run", printed: str) -> str:
     return line
 
 
-def end_with(run: "Run") -> None:
+def end_with(run: Run) -> None:
     end_if_held(run)
     if run.state != "completed":
         click.get_current_context().exit(RUN_FAILED)
 
 
-def end_if_held(run: "Run") -> None:
+def end_if_held(run: Run) -> None:
     """Exit with 9 if the run waits for an approval."""
     if run.state == "held":
         _end_held(run.run_id, run.explanation)
 
 
-def end_if_series_held(series: "Series") -> None:
+def end_if_series_held(series: Series) -> None:
     """Exit with 9 if the series waits for an approval."""
     if series.held:
         _end_held(series.series_id, series.held)
@@ -229,18 +241,11 @@ def explain(run_id: str, corrected: bool, as_json: bool) -> None:
     """
     causes = open_core(writing=False).causes
     if corrected:
-        from aisbench_core.domain.authoring.specfile import to_yaml
-
         click.echo(to_yaml(causes.correct_spec(run_id)), nl=False)
         return
     found = causes.explain(run_id)
     display.print_result(found, as_json, lambda: explanation_text(found))
 
-
-KINDS = (
-    *("completed", "failed", "stopped", "stalled", "straggler", "alert"),
-    *("regression", "improvement", "record", "held", "skipped", "series", "budget"),
-)
 
 notify = Group(
     "notify",
@@ -266,7 +271,7 @@ def list_channels(as_json: bool) -> None:
 
 @notify.command("add")
 @click.argument("name")
-@click.option("--event", "events", multiple=True, type=click.Choice(KINDS), help="What is told; can be repeated.")
+@click.option("--event", "events", multiple=True, type=choose_value(NewsKind), help="What is told; can be repeated.")
 @click.option("--workload", "workloads", multiple=True, help="Only runs of this workload; can be repeated.")
 @click.option("--person", "people", multiple=True, help="Only runs that this person launched; can be repeated.")
 @click.option("--view", default="", help="Only runs that this saved view of the leaderboard shows.")
@@ -288,9 +293,6 @@ def add_channel(
     first line is the address, the second one the secret of a webhook. ${AISBENCH_NOTIFY_…} stands for that variable
     in the environment of the process that follows runs.
     """
-    from aisbench_core.domain.access.guard import require_first
-    from aisbench_core.people.notifications.channels import DEFAULT_KINDS, WEBHOOK, NotificationChannels, channel_of
-
     core = open_core(writing=True)
     require_first(get_actor(), NotificationChannels.save.__qualname__)
     url, secret = _read_address(WEBHOOK)
@@ -345,5 +347,5 @@ def _read_address(webhooks: tuple[str, ...]) -> tuple[str, str]:
     return url, click.prompt("secret that signs messages", hide_input=True, err=True) if is_webhook else ""
 
 
-def _to_plain(channel: "NotificationChannel") -> dict[str, object]:
+def _to_plain(channel: NotificationChannel) -> dict[str, object]:
     return {"address": channel.masked} | channel.model_dump(mode="json", exclude={"url", "secret"})

@@ -1,18 +1,16 @@
 """`aisbench workloads`, `profiles`, `health` and `doctor`: what is configured, and whether it works."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from aisbench_core.base import formats
 from aisbench_core.base.errors import AisbenchError
+from aisbench_core.domain.authoring.workloads import Workload
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import open_core
 from aisbench_core.interfaces.cli.exit_codes import CLOUD_UNAVAILABLE, YOUR_INPUT
 from aisbench_core.interfaces.cli.options import command, profile_option
-
-if TYPE_CHECKING:
-    from aisbench_core.domain.authoring.workloads import Workload
 
 
 @command()

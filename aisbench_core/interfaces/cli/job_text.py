@@ -1,32 +1,25 @@
 """What `aisbench show` and `explain` print about a run's job: what happened to it, why, its attempts and stages."""
 
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from aisbench_core.base import formats
+from aisbench_core.domain.liveness.alerts import alert_of
+from aisbench_core.domain.liveness.stalls import Watch, sign_of_life
+from aisbench_core.domain.results.card_samples import CardSummary
+from aisbench_core.domain.results.job_events import alert_message, describe_interruption, recovery_text
 from aisbench_core.interfaces.cli import display
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from aisbench_core.domain.liveness.stalls import Watch
-    from aisbench_core.domain.results.card_samples import CardSummary
-    from aisbench_core.model import JobDetails, JobStage, Run, RunAttempt
-    from aisbench_core.running.diagnosing.cause import Explanation, FirstError
+from aisbench_core.model import JobDetails, JobStage, Run, RunAttempt
+from aisbench_core.running.diagnosing.cause import Explanation, FirstError
 
 
-def alert_text(run: "Run", details: "JobDetails", watch: "Watch | None") -> str:
+def alert_text(run: Run, details: JobDetails, watch: Watch | None) -> str:
     """What somebody who watches the run should know first; empty if there is nothing."""
-    from aisbench_core.domain.liveness.alerts import alert_of
-    from aisbench_core.domain.results.job_events import alert_message
-
     alert = alert_of(run, details, watch)
     return f"{display.local_time(alert.at)}: {alert_message(alert)}" if alert else ""
 
 
-def life_text(run: "Run", watch: "Watch | None", printed_at: "datetime | None") -> str:
+def life_text(run: Run, watch: Watch | None, printed_at: datetime | None) -> str:
     """When a running job gave its last sign of life, and what to hold its silence against; empty if it is not known."""
-    from aisbench_core.domain.liveness.stalls import sign_of_life
-
     if watch is None or run.state != "running":
         return ""
     life = sign_of_life(watch, printed_at)
@@ -35,7 +28,7 @@ def life_text(run: "Run", watch: "Watch | None", printed_at: "datetime | None") 
     return f"{display.local_time(life.at)}; {pauses}, a stall after {formats.format_duration(life.limit_s)}"
 
 
-def queue_text(run: "Run", details: "JobDetails") -> str:
+def queue_text(run: Run, details: JobDetails) -> str:
     """The run's place in its queue and what it waits for; empty if it does not wait."""
     if run.state != "queued":
         return ""
@@ -44,13 +37,13 @@ def queue_text(run: "Run", details: "JobDetails") -> str:
     return ", ".join(filter(None, (position, details.waits_for.english if details.waits_for else "")))
 
 
-def details_text(details: "JobDetails") -> str:
+def details_text(details: JobDetails) -> str:
     """The platform's diagnosis, and the tables of attempts and stages."""
     blocks = (_format_diagnosis(details), _format_attempts(details), _format_stages(details))
     return "\n\n".join(filter(None, blocks))
 
 
-def explanation_text(found: "Explanation") -> str:
+def explanation_text(found: Explanation) -> str:
     """Why a run failed or hangs: cause, first error, advice and correction."""
     cause = found.cause
     changes = (
@@ -72,12 +65,12 @@ def explanation_text(found: "Explanation") -> str:
     return "\n\n".join(filter(None, (text, display.indent_text("\n".join(lines)))))
 
 
-def _format_origin(error: "FirstError") -> str:
+def _format_origin(error: FirstError) -> str:
     parts = (("rank", error.rank), ("node", error.node), ("line", error.line))
     return ", ".join(f"{name} {number}" for name, number in parts if number is not None)
 
 
-def cards_text(cards: "list[CardSummary]") -> str:
+def cards_text(cards: list[CardSummary]) -> str:
     """The table of measured cards; empty if the script did not measure any."""
     if not cards:
         return ""
@@ -98,7 +91,7 @@ def _format_mean(value: float | None, unit: str) -> str:
     return formats.MISSING if value is None else f"{value:.0f} {unit}"
 
 
-def _format_diagnosis(details: "JobDetails") -> str:
+def _format_diagnosis(details: JobDetails) -> str:
     found = details.diagnosis
     if found is None:
         return ""
@@ -112,9 +105,7 @@ def _format_diagnosis(details: "JobDetails") -> str:
     return f"{title}\n" + "\n".join(map(display.indent_text, lines))
 
 
-def _format_attempts(details: "JobDetails") -> str:
-    from aisbench_core.domain.results.job_events import describe_interruption, recovery_text
-
+def _format_attempts(details: JobDetails) -> str:
     # A single attempt without a fault is what its run says already.
     if not details.restarts and not any(attempt.reason for attempt in details.attempts):
         return ""
@@ -135,7 +126,7 @@ def _format_attempts(details: "JobDetails") -> str:
     return text
 
 
-def _format_stages(details: "JobDetails") -> str:
+def _format_stages(details: JobDetails) -> str:
     if not details.stages:
         return ""
     columns: display.Columns[JobStage] = {
@@ -148,5 +139,5 @@ def _format_stages(details: "JobDetails") -> str:
     return f"stages\n{display.indent_text(display.table_of(details.stages, columns))}"
 
 
-def _compute_seconds(stage: "JobStage") -> float | None:
+def _compute_seconds(stage: JobStage) -> float | None:
     return (stage.ended_at - stage.started_at).total_seconds() if stage.started_at and stage.ended_at else None

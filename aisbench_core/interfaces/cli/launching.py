@@ -1,5 +1,7 @@
 """`aisbench run`, `preflight`, `spec`, `clone`, `diff` and `reproduce`: from a workload, a file or a run to a run."""
 
+from __future__ import annotations
+
 import secrets
 import sys
 from pathlib import Path
@@ -8,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aisbench_core.base import formats
+from aisbench_core.domain.preflight.fixes import apply_fixes
 from aisbench_core.interfaces.cli import display, following
 from aisbench_core.interfaces.cli.core import get_actor, launch_key, open_core
 from aisbench_core.interfaces.cli.exit_codes import DIFFERENT, YOUR_INPUT
@@ -23,10 +26,10 @@ from aisbench_core.interfaces.cli.options import (
 )
 from aisbench_core.interfaces.cli.remote.paths import SPEC_FILES, SpecSource
 from aisbench_core.interfaces.cli.results.results import full_id, result_text
+from aisbench_core.model import Finding, Run, RunSpec, find_differences, unknown_fields
 
 if TYPE_CHECKING:
     from aisbench_core.base.messages import Message
-    from aisbench_core.model import Finding, Run, RunSpec
     from aisbench_core.running.reproducing.values import Aspect, Repeated, ReproductionCheck
     from aisbench_core.wiring import Core
 
@@ -86,8 +89,6 @@ def preflight(profile: str, online: bool, fix: bool, as_json: bool, **arguments:
     With --fix, the fixed spec is printed and the findings go to stderr; the exit code is that of an offline check of
     the fixed spec.
     """
-    from aisbench_core.domain.preflight.fixes import apply_fixes
-
     core = open_core(writing=False)
     flavors = core.regions.flavors if online else lambda _: ()
     spec = spec_on_all_cards(core, profile, flavors, **arguments)
@@ -116,7 +117,7 @@ def spec(**arguments: Any) -> None:
     click.echo(yaml_of(core.workloads.fill_spec(read_spec(core, **arguments))), nl=False)
 
 
-def _online_findings(core: "Core", spec: "RunSpec", profile: str) -> "list[Finding]":
+def _online_findings(core: Core, spec: RunSpec, profile: str) -> list[Finding]:
     hidden = not sys.stderr.isatty()  # a bar would fill the logs of CI
     with click.progressbar(length=1, label="checking the region", file=sys.stderr, hidden=hidden) as bar:
 
@@ -127,7 +128,7 @@ def _online_findings(core: "Core", spec: "RunSpec", profile: str) -> "list[Findi
         return core.preflight.online(spec, profile, show)
 
 
-def _warn_if_held(core: "Core", spec: "RunSpec", profile: str, findings: "list[Finding]") -> "Message | None":
+def _warn_if_held(core: Core, spec: RunSpec, profile: str, findings: list[Finding]) -> Message | None:
     """Say why a launch would wait for an approval; None if it would begin, or be refused."""
     if any(finding.level == "error" for finding in findings):
         return None
@@ -137,7 +138,7 @@ def _warn_if_held(core: "Core", spec: "RunSpec", profile: str, findings: "list[F
     return reason
 
 
-def _exit_on_errors(findings: "list[Finding]") -> None:
+def _exit_on_errors(findings: list[Finding]) -> None:
     if any(finding.level == "error" for finding in findings):
         click.get_current_context().exit(YOUR_INPUT)
 
@@ -150,8 +151,6 @@ def clone(run_id: str, output: Path | None) -> None:
     The spec of an imported run holds only what is known; the missing fields are listed on stderr, and the workload's
     manifest decides them.
     """
-    from aisbench_core.model import unknown_fields
-
     core = open_core(writing=False)
     original = core.clones.original(full_id(core, run_id))
     display.write_text(output, yaml_of(core.clones.spec(original)))
@@ -168,8 +167,6 @@ def diff(first: str, second: str, as_json: bool) -> None:
     A spec is completed by its workload's manifest first. For imported runs only known fields are compared; the others
     are listed on stderr.
     """
-    from aisbench_core.model import find_differences, unknown_fields
-
     core = open_core(writing=False)
     (before, fields), (after, other_fields) = _known_spec(core, first), _known_spec(core, second)
     compared = fields if other_fields is None else other_fields if fields is None else fields & other_fields
@@ -185,7 +182,7 @@ def diff(first: str, second: str, as_json: bool) -> None:
         click.get_current_context().exit(DIFFERENT)
 
 
-def _known_spec(core: "Core", name: str) -> "tuple[RunSpec, frozenset[str] | None]":
+def _known_spec(core: Core, name: str) -> tuple[RunSpec, frozenset[str] | None]:
     """The spec of a file or run, and which of its fields are known (None: all)."""
     if name.endswith(SPEC_FILES):
         return core.workloads.fill_spec(
@@ -230,7 +227,7 @@ def reproduce(run_id: str, profile: str, launch: bool, wait: bool, as_json: bool
         click.get_current_context().exit(DIFFERENT)
 
 
-def _launched_again(core: "Core", check: "ReproductionCheck", wait: bool, as_json: bool) -> "Run":
+def _launched_again(core: Core, check: ReproductionCheck, wait: bool, as_json: bool) -> Run:
     # A key of its own: every call is a new run.
     run = core.reproductions.launch(check, get_actor(), launch_key() or secrets.token_hex(8))
     if not as_json:
@@ -242,7 +239,7 @@ def _launched_again(core: "Core", check: "ReproductionCheck", wait: bool, as_jso
     return run
 
 
-def _check_text(check: "ReproductionCheck") -> str:
+def _check_text(check: ReproductionCheck) -> str:
     """The aspects as a table, differences first, and their counts below it."""
     order = ["different", "not known", "same"]
     columns: display.Columns[Aspect] = {
@@ -258,13 +255,13 @@ def _check_text(check: "ReproductionCheck") -> str:
     return f"{table}\n{check.original.run_id} on profile {check.profile}: {counts}"
 
 
-def _reproduction_json(repeated: "Repeated") -> dict[str, Any]:
+def _reproduction_json(repeated: Repeated) -> dict[str, Any]:
     ids = {"original": repeated.original.run_id, "run": repeated.run.run_id}
     answer = {**display.as_dict(repeated), **ids, "is_within": repeated.is_within}
     return {("verdict" if name == "comparability" else name): value for name, value in answer.items()}
 
 
-def _reproduction_text(repeated: "Repeated") -> str:
+def _reproduction_text(repeated: Repeated) -> str:
     run, original, unit = repeated.run, repeated.original, repeated.run.throughput_unit
     if repeated.ratio is None:
         why = f": {repeated.comparability}, {', '.join(repeated.not_comparable)}" if repeated.not_comparable else ""

@@ -7,9 +7,13 @@ import click
 
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Message
+from aisbench_core.config.settings import user_config_folder
+from aisbench_core.domain.access.permissions import role_of
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor
 from aisbench_core.interfaces.cli.options import command
+from aisbench_core.interfaces.cli.remote.server import named_server, problems_of, server_at
+from aisbench_core.interfaces.client.logins import Logins, address_of
 
 
 @command()
@@ -21,10 +25,6 @@ def login(server: str, as_json: bool) -> None:
     readable by nobody else. AISBENCH_TOKEN is used instead where it is set. Commands run on the server while
     AISBENCH_SERVER names it.
     """
-    from aisbench_core.config.settings import user_config_folder
-    from aisbench_core.interfaces.cli.remote.server import problems_of, server_at
-    from aisbench_core.interfaces.client.logins import Logins, address_of
-
     address = address_of(server)
     token = _entered_token().strip()
     if not token:
@@ -45,10 +45,6 @@ def logout(server: str | None) -> None:
 
     It stays valid until it expires or is revoked: `aisbench token revoke`.
     """
-    from aisbench_core.config.settings import user_config_folder
-    from aisbench_core.interfaces.cli.remote.server import named_server
-    from aisbench_core.interfaces.client.logins import Logins
-
     address = server or named_server()
     if not address:
         raise click.UsageError("name a server, or set AISBENCH_SERVER")
@@ -60,9 +56,6 @@ def logout(server: str | None) -> None:
 @click.pass_context
 def whoami(ctx: click.Context, /, as_json: bool) -> None:
     """Show in whose name and with which role commands run, and where."""
-    from aisbench_core.domain.access.permissions import role_of
-    from aisbench_core.interfaces.cli.remote.server import named_server, problems_of, server_at
-
     if not (address := named_server()) or ctx.find_root().params["local"]:
         here = get_actor()
         answer = {"server": None, "name": here.name, "role": role_of(here), "read_only": False}

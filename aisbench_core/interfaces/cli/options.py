@@ -1,19 +1,29 @@
 """Options and arguments of several commands, and the spec that those of a workload or file define."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from aisbench_core.base.documents import parse_document, parse_yaml
 from aisbench_core.base.errors import ConfigError, Problem, SpecError
 from aisbench_core.base.messages import Message, make_verbatim
-from aisbench_core.interfaces.cli.core import get_invocation
+from aisbench_core.domain.access.server_files import require_open_files
+from aisbench_core.domain.authoring.manifest import ParameterType
+from aisbench_core.domain.authoring.specfile import SPEC, comments_of, from_yaml, to_yaml
+from aisbench_core.domain.preflight.rule import subject_of
+from aisbench_core.domain.preflight.rules.resources import cards_of_flavor
+from aisbench_core.interfaces.cli.invocation import get_invocation
 from aisbench_core.interfaces.cli.remote.calling import run_on_server, runs_on_server
 from aisbench_core.interfaces.cli.remote.paths import SPEC_FILES, FileParameter, OutputPath, SpecSource
+from aisbench_core.model import Flavor, Origin, RunSpec
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -79,6 +89,11 @@ def command(name: str | None = None, **settings: Any) -> Callable[[Callable[...,
     return click.command(name, Command, **settings)
 
 
+def choose_value(words: type[StrEnum]) -> click.Choice[str]:
+    """One of these words. Click itself would take the names of their members."""
+    return click.Choice([word.value for word in words])
+
+
 def make_assignment_type(form: str, *, at_last: bool = False) -> Callable[[str], tuple[str, str]]:
     """A parameter type for `NAME=VALUE`; `at_last` splits at the last `=`, for names that may hold one."""
 
@@ -141,7 +156,7 @@ benchmark_filters: Decorator = combine_options(
 run_filters: Decorator = combine_options(
     benchmark_filters,
     click.option("--framework-version", "framework_versions", multiple=True, help="Only this framework version."),
-    click.option("--origin", type=click.Choice(["launched", "imported"]), help="Only launched or only imported runs."),
+    click.option("--origin", type=choose_value(Origin), help="Only launched or only imported runs."),
     click.option("--tag", "tags", multiple=True, help="Only runs with this tag; if repeated, with all of them."),
     click.option("--text", default="", help="Search id, job, author, title, model, workload, version and flavor."),
 )
@@ -157,7 +172,6 @@ import_options: Decorator = combine_options(
 
 
 if TYPE_CHECKING:
-    from aisbench_core.model import Flavor, RunSpec
     from aisbench_core.wiring import Core
 
 SpecFields = dict[str, Any]
@@ -194,14 +208,14 @@ base_options: Decorator = combine_options(_source, _cards, _fields)
 
 
 def read_spec(
-    core: "Core",
+    core: Core,
     source: str,
     cards: int | None,
     parameters: Sequence[tuple[str, str]],
     fields: Sequence[tuple[str, str]],
     nodes: int | None = None,
     framework_version: str = "",
-) -> "RunSpec":
+) -> RunSpec:
     """The spec from the argument and the options of a command; fields that were not given stay unset.
 
     Raises ConfigError and SpecError, naming the field."""
@@ -213,36 +227,26 @@ def read_spec(
     return _parse_fields(core, initial)
 
 
-def file_spec(core: "Core", source: str) -> "RunSpec":
+def file_spec(core: Core, source: str) -> RunSpec:
     """The spec of a file. Raises ConfigError and SpecError, naming the field."""
     return _parse_fields(core, _initial_fields(source))
 
 
-def _parse_fields(core: "Core", fields: SpecFields) -> "RunSpec":
-    from aisbench_core.base.documents import parse_document
-    from aisbench_core.domain.access.server_files import require_open_files
-    from aisbench_core.domain.authoring.specfile import SPEC
-    from aisbench_core.model import RunSpec
-
+def _parse_fields(core: Core, fields: SpecFields) -> RunSpec:
     spec = parse_document(RunSpec, fields, SPEC)
     if served := get_invocation().served:  # checks of a spec say what they found in its files
         require_open_files(spec, served.actor, core.runs.open_folders)
     return spec
 
 
-def yaml_of(spec: "RunSpec", comments: Mapping[str, str] | None = None) -> str:
-    from aisbench_core.domain.authoring.specfile import to_yaml
-
+def yaml_of(spec: RunSpec, comments: Mapping[str, str] | None = None) -> str:
     return to_yaml(spec, comments or {})
 
 
 def spec_on_all_cards(
-    core: "Core", profile: str, flavors: "Callable[[str], Sequence[Flavor]]", **arguments: Any
-) -> "RunSpec":
+    core: Core, profile: str, flavors: Callable[[str], Sequence[Flavor]], **arguments: Any
+) -> RunSpec:
     """The spec of `read_spec`; cards that are not set are all of the flavor. Raises what `flavors` raises."""
-    from aisbench_core.domain.preflight.rule import subject_of
-    from aisbench_core.domain.preflight.rules.resources import cards_of_flavor
-
     spec = read_spec(core, **arguments)
     if "cards_per_node" in spec.model_fields_set:
         return spec
@@ -257,7 +261,6 @@ def _initial_fields(source: str) -> SpecFields:
     """The fields of a spec file, or just the workload. Paths in a file are relative to the file."""
     if not source.endswith(SPEC_FILES):
         return {"workload": source}
-    from aisbench_core.domain.authoring.specfile import from_yaml
 
     folder = Path(source).parent
     # Defaults would override the manifest.
@@ -271,8 +274,6 @@ def _initial_fields(source: str) -> SpecFields:
 
 def comments_in(source: str) -> dict[str, str]:
     """The comments on the parameters of a spec file; empty for a workload. Raises ConfigError."""
-    from aisbench_core.domain.authoring.specfile import comments_of
-
     return comments_of(_read_spec(source)) if source.endswith(SPEC_FILES) else {}
 
 
@@ -284,7 +285,7 @@ def _read_spec(source: str) -> str:
         raise ConfigError(Message("the spec {path} cannot be read: {why}", path=source, why=why)) from None
 
 
-def _assign_field(fields: SpecFields, field: str, text: str, core: "Core") -> None:
+def _assign_field(fields: SpecFields, field: str, text: str, core: Core) -> None:
     parent, _, name = field.partition(".")
     if name:
         fields[parent] = _with_subfield(fields, parent, name, text, core)
@@ -298,15 +299,11 @@ def _assign_field(fields: SpecFields, field: str, text: str, core: "Core") -> No
 
 def _is_yaml(field: str) -> bool:
     """Whether the value of a field is YAML on the command line: a list, a mapping, or one that can be null."""
-    from aisbench_core.model import RunSpec
-
     declared = RunSpec.model_fields.get(field)
     return declared is not None and not isinstance(declared.default, str | bool | int) and not declared.is_required()
 
 
-def _with_subfield(fields: SpecFields, parent: str, name: str, text: str, core: "Core") -> Any:
-    from aisbench_core.domain.authoring.manifest import ParameterType
-
+def _with_subfield(fields: SpecFields, parent: str, name: str, text: str, core: Core) -> Any:
     if parent in CHANNELS:
         return _with_channel(fields.get(parent, []), name, text)
     if parent not in WITH_SUBFIELDS:
@@ -336,8 +333,6 @@ def _with_channel(channels: list[dict[str, Any]], field: str, text: str) -> list
 
 
 def _parse_value(field: str, text: str) -> Any:
-    from aisbench_core.base.documents import parse_yaml
-
     return parse_yaml(f"value: {text}", field).get("value")
 
 

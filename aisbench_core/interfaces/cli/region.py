@@ -1,7 +1,7 @@
 """`aisbench region` and `algorithms`: what a region offers, what its object store holds, and its algorithms."""
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -9,23 +9,21 @@ from aisbench_core.base import formats
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.options import Group, profile_option, read_spec, spec_options, yes_option
-
-if TYPE_CHECKING:
-    from aisbench_core.model import (
-        Algorithm,
-        DirectoryEntry,
-        DirectorySize,
-        Engine,
-        ImageVersion,
-        Organisation,
-        PoolQueue,
-        PricedFlavor,
-        Quota,
-        Repository,
-        SubscribedAlgorithm,
-        WaitingJob,
-    )
-    from aisbench_core.warehouse.answers.ranks import NodeHistory
+from aisbench_core.model import (
+    Algorithm,
+    DirectoryEntry,
+    DirectorySize,
+    Engine,
+    ImageVersion,
+    Organisation,
+    PoolQueue,
+    PricedFlavor,
+    Quota,
+    Repository,
+    SubscribedAlgorithm,
+    WaitingJob,
+)
+from aisbench_core.warehouse.answers.ranks import NodeHistory
 
 region = Group(
     "region",
@@ -87,18 +85,18 @@ def list_images(name: str, profile: str, as_json: bool) -> None:
         display.print_result(organisations, as_json, lambda: display.table_of(organisations, _ORGANISATIONS))
 
 
-_ORGANISATIONS: "display.Columns[Organisation]" = {
+_ORGANISATIONS: display.Columns[Organisation] = {
     "organisation": lambda organisation: organisation.name,
     "owner": lambda organisation: display.format_value(organisation.owner),
 }
-_REPOSITORIES: "display.Columns[Repository]" = {
+_REPOSITORIES: display.Columns[Repository] = {
     "image": lambda repository: f"{repository.organisation}/{repository.name}",
     ">versions": lambda repository: display.format_value(repository.versions),
     ">size": lambda repository: formats.format_size(repository.size),
     "public": lambda repository: "yes" if repository.is_public else "no",
     "updated": lambda repository: display.local_time(repository.updated_at),
 }
-_VERSIONS: "display.Columns[ImageVersion]" = {
+_VERSIONS: display.Columns[ImageVersion] = {
     "image_url": lambda version: version.image,
     ">size": lambda version: formats.format_size(version.size),
     "updated": lambda version: display.local_time(version.updated_at),
@@ -301,7 +299,7 @@ def delete_algorithm(algorithm_id: str, profile: str, yes: bool, as_json: bool) 
     display.print_result(found, as_json, lambda: f"{found.name} ({algorithm_id}): deleted")
 
 
-def _algorithm_text(algorithm: "Algorithm") -> str:
+def _algorithm_text(algorithm: Algorithm) -> str:
     facts = {
         "algorithm": f"{algorithm.name} ({algorithm.algorithm_id})",
         "description": algorithm.description,
@@ -317,11 +315,11 @@ def _algorithm_text(algorithm: "Algorithm") -> str:
     return display.format_fields(*((name, text) for name, text in facts.items() if text))
 
 
-def _format_price(row: "PricedFlavor") -> str:
+def _format_price(row: PricedFlavor) -> str:
     price = row.price_per_node_hour
     return formats.MISSING if price is None else formats.format_money(price, row.currency)
 
 
-def _size_text(size: "DirectorySize") -> str:
+def _size_text(size: DirectorySize) -> str:
     least = "" if size.complete else "at least "
     return f"{least}{display.format_count(size.objects, 'object')}, {formats.format_size(size.size)}"

@@ -1,5 +1,7 @@
 """`aisbench runs`, `show`, `stop` and `collect`, and the jobs of a region."""
 
+from __future__ import annotations
+
 from datetime import datetime
 from itertools import chain
 from pathlib import PurePath
@@ -9,6 +11,9 @@ import click
 
 from aisbench_core.base import formats
 from aisbench_core.base.errors import DamagedLedger, ResultError, RunNotFound
+from aisbench_core.domain.results.card_samples import CardSummary, card_summaries
+from aisbench_core.domain.results.job_events import cloud_events, sort_events
+from aisbench_core.domain.results.utilisation import LowUtilisation, low_utilisation
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.annotations.commands import annotations_text
 from aisbench_core.interfaces.cli.core import get_actor, open_core
@@ -26,20 +31,15 @@ from aisbench_core.interfaces.cli.options import (
 )
 from aisbench_core.interfaces.cli.results.results import result_text, servers_text
 from aisbench_core.interfaces.cli.upstream import counts_text
+from aisbench_core.model import Api, DiagnosisTask, Event, JobDetails, Progress, RegionJob, Run, RunState
 
 if TYPE_CHECKING:
     from aisbench_core.domain.liveness.stalls import Watch
-    from aisbench_core.domain.results.card_samples import CardSummary
-    from aisbench_core.domain.results.utilisation import LowUtilisation
-    from aisbench_core.model import Api, DiagnosisTask, Event, JobDetails, Progress, RegionJob, Run, RunState
     from aisbench_core.warehouse.values.runs import RunRow
     from aisbench_core.wiring import Core
 
 
-def _parse_states(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> "tuple[RunState, ...]":
-    # Not click.Choice, which would need the states at import time, and pydantic with them.
-    from aisbench_core.model import RunState
-
+def _parse_states(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> tuple[RunState, ...]:
     unknown = [word for word in words if word not in list(RunState)]
     if unknown:
         raise click.BadParameter(f"{unknown[0]!r} is not one of {', '.join(RunState)}")
@@ -56,7 +56,7 @@ def _parse_states(_: click.Context, __: click.Parameter, words: tuple[str, ...])
 )
 @click.option("--text", default="", help="Only runs with this text in id, job, workload, author, profile or detail.")
 @add_paging(10_000)
-def runs(states: "tuple[RunState, ...]", text: str, limit: int, offset: int, as_json: bool) -> None:
+def runs(states: tuple[RunState, ...], text: str, limit: int, offset: int, as_json: bool) -> None:
     """List runs, newest first."""
     core = open_core(writing=False)
     page = core.ledger.page(states or None, text, limit, offset)
@@ -100,7 +100,6 @@ def show(run_id: str, as_json: bool) -> None:
         recorded = {"run": None, "result": row, "annotations": annotations, "removals": removals, "job": details}
         display.print_result(recorded, as_json, lambda: blocks)
         return
-    from aisbench_core.domain.results.job_events import cloud_events, sort_events
 
     run = core.ledger.get(run_id)
     progress = core.ledger.progress(run.run_id)
@@ -154,7 +153,7 @@ def collect(run_id: str, as_json: bool) -> None:
     _print_change(core, core.runs.collect_again(core.ledger.get(run_id).run_id, get_actor()), as_json)
 
 
-def _print_change(core: "Core", run: "Run", as_json: bool) -> None:
+def _print_change(core: Core, run: Run, as_json: bool) -> None:
     display.print_result(run, as_json, lambda: f"{run.run_id}  {display.format_state(run)}")
     if not run.state.is_terminal:
         warn_without_follower(core)
@@ -164,7 +163,7 @@ def _join_blocks(*texts: str) -> str:
     return "\n\n".join(filter(None, texts))
 
 
-def _row_fields(row: "RunRow") -> str:
+def _row_fields(row: RunRow) -> str:
     return display.format_fields(
         ("run", row.run_id),
         ("origin", f"{row.origin} from {row.source}" if row.source else str(row.origin)),
@@ -182,7 +181,7 @@ def _row_fields(row: "RunRow") -> str:
 
 
 def _run_fields(
-    run: "Run", details: "JobDetails", watch: "Watch | None", progress: "Progress | None", cost: str, system: str,
+    run: Run, details: JobDetails, watch: Watch | None, progress: Progress | None, cost: str, system: str,
     page: str,
 ) -> str:  # fmt: skip
     spec = run.spec
@@ -219,62 +218,54 @@ def _run_fields(
     )
 
 
-def _progress_text(progress: "Progress") -> str:
+def _progress_text(progress: Progress) -> str:
     if progress.has_no_total:
         return f"{progress.done:,} {progress.unit}"
     return f"{progress.done} of {progress.total} {progress.unit}" if progress.is_plausible else ""
 
 
-def _format_cost(run: "Run", now: datetime) -> str:
+def _format_cost(run: Run, now: datetime) -> str:
     """At the price of its launch; empty before it runs and without a price."""
     cost = formats.amounts_text(run.money(run.node_hours(now)))
     return f"{cost} at {formats.format_money(run.price_per_node_hour, run.currency)} per node hour" if cost else ""
 
 
-def _read_job(core: "Core", run_id: str) -> "JobDetails":
-    from aisbench_core.model import JobDetails
-
+def _read_job(core: Core, run_id: str) -> JobDetails:
     try:
         return core.files.job(run_id)
     except ResultError:  # a damaged file hides nothing else of the run
         return JobDetails()
 
 
-def _recorded_job(core: "Core", run_id: str) -> "JobDetails":
+def _recorded_job(core: Core, run_id: str) -> JobDetails:
     """What the record has of it, for runs that the ledger does not have."""
-    from aisbench_core.model import JobDetails
-
     try:
         return JobDetails(attempts=core.imports.record(run_id).attempts)
     except ResultError:
         return JobDetails()
 
 
-def _find_low_utilisation(core: "Core", run_id: str) -> "list[LowUtilisation]":
-    from aisbench_core.domain.results.utilisation import low_utilisation
-
+def _find_low_utilisation(core: Core, run_id: str) -> list[LowUtilisation]:
     try:
         return low_utilisation(core.files.samples(run_id))
     except ResultError:  # a damaged file of samples hides nothing else of the run
         return []
 
 
-def _summarize_cards(core: "Core", run_id: str) -> "list[CardSummary]":
-    from aisbench_core.domain.results.card_samples import card_summaries
-
+def _summarize_cards(core: Core, run_id: str) -> list[CardSummary]:
     try:
         return card_summaries(core.files.card_samples(run_id))
     except ResultError:  # a damaged file of samples hides nothing else of the run
         return []
 
 
-def _format_utilisation(low: "LowUtilisation") -> str:
+def _format_utilisation(low: LowUtilisation) -> str:
     lasted = formats.format_duration((low.until - low.since).total_seconds())
     since = display.local_time(low.since)
     return f"node {low.node}: {low.metric} {low.mean:.0f} % on average for {lasted} from {since} – {low.reason}"
 
 
-def _format_events(events: "list[Event]") -> str:
+def _format_events(events: list[Event]) -> str:
     if not events:
         return ""
     columns: display.Columns[Event] = {
@@ -375,16 +366,14 @@ def diagnose_job(name: str, profile: str, show: bool, as_json: bool) -> None:
     display.print_result(tasks, as_json, lambda: "\n\n".join(map(_diagnosis_text, tasks)))
 
 
-def _diagnosis_text(task: "DiagnosisTask") -> str:
+def _diagnosis_text(task: DiagnosisTask) -> str:
     return display.format_fields(("task", task.task_id), ("type", task.kind), ("status", task.status), *task.results)
 
 
-def _parse_api(name: str | None) -> "Api | None":
-    from aisbench_core.model import Api
-
+def _parse_api(name: str | None) -> Api | None:
     return Api(name) if name else None
 
 
-def _job_title(job: "RegionJob") -> str:
+def _job_title(job: RegionJob) -> str:
     version = f" version {job.status.version}" if job.status.version else ""
     return f"{job.status.name}{version}" + (f" (run {job.run.run_id})" if job.run else "")

@@ -1,7 +1,7 @@
 """`aisbench schedule`: series that are launched again and again."""
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import click
@@ -11,9 +11,7 @@ from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.following import warn_without_follower
 from aisbench_core.interfaces.cli.options import Group
 from aisbench_core.interfaces.cli.series.planning import plan_draft, plan_options, print_draft
-
-if TYPE_CHECKING:
-    from aisbench_core.model import Schedule
+from aisbench_core.model import Schedule
 
 schedule = Group(
     "schedule",
@@ -136,5 +134,5 @@ def zone_time(at: datetime, time_zone: str) -> str:
     return f"{at.astimezone(ZoneInfo(time_zone)):%Y-%m-%d %H:%M} {time_zone}"
 
 
-def _as_dict(schedule: "Schedule") -> dict[str, object]:
+def _as_dict(schedule: Schedule) -> dict[str, object]:
     return {name: value for name, value in display.as_dict(schedule).items() if name not in _INNER}

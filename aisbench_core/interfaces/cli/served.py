@@ -5,13 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from aisbench_core.interfaces.commands.records import PIECE_BYTES, Kind, encode_record, parse_record
 from aisbench_core.interfaces.commands.request import ClientPath, CommandRequest, ServedBy
-
-if TYPE_CHECKING:
-    from aisbench_core.model import Actor
+from aisbench_core.model import Actor, WayIn
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +50,8 @@ class ServedCommand:
         }
 
     @cached_property
-    def actor(self) -> "Actor":
+    def actor(self) -> Actor:
         """The owner of the token, with the token's role. Raises TokenRefused."""
-        from aisbench_core.model import WayIn
         from aisbench_core.wiring import open_core
 
         return open_core().tokens.active(self._token_id).actor_by(WayIn.CLI)

@@ -12,8 +12,8 @@ from typing import IO
 from click import termui
 
 from aisbench_core.base.private_files import PRIVATE_UMASK
-from aisbench_core.interfaces.cli.core import Invocation
 from aisbench_core.interfaces.cli.entry import main as command_line
+from aisbench_core.interfaces.cli.invocation import Invocation
 from aisbench_core.interfaces.cli.remote.lists import REMOTE
 from aisbench_core.interfaces.cli.remote.streams import ClientInput, NamedText
 from aisbench_core.interfaces.cli.served import RecordChannel, ServedCommand

@@ -14,7 +14,6 @@ from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -22,12 +21,21 @@ from aisbench_core.base.errors import AisbenchError
 from aisbench_core.base.messages import Message
 from aisbench_core.base.private_files import is_read_only, make_private_folder, require_writable
 from aisbench_core.config.console_address import FORWARDED, SWITCH, is_loopback, require_permission, url_of
+from aisbench_core.config.settings import (
+    HOME,
+    PROGRAM,
+    SECRETS_FILE,
+    Settings,
+    load_profile,
+    load_settings,
+    profile_names,
+    read_environment,
+)
+from aisbench_core.config.variables import sandbox_options, scrub_environment
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.options import command
-
-if TYPE_CHECKING:
-    from aisbench_core.config.settings import Settings
-    from aisbench_core.interfaces.web.tls import TlsFiles
+from aisbench_core.interfaces.web.identity import require_complete, require_remote_proxy
+from aisbench_core.interfaces.web.tls import TlsFiles, tls_files
 
 READY_SECONDS = 60.0  # a first start compiles every module
 POLL_SECONDS = 0.1
@@ -51,9 +59,6 @@ def serve(sandbox: bool, host: str, port: int | None, network: bool, exposed: bo
     can launch jobs, so any other address must be allowed explicitly. Ctrl-C stops all processes started here; jobs in
     the cloud keep running.
     """
-    from aisbench_core.config.settings import PROGRAM, load_settings
-    from aisbench_core.interfaces.web.identity import require_complete, require_remote_proxy
-
     settings = load_settings()
     host = host or settings.host
     signed_in = settings.needs_sign_in
@@ -124,11 +129,8 @@ class _Family:
 
 
 def _start_all(
-    family: _Family, settings: "Settings", sandbox: bool, host: str, port: int, switches: list[str], exposed: bool
+    family: _Family, settings: Settings, sandbox: bool, host: str, port: int, switches: list[str], exposed: bool
 ) -> None:
-    from aisbench_core.config.settings import read_environment
-    from aisbench_core.interfaces.web.tls import tls_files
-
     tls = tls_files(settings)
     address = url_of(host, port, "https" if tls else "http")
     answers = partial(_is_answering, f"{address}/_stcore/health", tls)
@@ -167,11 +169,8 @@ def _start_all(
     display.print_message("press Ctrl-C to stop")
 
 
-def _start_sandbox(family: _Family, settings: "Settings", folder: Path, exposed: bool) -> None:
+def _start_sandbox(family: _Family, settings: Settings, folder: Path, exposed: bool) -> None:
     """Start the sandbox without access to our variables and files, because its jobs run other people's code."""
-    from aisbench_core.config.settings import HOME, read_environment
-    from aisbench_core.config.variables import sandbox_options, scrub_environment
-
     private = (settings.data_dir, settings.warehouse_path, HOME / ".streamlit", HOME / "aisbench.yaml")
     options = sandbox_options(private, _key_files(settings), read_environment())
     free = ["--modelarts-port", "0", "--obs-port", "0"]  # free ports: the profile holds the addresses
@@ -179,10 +178,8 @@ def _start_sandbox(family: _Family, settings: "Settings", folder: Path, exposed:
     family.start("the sandbox", arguments, variables=scrub_environment(read_environment()))
 
 
-def _key_files(settings: "Settings") -> Iterator[Path]:
+def _key_files(settings: Settings) -> Iterator[Path]:
     """Every file that may hold keys of a real account, existing or not."""
-    from aisbench_core.config.settings import SECRETS_FILE, load_profile, profile_names
-
     yield settings.credentials_path
     yield SECRETS_FILE
     for name in profile_names(settings):
@@ -205,7 +202,7 @@ def _wait_until(family: _Family, name: str, ready: Callable[[], bool]) -> None:
         pause.wait(POLL_SECONDS)
 
 
-def _is_answering(url: str, tls: "TlsFiles | None") -> bool:
+def _is_answering(url: str, tls: TlsFiles | None) -> bool:
     # A proxy cannot reach localhost.
     handlers = [urllib.request.HTTPSHandler(context=tls.client_context())] if tls else []
     try:

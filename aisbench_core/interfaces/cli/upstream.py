@@ -1,5 +1,7 @@
 """`aisbench config`, `workload` and `system`: files of ais-bench-stubs in and out."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +12,9 @@ import click
 from aisbench_core.base import formats
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Message
+from aisbench_core.domain.authoring.config_file import MOST_BYTES, ConfigFile
+from aisbench_core.exchange.upstream.configs.contents import Hints, ImportedConfig
+from aisbench_core.exchange.upstream.packages.package import Answers, Package, PackagedWorkload
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.exit_codes import YOUR_INPUT
@@ -26,13 +31,11 @@ from aisbench_core.interfaces.cli.options import (
     yaml_of,
 )
 from aisbench_core.interfaces.cli.remote.paths import InputPath, OutputPath
+from aisbench_core.model import FIELDS, Api
+from aisbench_core.running.systems.systems import Where, where_of
 
 if TYPE_CHECKING:
-    from aisbench_core.domain.authoring.config_file import ConfigFile
-    from aisbench_core.exchange.upstream.configs.contents import ImportedConfig
-    from aisbench_core.exchange.upstream.packages.package import Package, PackagedWorkload
     from aisbench_core.running.systems.descriptions import SystemValues
-    from aisbench_core.running.systems.systems import Where
     from aisbench_core.wiring import Core
 
 MASK = "••••"  # of a fixed length: it must not show how long a key is
@@ -55,9 +58,6 @@ def import_config(files: Sequence[Path], job: str | None, as_json: bool, **optio
     The files are parsed, never executed. Nothing is stored unless an option says so, and keys are written to the
     credentials file only. If a finding is an error, nothing is stored and the exit code is 2.
     """
-    from aisbench_core.exchange.upstream.configs.contents import Hints
-    from aisbench_core.model import Api
-
     core = open_core(writing=options["save_profile"] or options["save_keys"])
     package = options["package"] or str(files[0].absolute())  # folders are named after the package
     code_dir = to_absolute(options["code_dir"], Path.cwd()) if options["code_dir"] else ""
@@ -97,10 +97,8 @@ def export_config(profile: str, output: Path | None, script: Path | None, as_jso
         display.print_result(exported, as_json, lambda: exported.text.rstrip("\n"))
 
 
-def _file_of(file: Path) -> "ConfigFile":
+def _file_of(file: Path) -> ConfigFile:
     """A file of the upstream tool. Raises ConfigError if it cannot be read."""
-    from aisbench_core.domain.authoring.config_file import MOST_BYTES, ConfigFile
-
     try:
         with file.open("rb") as opened:
             return ConfigFile(file.name, opened.read(MOST_BYTES + 1))  # one more, so that larger files are refused
@@ -108,7 +106,7 @@ def _file_of(file: Path) -> "ConfigFile":
         raise ConfigError(Message("{file} cannot be read: {why}", file=file, why=error.strerror)) from None
 
 
-def _store_parts(core: "Core", imported: "ImportedConfig", options: Mapping[str, Any]) -> None:
+def _store_parts(core: Core, imported: ImportedConfig, options: Mapping[str, Any]) -> None:
     """Store what the options ask for. Raises ConfigError before anything is stored if a part of it is missing."""
     _check_store(imported, options)
     profile, output, replace = imported.profile, options["output"], options["replace"]
@@ -122,7 +120,7 @@ def _store_parts(core: "Core", imported: "ImportedConfig", options: Mapping[str,
         display.write_and_report(output, yaml_of(imported.specs[0].spec, imported.specs[0].comments))
 
 
-def _check_store(imported: "ImportedConfig", options: Mapping[str, Any]) -> None:
+def _check_store(imported: ImportedConfig, options: Mapping[str, Any]) -> None:
     """Raise ConfigError if the options ask for something that was not found."""
     if options["output"] and len(imported.specs) != 1:
         raise ConfigError(
@@ -135,13 +133,13 @@ def _check_store(imported: "ImportedConfig", options: Mapping[str, Any]) -> None
         raise ConfigError(Message("the file contains no keys"))
 
 
-def _config_json(imported: "ImportedConfig") -> dict[str, Any]:
+def _config_json(imported: ImportedConfig) -> dict[str, Any]:
     """An imported configuration for JSON; keys are never printed."""
     keys = "found" if imported.keys else "none"  # never the keys themselves
     return {"profile": imported.profile, "keys": keys, "specs": imported.specs, "findings": imported.findings}
 
 
-def _config_text(imported: "ImportedConfig") -> str:
+def _config_text(imported: ImportedConfig) -> str:
     blocks = [(spec.source or "spec", yaml_of(spec.spec, spec.comments).rstrip()) for spec in imported.specs]
     if imported.profile:
         values = imported.profile.model_dump(mode="json", exclude_defaults=True).items()
@@ -204,12 +202,7 @@ def import_package(path: str, job: str | None, dry_run: bool, as_json: bool, **o
         _store_parts(core, imported, options)
 
 
-def _describe_workload(
-    core: "Core", package: "Package", job: str | None, options: dict[str, Any]
-) -> "PackagedWorkload":
-    from aisbench_core.exchange.upstream.packages.package import Answers
-    from aisbench_core.model import Api
-
+def _describe_workload(core: Core, package: Package, job: str | None, options: dict[str, Any]) -> PackagedWorkload:
     saves_profile = bool(options["save_profile"] or options["save_keys"])
     profile = options["profile"] if saves_profile else ""
     answers = Answers(options["name"], options["boot_file"], options["engine_version"], profile)
@@ -301,16 +294,12 @@ def export_system(where: str, name: str, output: Path | None) -> None:
         display.write_and_report(output, text)
 
 
-def _parse_where(text: str) -> "Where":
-    from aisbench_core.running.systems.systems import where_of
-
+def _parse_where(text: str) -> Where:
     return where_of(text)
 
 
-def _print_system(described: "SystemValues", as_json: bool, *, whole: bool) -> None:
+def _print_system(described: SystemValues, as_json: bool, *, whole: bool) -> None:
     """Print a description, or only how many of its fields have a value."""
-    from aisbench_core.model import FIELDS
-
     filled, fields = described.counted
     values = described.merged.values
     answer = {
@@ -331,6 +320,6 @@ def _print_system(described: "SystemValues", as_json: bool, *, whole: bool) -> N
     display.show_findings(described.findings)
 
 
-def counts_text(described: "SystemValues") -> str:
+def counts_text(described: SystemValues) -> str:
     filled, fields = described.counted
     return f"{filled} of {fields} fields stated, {described.counted_from_job} of them by the job"

@@ -3,23 +3,19 @@
 import re
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from aisbench_core.domain.access.audit_entry import ActOutcome, AuditEntry
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, open_core
-from aisbench_core.interfaces.cli.options import command, output_option
-
-if TYPE_CHECKING:
-    from aisbench_core.domain.access.audit_entry import AuditEntry
-    from aisbench_core.store.audit.audit_heads import AuditHead
+from aisbench_core.interfaces.cli.options import choose_value, command, output_option
+from aisbench_core.model import WayIn
+from aisbench_core.store.audit.audit import AuditQuery
+from aisbench_core.store.audit.audit_heads import AuditHead
+from aisbench_core.store.audit.audit_table import flatten_entry, to_csv
 
 MOST_ENTRIES = 1_000_000
-
-# Those of aisbench_core/domain/access/audit_entry.py and aisbench_core/model/run.py, which --help does not load.
-OUTCOMES = ("done", "refused", "failed")
-WAYS = ("console", "cli", "api", "follower")
 
 
 @command()
@@ -28,8 +24,8 @@ WAYS = ("console", "cli", "api", "follower")
     "--change", default="", metavar="START", help="Only changes whose name starts with this, such as run. or run.stop."
 )
 @click.option("--object", "subject", default="", metavar="START", help="Only of what starts so, such as a run id.")
-@click.option("--via", type=click.Choice(WAYS), default=None, help="Only through this interface.")
-@click.option("--outcome", type=click.Choice(OUTCOMES), default=None, help="Only with this outcome.")
+@click.option("--via", type=choose_value(WayIn), default=None, help="Only through this interface.")
+@click.option("--outcome", type=choose_value(ActOutcome), default=None, help="Only with this outcome.")
 @click.option("--since", type=click.DateTime(), help="Only from this local time on.")
 @click.option("--until", type=click.DateTime(), help="Only before this local time.")
 @click.option("--limit", type=click.IntRange(1, MOST_ENTRIES), default=50, show_default=True, help="Entries to list.")
@@ -49,9 +45,6 @@ def audit(
     An entry says in which role, through which interface, on what, with which values before and after, and with which
     outcome. Refused and failed attempts are listed, too. Each entry holds the hash of the one before it.
     """
-    from aisbench_core.store.audit.audit import AuditQuery
-    from aisbench_core.store.audit.audit_table import flatten_entry, to_csv
-
     if head and not verify:
         raise click.UsageError("--head needs --verify")
     core = open_core(writing=False)
@@ -73,7 +66,7 @@ def audit(
         )
 
 
-COLUMNS: "display.Columns[AuditEntry]" = {
+COLUMNS: display.Columns[AuditEntry] = {
     "when": lambda one: display.local_time(one.at),
     "who": lambda one: one.act.who,
     "role": lambda one: one.act.role,
@@ -87,9 +80,7 @@ COLUMNS: "display.Columns[AuditEntry]" = {
 }
 
 
-def _head_of(text: str) -> "AuditHead":
-    from aisbench_core.store.audit.audit_heads import AuditHead
-
+def _head_of(text: str) -> AuditHead:
     number, _, sha256 = text.partition(":")
     if not (number.isdecimal() and re.fullmatch("[0-9a-f]{64}", sha256)):
         raise click.BadParameter(

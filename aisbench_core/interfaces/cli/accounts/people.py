@@ -1,18 +1,12 @@
 """`aisbench people`: who may do what on a console with sign-in."""
 
-from typing import TYPE_CHECKING
-
 import click
 
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, open_core
-from aisbench_core.interfaces.cli.options import Group, yes_option
-
-if TYPE_CHECKING:
-    from aisbench_core.people.accounts.people import Person
-
-# Those of aisbench_core/model/run.py, which --help does not load.
-ROLES = ("viewer", "engineer", "lead", "admin")
+from aisbench_core.interfaces.cli.options import Group, choose_value, yes_option
+from aisbench_core.model import Role
+from aisbench_core.people.accounts.people import Person
 
 people = Group("people", help="List people, give them roles, and revoke their access.")
 
@@ -26,14 +20,12 @@ def list_(as_json: bool) -> None:
 
 @people.command()
 @click.argument("name")
-@click.argument("role", type=click.Choice(ROLES))
+@click.argument("role", type=choose_value(Role))
 def set_role(name: str, role: str, as_json: bool) -> None:
     """Give a person a role, also before the first sign-in, or restore revoked access.
 
     If a group of the identity provider gives a higher role, that one counts.
     """
-    from aisbench_core.model import Role
-
     person = open_core(writing=True).people.set_role(name, Role(role), get_actor())
     display.print_result(_to_answer(person), as_json, lambda: f"{person.name}  {person.role}")
     if person.role != role:
@@ -67,7 +59,7 @@ def release(name: str, as_json: bool) -> None:
     display.print_result({"name": name}, as_json, lambda: f"{name}  released")
 
 
-COLUMNS: "display.Columns[Person]" = {
+COLUMNS: display.Columns[Person] = {
     "name": lambda one: one.name,
     "role": lambda one: "revoked" if one.revoked else str(one.role),
     "given": lambda one: one.given_role or "",
@@ -78,5 +70,5 @@ COLUMNS: "display.Columns[Person]" = {
 }
 
 
-def _to_answer(person: "Person") -> dict[str, object]:
+def _to_answer(person: Person) -> dict[str, object]:
     return {**display.as_dict(person), "role": person.role}

@@ -1,16 +1,12 @@
 """`aisbench session`: which browsers are signed in, and how to sign them out."""
 
-from typing import TYPE_CHECKING
-
 import click
 
 from aisbench_core.base import formats
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.options import Group, yes_option
-
-if TYPE_CHECKING:
-    from aisbench_core.people.accounts.open_sessions import OpenSession
+from aisbench_core.people.accounts.open_sessions import OpenSession
 
 session = Group("session", help="List and end the sessions of people who signed in with OpenID Connect.")
 
@@ -51,7 +47,7 @@ def end_all(name: str, yes: bool, as_json: bool) -> None:
     display.print_result(answer, as_json, lambda: f"{name}  {len(ended)} ended")
 
 
-COLUMNS: "display.Columns[OpenSession]" = {
+COLUMNS: display.Columns[OpenSession] = {
     "session": lambda one: one.session_id,
     "name": lambda one: one.name,
     "began": lambda one: display.local_time(one.began_at),

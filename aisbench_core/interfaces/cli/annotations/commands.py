@@ -1,5 +1,7 @@
 """`aisbench rename`, `note` and `tag`: what people say about runs."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 import click
@@ -27,7 +29,7 @@ def rename(run_id: str, name: str | None, as_json: bool) -> None:
     display.print_result(answer, as_json, lambda: answer["name"])
 
 
-def _get_name(core: "Core", run_id: str) -> str:
+def _get_name(core: Core, run_id: str) -> str:
     try:
         return core.run_names.of([core.ledger.get(run_id)])[run_id]
     except (RunNotFound, DamagedLedger):  # it was imported
@@ -68,13 +70,13 @@ def tag(run_id: str, changes: tuple[str, ...], as_json: bool) -> None:
     _print_annotations(tagged, run_id, as_json)
 
 
-def annotations_text(annotations: "Annotations") -> str:
+def annotations_text(annotations: Annotations) -> str:
     """Tags and note, or nothing without any."""
     note, last_note = annotations.note, annotations.last_note
     author = f" ({last_note.who}, {display.local_time(last_note.at)})" if last_note else ""
     return display.format_fields(("tags", ", ".join(annotations.tags)), ("note", f"{note}{author}" if note else ""))
 
 
-def _print_annotations(annotations: "Annotations", run_id: str, as_json: bool) -> None:
+def _print_annotations(annotations: Annotations, run_id: str, as_json: bool) -> None:
     answer = {"run_id": run_id, **display.pick_fields(annotations, "tags", "note", "changes")}
     display.print_result(answer, as_json, lambda: annotations_text(annotations) or "no tags, no note")

@@ -2,6 +2,8 @@
 
 import click
 
+from aisbench_core.config.console_address import is_loopback
+from aisbench_core.interfaces.api.serving import serve_api
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.options import Group
 
@@ -17,9 +19,6 @@ def serve(host: str, port: int) -> None:
     Runs are followed by `aisbench follow` or the console, not by this. Every request needs a token, which travels
     unencrypted: put a proxy with TLS before an address that other machines can reach.
     """
-    from aisbench_core.config.console_address import is_loopback
-    from aisbench_core.interfaces.api.serving import serve_api
-
     if not is_loopback(host):
         display.print_message(f"listening on {host} without TLS: tokens can be read on the way")
     serve_api(host, port, lambda address: click.echo(f"AISBench API: {address}"))

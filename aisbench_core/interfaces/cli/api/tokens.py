@@ -1,21 +1,18 @@
 """`aisbench token`: what programs show instead of signing in."""
 
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 import click
 
 from aisbench_core.base import formats
+from aisbench_core.base.documents import parse_document
+from aisbench_core.base.messages import Message
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, open_core
-from aisbench_core.interfaces.cli.options import Group, yes_option
+from aisbench_core.interfaces.cli.options import Group, choose_value, yes_option
+from aisbench_core.model import Role
+from aisbench_core.model.token import Token, TokenRequest
 
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from aisbench_core.model.token import Token
-
-# Those of aisbench_core/model/run.py and aisbench_core/model/token.py, which --help does not load.
-ROLES = ("viewer", "engineer", "lead", "admin")
 DAYS = 90
 
 token = Group("token", help="Create, list and revoke tokens, with which programs use the API.")
@@ -23,7 +20,7 @@ token = Group("token", help="Create, list and revoke tokens, with which programs
 
 @token.command()
 @click.argument("name")
-@click.option("--role", type=click.Choice(ROLES), default="viewer", show_default=True, help="What it may do.")
+@click.option("--role", type=choose_value(Role), default="viewer", show_default=True, help="What it may do.")
 @click.option("--read-only", is_flag=True, help="Let it read what its role may read, and change nothing.")
 @click.option("--days", type=int, default=DAYS, show_default=True, metavar="N", help="Days until it expires, 1 to 366.")
 def create(name: str, role: str, read_only: bool, days: int, as_json: bool) -> None:
@@ -31,10 +28,6 @@ def create(name: str, role: str, read_only: bool, days: int, as_json: bool) -> N
 
     Whatever is changed with it is recorded under NAME.
     """
-    from aisbench_core.base.documents import parse_document
-    from aisbench_core.base.messages import Message
-    from aisbench_core.model.token import TokenRequest
-
     answers = {"name": name, "role": role, "read_only": read_only, "days": days}
     request = parse_document(TokenRequest, answers, Message("the token"))
     created, text = open_core(writing=True).tokens.create(request, get_actor())
@@ -69,7 +62,7 @@ def revoke(token_id: str, yes: bool, as_json: bool) -> None:
     display.print_result(answer, as_json, lambda: f"{revoked.token_id}  revoked")
 
 
-def _build_columns(now: "datetime") -> "display.Columns[Token]":
+def _build_columns(now: datetime) -> display.Columns[Token]:
     return {
         "token": lambda one: one.token_id,
         "name": lambda one: one.name,

@@ -1,15 +1,22 @@
 """`aisbench logs`: logs as they are, or lines as the run's page shows them."""
 
+from __future__ import annotations
+
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from aisbench_core.base.errors import DamagedLedger
+from aisbench_core.domain.logs.first_errors import RankError, in_order
+from aisbench_core.domain.logs.lines import Line, LineFilter, LogLevel
+from aisbench_core.domain.logs.patterns import LogPattern
+from aisbench_core.domain.logs.searching import MOST_COUNTED, NodeHits
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import open_core
 from aisbench_core.interfaces.cli.exit_codes import INTERRUPTED
@@ -18,10 +25,6 @@ from aisbench_core.interfaces.cli.maintenance.cleaning import removal_text
 from aisbench_core.interfaces.cli.options import command
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from aisbench_core.domain.logs.lines import Line, LineFilter
-    from aisbench_core.domain.logs.searching import NodeHits
     from aisbench_core.wiring import Core
 
 
@@ -46,9 +49,7 @@ class _Choice:
         return None if self.all_nodes or self.errors else [self.node or 0]
 
     @property
-    def wanted(self) -> "LineFilter":
-        from aisbench_core.domain.logs.lines import LineFilter, LogLevel
-
+    def wanted(self) -> LineFilter:
         return LineFilter(LogLevel(self.level or "none"), system=not self.no_system)
 
     @property
@@ -117,14 +118,14 @@ def logs(run_id: str, as_json: bool, **options: Any) -> None:
         _say_why_it_is_empty(core, run_id, choice.node or 0)
 
 
-def _read_lines(core: "Core", run_id: str, choice: _Choice) -> "Iterable[Line]":
+def _read_lines(core: Core, run_id: str, choice: _Choice) -> Iterable[Line]:
     if choice.tail:
         return core.logs.last(run_id, choice.tail, choice.nodes, choice.wanted).lines
     since = core.logs.moment(run_id, choice.since, choice.nodes) if choice.since else None
     return core.logs.whole(run_id, choice.nodes, choice.wanted, since)
 
 
-def _print_lines(lines: "Iterable[Line]", choice: _Choice) -> None:
+def _print_lines(lines: Iterable[Line], choice: _Choice) -> None:
     """As they are read: a log may have 10 GB."""
     if not choice.as_json:
         for line in lines:
@@ -137,23 +138,20 @@ def _print_lines(lines: "Iterable[Line]", choice: _Choice) -> None:
     click.echo("[]" if between == "[\n" else "\n]")
 
 
-def _format_line(line: "Line", choice: _Choice) -> str:
+def _format_line(line: Line, choice: _Choice) -> str:
     return line.text if choice.nodes else f"{line.node}: {line.text}"
 
 
-def _to_plain(line: "Line") -> dict[str, object]:
+def _to_plain(line: Line) -> dict[str, object]:
     return _plain_time(line.at) | display.pick_fields(line, "node", "offset", "level", "is_system", "text")
 
 
-def _plain_time(at: "datetime | None") -> dict[str, object]:
+def _plain_time(at: datetime | None) -> dict[str, object]:
     """`at` is no time of ours: the line does not say in which time zone it is."""
     return {"at": at.isoformat() if at else None}
 
 
-def _print_hits(core: "Core", run_id: str, choice: _Choice) -> None:
-    from aisbench_core.domain.logs.patterns import LogPattern
-    from aisbench_core.domain.logs.searching import MOST_COUNTED
-
+def _print_hits(core: Core, run_id: str, choice: _Choice) -> None:
     pattern = LogPattern(choice.grep or choice.regex, is_regex=bool(choice.regex))
     found = []
     results = core.logs.search(run_id, pattern, choice.nodes, choice.wanted, most_lines=MOST_COUNTED)
@@ -170,7 +168,7 @@ def _print_hits(core: "Core", run_id: str, choice: _Choice) -> None:
         click.echo(display.to_json(found))
 
 
-def _by_node(results: "Iterable[NodeHits]", nodes: Iterable[int]) -> "Iterator[NodeHits]":
+def _by_node(results: Iterable[NodeHits], nodes: Iterable[int]) -> Iterator[NodeHits]:
     """What was found in each whole log, in the order of nodes: two are searched at a time, and either may be first."""
     done: dict[int, NodeHits] = {}
     awaited = deque(sorted(nodes))
@@ -182,9 +180,7 @@ def _by_node(results: "Iterable[NodeHits]", nodes: Iterable[int]) -> "Iterator[N
     yield from (done[node] for node in sorted(done))  # of logs that came or went meanwhile
 
 
-def _print_first_errors(core: "Core", run_id: str, as_json: bool) -> None:
-    from aisbench_core.domain.logs.first_errors import RankError, in_order
-
+def _print_first_errors(core: Core, run_id: str, as_json: bool) -> None:
     errors: Sequence[RankError] = in_order(core.logs.first_errors(run_id))
     columns: display.Columns[RankError] = {
         ">node": lambda error: str(error.line.node),
@@ -199,14 +195,14 @@ def _print_first_errors(core: "Core", run_id: str, as_json: bool) -> None:
     display.print_result(plain, as_json, lambda: display.table_of(errors, columns) if errors else "no errors")
 
 
-def _say_why_it_is_empty(core: "Core", run_id: str, node: int) -> None:
+def _say_why_it_is_empty(core: Core, run_id: str, node: int) -> None:
     nodes = ", ".join(map(str, core.files.nodes(run_id))) or "none yet"
     display.print_message(f"no log of node {node}; nodes with a log: {nodes}")
     for removal in (each for each in core.cleaning.removals(run_id) if each.part == "folder"):
         display.print_message(f"the run's folder: {removal_text(removal)}")
 
 
-def _follow_log(core: "Core", run_id: str, choice: _Choice) -> None:
+def _follow_log(core: Core, run_id: str, choice: _Choice) -> None:
     if not core.ledger.get(run_id).state.is_terminal:
         warn_without_follower(core)
     print_new = _new_bytes(core, run_id, choice.node or 0) if choice.is_raw else _new_lines(core, run_id, choice)
@@ -223,7 +219,7 @@ def _follow_log(core: "Core", run_id: str, choice: _Choice) -> None:
         click.get_current_context().exit(INTERRUPTED)
 
 
-def _new_bytes(core: "Core", run_id: str, node: int) -> Callable[[bool], None]:
+def _new_bytes(core: Core, run_id: str, node: int) -> Callable[[bool], None]:
     position = 0
 
     def print_new(_ended: bool) -> None:
@@ -233,7 +229,7 @@ def _new_bytes(core: "Core", run_id: str, node: int) -> Callable[[bool], None]:
     return print_new
 
 
-def _new_lines(core: "Core", run_id: str, choice: _Choice) -> Callable[[bool], None]:
+def _new_lines(core: Core, run_id: str, choice: _Choice) -> Callable[[bool], None]:
     positions: dict[int, int] = {}
 
     def print_new(ended: bool) -> None:

@@ -1,7 +1,7 @@
 """`aisbench files`: the files of a run's folder, as a list or one by one."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -9,9 +9,6 @@ from aisbench_core.base import formats
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import open_core
 from aisbench_core.interfaces.cli.options import command, output_option
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @command()
@@ -37,5 +34,5 @@ def files(run_id: str, name: str | None, output: Path | None, as_json: bool) -> 
         display.write_output(output, content)
 
 
-def _format_sizes(sizes: "Mapping[str, int]") -> str:
+def _format_sizes(sizes: Mapping[str, int]) -> str:
     return display.format_table(("name", ">size"), [(name, formats.format_size(size)) for name, size in sizes.items()])

@@ -1,16 +1,15 @@
 """`aisbench backup` and `restore`: everything of a data folder in one file, and back."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from aisbench_core.config.settings import load_settings
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.options import command, overwrite_option
-
-if TYPE_CHECKING:
-    from aisbench_core.maintenance.backups.manifest import BackupManifest
+from aisbench_core.maintenance.backups.manifest import BackupManifest
+from aisbench_core.maintenance.backups.restoring import restore_backup
 
 _file = click.argument("file", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
 
@@ -38,9 +37,6 @@ def restore(file: Path) -> None:
 
     Stop the console and follower that the backup is of first: two followers of the same jobs would both change them.
     """
-    from aisbench_core.config.settings import load_settings
-    from aisbench_core.maintenance.backups.restoring import restore_backup
-
     settings = load_settings()
     manifest = restore_backup(file, settings)
     click.echo(f"{settings.data_dir}: {_format_manifest(manifest)}")
@@ -50,5 +46,5 @@ def restore(file: Path) -> None:
         display.print_message("the warehouse is the team's, and is not part of the backup")
 
 
-def _format_manifest(manifest: "BackupManifest") -> str:
+def _format_manifest(manifest: BackupManifest) -> str:
     return f"{display.format_count(manifest.runs, 'recorded run')}, {display.local_time(manifest.created_at)}"

@@ -1,5 +1,7 @@
 """`aisbench clean`: what ended runs still occupy, and its removal."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -10,9 +12,9 @@ from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.exit_codes import YOUR_INPUT
 from aisbench_core.interfaces.cli.options import command, yes_option
+from aisbench_core.model import Removal, RunPart
 
 if TYPE_CHECKING:
-    from aisbench_core.model import Removal
     from aisbench_core.running.cleaning.plans import CleaningPlan, Obstacle, RemovalItem
     from aisbench_core.wiring import Core
 
@@ -43,8 +45,6 @@ def clean(
     interruption, run the same command again. Exit code 2 if something of a named run must stay; nothing of it is
     removed then. With --retention, such parts are listed and left alone.
     """
-    from aisbench_core.model import RunPart
-
     chosen = {RunPart.JOB: job, RunPart.OUTPUTS: outputs, RunPart.LOGS: logs, RunPart.FOLDER: folder}
     parts = [part for part, is_chosen in chosen.items() if is_chosen]
     if retention == bool(run_ids) or retention == bool(parts):
@@ -62,23 +62,23 @@ def clean(
     display.print_result({"plans": plans, "removed": removed}, as_json, lambda: _format_removals(removed))
 
 
-def _clean_runs(core: "Core", plans: "list[CleaningPlan]") -> "dict[str, list[Removal]]":
+def _clean_runs(core: Core, plans: list[CleaningPlan]) -> dict[str, list[Removal]]:
     who = get_actor()
     return {plan.run_id: core.cleaning.clean(plan, who) for plan in plans}
 
 
-def _confirm_removal(plans: "list[CleaningPlan]", yes: bool) -> None:
+def _confirm_removal(plans: list[CleaningPlan], yes: bool) -> None:
     size = sum(plan.free.size for plan in plans)
     if not yes and any(plan.items for plan in plans):
         click.confirm(f"Remove {formats.format_size(size)}? This cannot be undone.", abort=True, err=True)
 
 
-def _end_if_refused(plans: "list[CleaningPlan]", retention: bool) -> None:
+def _end_if_refused(plans: list[CleaningPlan], retention: bool) -> None:
     if not retention and any(plan.obstacles for plan in plans):
         click.get_current_context().exit(YOUR_INPUT)
 
 
-def _format_plans(plans: "list[CleaningPlan]") -> str:
+def _format_plans(plans: list[CleaningPlan]) -> str:
     items = [(plan.run_id, item) for plan in plans for item in plan.items]
     columns: display.Columns[tuple[str, RemovalItem]] = {
         "run": lambda row: row[0],
@@ -99,19 +99,19 @@ def _format_plans(plans: "list[CleaningPlan]") -> str:
     return "\n\n".join(tables)
 
 
-def _format_removals(removed: "dict[str, list[Removal]]") -> str:
+def _format_removals(removed: dict[str, list[Removal]]) -> str:
     parts = [(run_id, removal) for run_id, removals in removed.items() for removal in removals]
     return "\n".join(f"{run_id}  {removal.part} removed: {removal.path}" for run_id, removal in parts) or "unchanged"
 
 
-def removals_text(removals: "Iterable[Removal]") -> str:
+def removals_text(removals: Iterable[Removal]) -> str:
     """What was removed of a run, when and by whom."""
     return display.format_fields(
         *((f"{removal.part} at {removal.path}", removal_text(removal)) for removal in removals)
     )
 
 
-def removal_text(removal: "Removal") -> str:
+def removal_text(removal: Removal) -> str:
     if removal.ended_at is None:
         return f"removal begun at {display.local_time(removal.began_at)} by {removal.who}, and interrupted"
     return f"removed at {display.local_time(removal.ended_at)} by {removal.who}"

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,10 +12,8 @@ from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.exit_codes import OUR_ERROR
 from aisbench_core.interfaces.cli.options import Group, overwrite_option
 from aisbench_core.interfaces.cli.remote.paths import OutputPath
-
-if TYPE_CHECKING:
-    from aisbench_core.warehouse.maintenance.integrity import Damage
-    from aisbench_core.warehouse.tables.store import Size
+from aisbench_core.warehouse.maintenance.integrity import Damage
+from aisbench_core.warehouse.tables.store import Size
 
 # How many rows with the same damage are listed.
 MAX_LISTED = 20
@@ -147,7 +144,7 @@ def snapshot(file: Path, replace: bool) -> None:
     click.echo(f"{display.format_count(copy.runs, 'run')} in {copy.path}, {formats.format_size(copy.bytes)}")
 
 
-def _iterate_damages(damages: "Sequence[Damage]") -> Iterator[tuple[str, str, str]]:
+def _iterate_damages(damages: Sequence[Damage]) -> Iterator[tuple[str, str, str]]:
     """The first rows with each kind of damage, and how many more there are; `--json` lists all."""
     rows: dict[tuple[str, str], list[str]] = {}
     for damage in damages:
@@ -159,5 +156,5 @@ def _iterate_damages(damages: "Sequence[Damage]") -> Iterator[tuple[str, str, st
             yield f"and {len(names) - MAX_LISTED:,} more", sentence, hint
 
 
-def _format_size(size: "Size") -> str:
+def _format_size(size: Size) -> str:
     return f"{formats.format_size(size.bytes)} in {display.format_count(size.files, 'file')}"

@@ -1,14 +1,11 @@
 """The verdicts as annotations: workflow commands that GitHub's runner reads from the output of a step."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.regression.report import RegressionReport
 from aisbench_core.interfaces.cli.regression.text import describe_sides, metric_sentence
-
-if TYPE_CHECKING:
-    from aisbench_core.warehouse.values import histories
+from aisbench_core.warehouse.values import histories
 
 # GitHub shows ten annotations of a kind for each step, and drops others without a word.
 MOST_ANNOTATIONS = 10
@@ -27,7 +24,7 @@ def github_annotations(report: RegressionReport) -> Iterator[str]:
         yield _format_command(level, f"Benchmarks: {report.regressions.outcome}", report.counts)
 
 
-def _format_details(regression: "histories.RegressionVerdict") -> str:
+def _format_details(regression: histories.RegressionVerdict) -> str:
     metrics = (metric for metric in (*regression.metrics, *regression.within) if metric.outcome == "regression")
     return "\n".join([*(f"{metric.name}: {metric_sentence(metric)}" for metric in metrics), describe_sides(regression)])
 

@@ -1,5 +1,7 @@
 """The commands `aisbench regress` and `baseline`."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +12,7 @@ from aisbench_core.base.messages import Message
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.exit_codes import exit_code_of
-from aisbench_core.interfaces.cli.options import Decorator, Group, benchmark_filters, command
+from aisbench_core.interfaces.cli.options import Decorator, Group, benchmark_filters, choose_value, command
 from aisbench_core.interfaces.cli.regression.annotations import github_annotations
 from aisbench_core.interfaces.cli.regression.junit import junit_xml
 from aisbench_core.interfaces.cli.regression.markdown import markdown_summary
@@ -18,13 +20,12 @@ from aisbench_core.interfaces.cli.regression.report import RegressionReport
 from aisbench_core.interfaces.cli.regression.text import benchmark_name, group_text
 from aisbench_core.interfaces.cli.remote.paths import OutputPath
 from aisbench_core.interfaces.cli.results.results import full_id, query_of
+from aisbench_core.warehouse.values.histories import Trend, VersionField
 
 if TYPE_CHECKING:
     from aisbench_core.warehouse.values import histories
     from aisbench_core.warehouse.values.runs import BoardQuery
     from aisbench_core.wiring import Core
-
-FIELDS = ("framework_version", "engine_version", "code_sha256")
 
 
 def _file_option(name: str, text: str) -> Decorator:
@@ -33,7 +34,9 @@ def _file_option(name: str, text: str) -> Decorator:
 
 @command()
 @benchmark_filters
-@click.option("--by", type=click.Choice(FIELDS), help="Field that defines a version; default: the first that differs.")
+@click.option(
+    "--by", type=choose_value(VersionField), help="Field that defines a version; default: the first that differs."
+)
 @click.option(
     "--baseline",
     "names",
@@ -80,7 +83,7 @@ baseline = Group("baseline", help="Mark the runs that a group is compared with."
 
 @baseline.command()
 @click.argument("run_ids", metavar="RUN...", nargs=-1, required=True)
-@click.option("--by", type=click.Choice(FIELDS), help="Mark all runs of the same version, including future ones.")
+@click.option("--by", type=choose_value(VersionField), help="Mark all runs of the same version, including future ones.")
 def mark(run_ids: tuple[str, ...], by: str | None) -> None:
     """Mark these runs as the baseline of their group."""
     core = open_core(writing=True)
@@ -91,8 +94,6 @@ def mark(run_ids: tuple[str, ...], by: str | None) -> None:
 @baseline.command()
 def unmark(run_id: str) -> None:
     """Remove the baseline mark from this run's group."""
-    from aisbench_core.warehouse.values.histories import Trend
-
     core = open_core(writing=True)
     run = core.warehouse.runs.find_row(full_id(core, run_id))
     if run is None:
@@ -111,8 +112,8 @@ def list_(as_json: bool) -> None:
 
 
 def _find_regressions(
-    core: "Core", query: "BoardQuery", by: "histories.VersionField | None", names: tuple[str, ...]
-) -> "histories.Regressions":
+    core: Core, query: BoardQuery, by: histories.VersionField | None, names: tuple[str, ...]
+) -> histories.Regressions:
     try:
         return core.warehouse.trends.list_verdicts(query, by, names)
     except RunNotFound:
@@ -123,7 +124,7 @@ def _find_regressions(
         return core.warehouse.trends.list_verdicts(query, by, ids)
 
 
-def _build_report(core: "Core", region: str, regressions: "histories.Regressions") -> RegressionReport:
+def _build_report(core: Core, region: str, regressions: histories.Regressions) -> RegressionReport:
     fingerprints = (group.row.group.fingerprint for group in regressions.groups)
     parameters = core.warehouse.board.find_distinctions(region, fingerprints, rehearsal=regressions.rehearsal)
     names = {
@@ -151,13 +152,11 @@ def _format_report(report: RegressionReport) -> str:
     return "\n\n".join([f"regression verdict: {report.regressions.outcome}", *groups])
 
 
-def _to_field(by: str | None) -> "histories.VersionField | None":
-    from aisbench_core.warehouse.values.histories import VersionField
-
+def _to_field(by: str | None) -> histories.VersionField | None:
     return VersionField(by) if by else None
 
 
-def _format_baseline(baseline: "histories.Baseline") -> str:
+def _format_baseline(baseline: histories.Baseline) -> str:
     marked = f"{baseline.marked_by} at {display.local_time(baseline.marked_at)}"
     names = ", ".join(baseline.names)
     return f"group {baseline.group.id}: {baseline.field or 'runs'} {names}, marked by {marked}"

@@ -1,15 +1,12 @@
 """The verdicts as JUnit XML, which GitHub, GitLab and Jenkins read: a suite per group, a test case per metric."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.regression.report import RegressionReport
 from aisbench_core.interfaces.cli.regression.text import describe_sides, metric_sentence, mixed_text, withheld_text
-
-if TYPE_CHECKING:
-    from aisbench_core.warehouse.values import histories
+from aisbench_core.warehouse.values import histories
 
 
 def junit_xml(report: RegressionReport) -> str:
@@ -23,7 +20,7 @@ def junit_xml(report: RegressionReport) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, "unicode")}\n'
 
 
-def _build_suite(report: RegressionReport, group: "histories.TrendVerdict") -> Element:
+def _build_suite(report: RegressionReport, group: histories.TrendVerdict) -> Element:
     suite = Element("testsuite", {"name": _to_text(report.name_of(group))})
     properties = SubElement(suite, "properties")
     for name, value in _get_properties(report, group).items():
@@ -39,7 +36,7 @@ def _build_suite(report: RegressionReport, group: "histories.TrendVerdict") -> E
     return _count_cases(suite)
 
 
-def _get_properties(report: RegressionReport, group: "histories.TrendVerdict") -> Mapping[str, str]:
+def _get_properties(report: RegressionReport, group: histories.TrendVerdict) -> Mapping[str, str]:
     regression = group.verdict
     return {
         "region": report.region,
@@ -50,13 +47,13 @@ def _get_properties(report: RegressionReport, group: "histories.TrendVerdict") -
     }
 
 
-def _iterate_tests(regression: "histories.RegressionVerdict") -> "Iterator[tuple[str, histories.MetricVerdict]]":
+def _iterate_tests(regression: histories.RegressionVerdict) -> Iterator[tuple[str, histories.MetricVerdict]]:
     yield from ((metric.name, metric) for metric in regression.metrics)
     yield from ((f"{metric.name}, within the newest version", metric) for metric in regression.within)
 
 
 def _build_case(
-    names: dict[str, str], metric: "histories.MetricVerdict", regression: "histories.RegressionVerdict"
+    names: dict[str, str], metric: histories.MetricVerdict, regression: histories.RegressionVerdict
 ) -> Element:
     case, sentence = Element("testcase", names), _to_text(metric_sentence(metric))
     if metric.outcome == "regression":
@@ -69,7 +66,7 @@ def _build_case(
     return case
 
 
-def _why_not(regression: "histories.RegressionVerdict") -> str:
+def _why_not(regression: histories.RegressionVerdict) -> str:
     if regression.withheld:
         return withheld_text(regression)
     return mixed_text(regression) if regression.mixed else f"{regression.outcome}: {describe_sides(regression)}"

@@ -3,15 +3,12 @@
 import re
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 from aisbench_core.base import formats
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.regression.report import RegressionReport
 from aisbench_core.interfaces.cli.regression.text import change_interval, describe_sides, side_mean, withheld_text
-
-if TYPE_CHECKING:
-    from aisbench_core.warehouse.values import histories
+from aisbench_core.warehouse.values import histories
 
 HEAD = (
     "| metric | verdict | baseline | candidate | change | 95 % interval | adjusted p |\n|---|---|--:|--:|--:|--:|--:|"
@@ -33,7 +30,7 @@ def markdown_summary(report: RegressionReport) -> str:
     return "\n\n".join(sections) + "\n"
 
 
-def _iterate_lines(report: RegressionReport, group: "histories.TrendVerdict") -> Iterator[str]:
+def _iterate_lines(report: RegressionReport, group: histories.TrendVerdict) -> Iterator[str]:
     regression, name = group.verdict, report.name_of(group)
     changed = regression.outcome in ("regression", "improvement")
     if changed:
@@ -51,11 +48,11 @@ def _iterate_lines(report: RegressionReport, group: "histories.TrendVerdict") ->
         yield "</details>"
 
 
-def _format_table(metrics: "Sequence[histories.MetricVerdict]") -> str:
+def _format_table(metrics: Sequence[histories.MetricVerdict]) -> str:
     return "\n".join([HEAD, *(f"| {' | '.join(_iterate_cells(metric))} |" for metric in metrics)])
 
 
-def _iterate_cells(metric: "histories.MetricVerdict") -> Iterator[str]:
+def _iterate_cells(metric: histories.MetricVerdict) -> Iterator[str]:
     yield metric.name
     yield f"**{metric.outcome}**" if metric.outcome == "regression" else str(metric.outcome)
     yield from (_escape_cell(side_mean(metric.name, side, metric.unit)) for side in (metric.baseline, metric.candidate))

@@ -1,18 +1,15 @@
 """What `aisbench regress` prints for people."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from aisbench_core.base import formats
+from aisbench_core.domain.statistics.difference import MeanDifference, Power
+from aisbench_core.domain.statistics.summary import Summary
 from aisbench_core.interfaces.cli import display
-
-if TYPE_CHECKING:
-    from aisbench_core.domain.statistics.difference import MeanDifference, Power
-    from aisbench_core.domain.statistics.summary import Summary
-    from aisbench_core.warehouse.values import histories
+from aisbench_core.warehouse.values import histories
 
 
-def benchmark_name(group: "histories.TrendVerdict", parameters: str) -> str:
+def benchmark_name(group: histories.TrendVerdict, parameters: str) -> str:
     """The model of a group, what distinguishes it from groups alike, and its hardware."""
     key = group.row.group
     hardware = display.format_hardware(key.flavor or key.pool_id, key.node_count, key.cards_per_node)
@@ -21,13 +18,13 @@ def benchmark_name(group: "histories.TrendVerdict", parameters: str) -> str:
     return " · ".join(filter(None, names))
 
 
-def group_text(group: "histories.TrendVerdict", name: str) -> str:
+def group_text(group: histories.TrendVerdict, name: str) -> str:
     """The verdict on one group with everything that led to it."""
     head = f"{name} · group {group.row.group.id}: {group.verdict.outcome}"
     return "\n".join([head, *map(display.indent_text, _iterate_details(group, group.verdict))])
 
 
-def _iterate_details(group: "histories.TrendVerdict", regression: "histories.RegressionVerdict") -> Iterator[str]:
+def _iterate_details(group: histories.TrendVerdict, regression: histories.RegressionVerdict) -> Iterator[str]:
     yield describe_sides(regression)
     if regression.withheld:
         yield withheld_text(regression)
@@ -51,7 +48,7 @@ def _iterate_details(group: "histories.TrendVerdict", regression: "histories.Reg
         yield f"{name}: {power_text(power)}"
 
 
-def describe_sides(regression: "histories.RegressionVerdict") -> str:
+def describe_sides(regression: histories.RegressionVerdict) -> str:
     """What is compared with what, and why."""
     if regression.withheld:
         return "no comparison"
@@ -65,15 +62,15 @@ def describe_sides(regression: "histories.RegressionVerdict") -> str:
     )
 
 
-def withheld_text(regression: "histories.RegressionVerdict") -> str:
+def withheld_text(regression: histories.RegressionVerdict) -> str:
     return ". ".join(filter(None, (regression.withheld, regression.advice)))
 
 
-def mixed_text(regression: "histories.RegressionVerdict") -> str:
+def mixed_text(regression: histories.RegressionVerdict) -> str:
     return f"mixed: {', '.join(regression.mixed)}; the baseline's versions differ in it, so nothing is compared"
 
 
-def _format_metrics(metrics: "Sequence[histories.MetricVerdict]") -> str:
+def _format_metrics(metrics: Sequence[histories.MetricVerdict]) -> str:
     columns: display.Columns[histories.MetricVerdict] = {
         "metric": lambda metric: metric.name,
         "verdict": lambda metric: str(metric.outcome),
@@ -88,13 +85,13 @@ def _format_metrics(metrics: "Sequence[histories.MetricVerdict]") -> str:
     return display.table_of(metrics, columns)
 
 
-def change_interval(difference: "MeanDifference | None") -> str:
+def change_interval(difference: MeanDifference | None) -> str:
     if difference is None:
         return formats.MISSING
     return f"{formats.format_change(difference.ci_low)} … {formats.format_change(difference.ci_high)}"
 
 
-def metric_sentence(metric: "histories.MetricVerdict") -> str:
+def metric_sentence(metric: histories.MetricVerdict) -> str:
     """One metric on one line: both means, the change with its interval, and how certain it is."""
     baseline, candidate = (side_mean(metric.name, side, metric.unit) for side in (metric.baseline, metric.candidate))
     if metric.difference is None:
@@ -103,14 +100,14 @@ def metric_sentence(metric: "histories.MetricVerdict") -> str:
     return f"{metric.outcome}: {baseline} → {candidate}, {change}, adjusted p {formats.p_value(metric.adjusted_p)}"
 
 
-def side_mean(name: str, side: "Summary | None", unit: str) -> str:
+def side_mean(name: str, side: Summary | None, unit: str) -> str:
     if side is None:
         return formats.MISSING
     mean = formats.format_percent(side.mean) if name == "rank_cv" else formats.format_number(side.mean, unit)
     return f"{mean} (n={side.count})"
 
 
-def power_text(power: "Power") -> str:
+def power_text(power: Power) -> str:
     """How many runs detect a change with a probability of 90 %, and which change the present runs detect."""
     if power.runs:
         runs = f"{power.runs} runs detect"

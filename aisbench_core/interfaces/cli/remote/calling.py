@@ -9,7 +9,7 @@ from http.client import HTTPException, HTTPResponse
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click import termui
@@ -17,20 +17,19 @@ from click import termui
 from aisbench_core.base.errors import ConfigError, ServerUnavailable
 from aisbench_core.base.messages import Message
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import get_invocation
+from aisbench_core.interfaces.cli.invocation import get_invocation
 from aisbench_core.interfaces.cli.remote.lists import CLIENT, LOCAL, REMOTE
 from aisbench_core.interfaces.cli.remote.paths import OutputPath
-
-if TYPE_CHECKING:
-    from aisbench_core.interfaces.cli.remote.server import CommandServer
+from aisbench_core.interfaces.cli.remote.request import request_of
+from aisbench_core.interfaces.cli.remote.server import CommandServer, named_server, problems_of, server_at
+from aisbench_core.interfaces.client import ApiProblem
+from aisbench_core.interfaces.commands.records import MOST_LINE, parse_record
 
 INTERRUPTED = 130
 
 
 def runs_on_server(context: click.Context) -> bool:
     """Whether the environment names a server for this command. Raises ConfigError for one that no server runs."""
-    from aisbench_core.interfaces.cli.remote.server import named_server
-
     root, name = context.find_root(), command_name(context)
     if root.params.get("local") or get_invocation(context).served or name in CLIENT or not named_server():
         return False
@@ -51,9 +50,6 @@ def command_name(context: click.Context) -> str:
 
 def run_on_server(context: click.Context, arguments: tuple[str, ...]) -> None:
     """Run a command on the server, and exit as it does there."""
-    from aisbench_core.interfaces.cli.remote.request import request_of
-    from aisbench_core.interfaces.cli.remote.server import named_server, problems_of, server_at
-
     server = server_at(named_server())
     request = request_of(context, command_name(context).split(), arguments)
     with problems_of(server), server.client.start_command(request) as reply:
@@ -68,7 +64,7 @@ def _output_files(context: click.Context) -> set[str]:
 class CommandAnswer:
     """The records of a command, printed and written while they come."""
 
-    def __init__(self, server: "CommandServer", reply: HTTPResponse, files: set[str]) -> None:
+    def __init__(self, server: CommandServer, reply: HTTPResponse, files: set[str]) -> None:
         """`files`: what the command may write on this machine."""
         self._server = server
         self._reply = reply
@@ -98,8 +94,6 @@ class CommandAnswer:
         raise self._make_break_error("")
 
     def _iterate_records(self) -> Iterator[Mapping[str, Any]]:
-        from aisbench_core.interfaces.commands.records import MOST_LINE, parse_record
-
         try:
             while line := self._reply.readline(MOST_LINE):
                 yield parse_record(line)
@@ -153,8 +147,6 @@ class CommandAnswer:
             signal.signal(signal.SIGINT, before)
 
     def _interrupt_command(self) -> None:
-        from aisbench_core.interfaces.client import ApiProblem
-
         with suppress(ApiProblem):  # it has ended meanwhile
             self._server.client.interrupt_command(self._command_id, self._cookie)
 

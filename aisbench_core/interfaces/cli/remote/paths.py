@@ -7,7 +7,7 @@ import click
 
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Message
-from aisbench_core.interfaces.cli.core import get_invocation
+from aisbench_core.interfaces.cli.invocation import get_invocation
 
 SPEC_FILES = (".yaml", ".yml")
 OBS = "obs://"  # the form of obsutil and MoXing

@@ -14,7 +14,7 @@ from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Message
 from aisbench_core.base.messages.file_names import readable_name
 from aisbench_core.config.settings import read_environment
-from aisbench_core.interfaces.cli.core import get_invocation
+from aisbench_core.interfaces.cli.invocation import get_invocation
 from aisbench_core.interfaces.cli.remote.paths import InputPath, UnsentPath, not_sent
 from aisbench_core.interfaces.commands.request import MOST_FILE_BYTES, VARIABLES
 

@@ -12,17 +12,22 @@ from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import click
 
 from aisbench_core.base import formats
+from aisbench_core.config.settings import read_environment
+from aisbench_core.exchange.mlflow.tracking import SendOutcome, TrackingServer
+from aisbench_core.exchange.report.words import ReportLanguage
 from aisbench_core.interfaces.cli import display
-from aisbench_core.interfaces.cli.core import get_actor, get_invocation, open_core
+from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.exit_codes import INTERRUPTED, YOUR_INPUT
+from aisbench_core.interfaces.cli.invocation import get_invocation
 from aisbench_core.interfaces.cli.options import (
     Group,
     add_assignments,
+    choose_value,
     command,
     output_option,
     ruleset_option,
@@ -31,22 +36,20 @@ from aisbench_core.interfaces.cli.options import (
 )
 from aisbench_core.interfaces.cli.remote.paths import UnsentPath
 from aisbench_core.interfaces.cli.results.results import full_id, query_of
-
-if TYPE_CHECKING:
-    from aisbench_core.warehouse.open.queries import Cursor
-    from aisbench_core.warehouse.open.reading import Reader
-
-
-EXPORT_FORMATS = ("csv", "xlsx", "parquet", "json", "arrow")
-TABLES = ("runs", "series")
-LANGUAGES = ("en", "zh", "both")
+from aisbench_core.warehouse.open import queries
+from aisbench_core.warehouse.open.memory import memory_limited
+from aisbench_core.warehouse.open.queries import Cursor, Query, execute_query, has_both, too_slow
+from aisbench_core.warehouse.open.reading import FileReader, Reader
+from aisbench_core.warehouse.values.exports import Export, ExportFormat, ExportTable
 
 
 @command()
 @run_filters
 @ruleset_option
-@click.option("--what", "rows", type=click.Choice(TABLES), default="runs", show_default=True, help="What a row is.")
-@click.option("--format", "file_format", type=click.Choice(EXPORT_FORMATS), help="Default: by FILE's suffix, else csv.")
+@click.option(
+    "--what", "rows", type=choose_value(ExportTable), default="runs", show_default=True, help="What a row is."
+)
+@click.option("--format", "file_format", type=choose_value(ExportFormat), help="Default: by FILE's suffix, else csv.")
 @valid_only_option
 @output_option
 @click.option("--bom", is_flag=True, help="Start CSV with a byte order mark, for Excel.")
@@ -58,10 +61,8 @@ def export(
     One row per run (schema aisbench-compliance-csv/1), or with `--what series` one row of statistics per series or
     leaderboard row (aisbench-compliance-series/1). All formats hold the same rows; what was not measured is empty.
     """
-    from aisbench_core.warehouse.values.exports import Export, ExportFormat, ExportTable
-
     suffix = output.suffix.lower().removeprefix(".") if output else ""
-    form = ExportFormat(file_format or (suffix if suffix in EXPORT_FORMATS else "csv"))
+    form = ExportFormat(file_format or (suffix if suffix in list(ExportFormat) else "csv"))
     core = open_core(writing=False)
     query = query_of(core, include_invalid=not valid_only, **filters)
     # Would garble the terminal.
@@ -85,7 +86,7 @@ def export(
 @run_filters
 @ruleset_option
 @valid_only_option
-@click.option("--lang", type=click.Choice(LANGUAGES), default="both", show_default=True, help="English, Chinese.")
+@click.option("--lang", type=choose_value(ReportLanguage), default="both", show_default=True, help="English, Chinese.")
 @click.option("--pdf", "as_pdf", is_flag=True, help="Write PDF; default if FILE ends in .pdf.")
 @click.option("--full", is_flag=True, help="With all values, checks and hashes of each run.")
 @output_option
@@ -98,8 +99,6 @@ def report(
     system description, checks and hashes, each said once. It is in English and Chinese, on A4. The HTML page is
     self-contained; PDF needs the extra `pdf` and Pango.
     """
-    from aisbench_core.exchange.report.words import ReportLanguage
-
     pdf = as_pdf or (output is not None and output.suffix.lower() == ".pdf")
     if pdf and output is None and sys.stdout.isatty():
         raise click.UsageError("PDF is a binary format: name a file with -o")
@@ -131,9 +130,6 @@ def export_to_mlflow(url: str | None, valid_only: bool, **filters: Any) -> None:
     tagged. It can be repeated: runs that are there stay, and one that has changed replaces its older one, which MLflow
     keeps as deleted. To sign in, set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN.
     """
-    from aisbench_core.config.settings import read_environment
-    from aisbench_core.exchange.mlflow.tracking import SendOutcome, TrackingServer
-
     address = url or read_environment().get("MLFLOW_TRACKING_URI")
     if not address:
         raise click.UsageError("name the URL of a tracking server, or set MLFLOW_TRACKING_URI")
@@ -185,9 +181,6 @@ def sql(
     QUERY is DuckDB SQL, or - to read it from stdin. It cannot change data, or read or write files. Runs can be recorded
     at the same time. `show tables` lists the views, `describe v_runs` the columns of one.
     """
-    from aisbench_core.warehouse.open.memory import memory_limited
-    from aisbench_core.warehouse.open.queries import Query, execute_query, has_both
-
     if get_invocation().served and seconds > SERVED_SECONDS:
         raise click.UsageError(f"over a server, a query may take at most {SERVED_SECONDS:g} s")
     if file_format == "parquet" and output is None and sys.stdout.isatty():
@@ -216,11 +209,10 @@ def sql(
 
 
 @contextmanager
-def _hard_limit(seconds: float, reader: "Reader") -> Iterator[None]:
+def _hard_limit(seconds: float, reader: Reader) -> Iterator[None]:
     """End the process when the time limit is over and the engine does not stop.
 
     DuckDB checks for interrupts between steps, and one step, such as sorting a list of millions, can take minutes."""
-    from aisbench_core.warehouse.open.queries import too_slow
 
     def end() -> None:
         reader.remove_copy()  # os._exit runs no clean-up
@@ -237,17 +229,16 @@ def _hard_limit(seconds: float, reader: "Reader") -> Iterator[None]:
         timer.cancel()
 
 
-def _open_reader(snapshot: Path | None) -> "Reader":
+def _open_reader(snapshot: Path | None) -> Reader:
     if snapshot is None:
         from aisbench_core.wiring import open_reader
 
         return open_reader()
-    from aisbench_core.warehouse.open.reading import FileReader
 
     return FileReader(snapshot, foreign=True)  # only its rows are used, not its views and macros
 
 
-def _print_answer(cur: "Cursor", file_format: str, output: Path | None, most: int | None) -> bool:
+def _print_answer(cur: Cursor, file_format: str, output: Path | None, most: int | None) -> bool:
     """Print or write the rows; returns whether they hold both measurements and rehearsals."""
     if output is None and file_format != "table":  # rows go out as they come, so that pipes can start early
         return _write_rows(cur, file_format, sys.stdout.buffer, most)
@@ -261,9 +252,7 @@ def _print_answer(cur: "Cursor", file_format: str, output: Path | None, most: in
     return mixed
 
 
-def _write_rows(cur: "Cursor", file_format: str, target: IO[bytes], most: int | None) -> bool:
-    from aisbench_core.warehouse.open import queries
-
+def _write_rows(cur: Cursor, file_format: str, target: IO[bytes], most: int | None) -> bool:
     if file_format == "parquet":
         display.print_message(display.format_count(queries.write_parquet(cur, most, target), "row"))
         return False

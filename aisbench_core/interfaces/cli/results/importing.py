@@ -1,5 +1,7 @@
 """`aisbench import` and `imports`: results that were measured elsewhere or earlier, and undoing their import."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta, timezone
 from pathlib import Path
@@ -11,14 +13,17 @@ from click.core import ParameterSource
 from aisbench_core.base import formats
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Message
+from aisbench_core.exchange.importing.choices import Choices, ImportAnswers, Preview, Provenance, Saved
+from aisbench_core.exchange.importing.understanding import understand_results
+from aisbench_core.exchange.readers.results import ParsedResult, Table, Unread
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, open_core
-from aisbench_core.interfaces.cli.options import Group, add_assignments, add_paging, command, yes_option
+from aisbench_core.interfaces.cli.options import Group, add_assignments, add_paging, choose_value, command, yes_option
 from aisbench_core.interfaces.cli.remote.paths import OBS, ImportSource
+from aisbench_core.model import Mode
+from aisbench_core.warehouse.maintenance.merging import is_database
 
 if TYPE_CHECKING:
-    from aisbench_core.exchange.importing.choices import Preview, Provenance, Saved
-    from aisbench_core.exchange.readers.results import ParsedResult, Unread
     from aisbench_core.warehouse.values.imported import Import
     from aisbench_core.wiring import Core
 
@@ -44,7 +49,7 @@ CLAIMS = "imported results are unverified claims: they get no rank, and are no b
     "--definition", "throughput_definition", default="", metavar="ID", help="Throughput definition of all results."
 )
 @click.option("--unit", default="", metavar="UNIT", help="Unit of all throughputs, as tokens/s.")
-@click.option("--mode", type=click.Choice(["cluster", "single_server"]), help="Mode of all results.")
+@click.option("--mode", type=choose_value(Mode), help="Mode of all results.")
 @click.option("--nodes", "node_count", type=int, help="Number of nodes of all results.")
 @click.option("--cards", "cards_per_node", type=int, help="Cards per node of all results.")
 @add_assignments(
@@ -75,9 +80,6 @@ def import_results(ctx: click.Context, /, paths: tuple[str, ...], dry_run: bool,
     From another console's warehouse file or snapshot, all runs are imported with their cards, events and annotations.
     They are claims, too, and judged by this console's ruleset.
     """
-    from aisbench_core.exchange.importing.choices import Choices, ImportAnswers
-    from aisbench_core.model import Mode
-
     core = open_core(writing=not dry_run)
     if any(_is_database(path) for path in paths):
         _merge_files(core, ctx, paths, dry_run, as_json)
@@ -104,12 +106,10 @@ def import_results(ctx: click.Context, /, paths: tuple[str, ...], dry_run: bool,
 
 
 def _is_database(path: str) -> bool:
-    from aisbench_core.warehouse.maintenance.merging import is_database
-
     return not path.startswith(OBS) and is_database(Path(path))
 
 
-def _merge_files(core: "Core", ctx: click.Context, paths: Sequence[str], dry_run: bool, as_json: bool) -> None:
+def _merge_files(core: Core, ctx: click.Context, paths: Sequence[str], dry_run: bool, as_json: bool) -> None:
     """Import the runs of warehouse files. Options that describe results are refused: the files describe their own."""
     typed = {name for name in ctx.params if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     if not_allowed := typed - {"paths", "dry_run", "as_json"}:
@@ -146,11 +146,9 @@ def _merge_files(core: "Core", ctx: click.Context, paths: Sequence[str], dry_run
 
 
 def _read_results(
-    core: "Core", paths: Sequence[str], options: Mapping[str, Any], unread: "list[Unread]"
-) -> "Iterator[ParsedResult]":
+    core: Core, paths: Sequence[str], options: Mapping[str, Any], unread: list[Unread]
+) -> Iterator[ParsedResult]:
     """The results one at a time, so that any number fits into memory; what cannot be read goes to `unread`."""
-    from aisbench_core.exchange.readers.results import Unread
-
     zone = timezone(timedelta(hours=options["utc_offset"]))
     for path in paths:
         if path.startswith(OBS):
@@ -165,7 +163,7 @@ def _read_results(
                 yield item
 
 
-def _print_saved(saved: "Saved", where: "Provenance", unread: "list[Unread]", as_json: bool) -> int:
+def _print_saved(saved: Saved, where: Provenance, unread: list[Unread], as_json: bool) -> int:
     count = len(saved.new) + saved.existing
     if count or as_json:  # otherwise the error is all there is to print
         counts = {"new": saved.new, "known": saved.existing, "corrected": saved.corrected}
@@ -181,11 +179,8 @@ def _print_saved(saved: "Saved", where: "Provenance", unread: "list[Unread]", as
 
 
 def _print_previews(
-    core: "Core", previews: "list[Preview]", paths: Sequence[str], unread: "list[Unread]", as_json: bool
+    core: Core, previews: list[Preview], paths: Sequence[str], unread: list[Unread], as_json: bool
 ) -> int:
-    from aisbench_core.exchange.importing.understanding import understand_results
-    from aisbench_core.exchange.readers.results import Table
-
     items = (table for path in paths if not path.startswith(OBS) for table in core.imports.tables(Path(path)))
     tables = {  # the field of each column; empty for columns that are ignored
         table.source: {header: table.mapping.get(header, "") for header in table.columns}
@@ -206,7 +201,7 @@ def _print_previews(
     return len(previews)
 
 
-def _to_json(preview: "Preview") -> dict[str, object]:
+def _to_json(preview: Preview) -> dict[str, object]:
     record, info, stated = preview.record, preview.result.info, _get_stated(preview)
     return {
         **display.pick_fields(record.run, "run_id", "ended_at"),
@@ -224,13 +219,13 @@ def _to_json(preview: "Preview") -> dict[str, object]:
     }
 
 
-def _get_stated(preview: "Preview") -> dict[str, Any]:
+def _get_stated(preview: Preview) -> dict[str, Any]:
     """Fields of the spec that the result or the user states. A spec has defaults for the others, which mean nothing."""
     imported, spec = preview.record.imported, preview.record.run.spec
     return {name: getattr(spec, name) for name in (imported.stated if imported else ())}
 
 
-def _format_previews(previews: "list[Preview]") -> str:
+def _format_previews(previews: list[Preview]) -> str:
     columns: display.Columns[Preview] = {
         "": lambda preview: (
             f"duplicate of {display.clip_text(preview.duplicate_of)}"
@@ -299,7 +294,7 @@ def forget(import_id: str, keep_annotations: bool, yes: bool, as_json: bool) -> 
     display.print_result({**_import_json(chosen), "forgotten": deleted}, as_json, lambda: text)
 
 
-def _import_json(entry: "Import") -> dict[str, object]:
+def _import_json(entry: Import) -> dict[str, object]:
     files = {"first_file": entry.first, "last_file": entry.last}
     answer = {"import_id": entry.import_id, "imported_at": entry.at, "runs": entry.runs, **files}
     return {**answer, "regions": entry.regions, "remarked": entry.annotated}

@@ -1,5 +1,7 @@
 """`aisbench leaderboard`, `compare` and `views`."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,12 +15,14 @@ from aisbench_core.base.messages import Message
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.options import Group, command, ruleset_option, run_filters
+from aisbench_core.model import Origin
+from aisbench_core.model.columns import CURRENCY, Column, list_medians
+from aisbench_core.warehouse.measures.sorts import BOARD_SORTS
+from aisbench_core.warehouse.values.boards import BoardPage, BoardRow, mixed_or_unknown
+from aisbench_core.warehouse.values.compared import ComparedBy, Comparison, MetricComparison, Servers, ServerSpread
+from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
 
 if TYPE_CHECKING:
-    from aisbench_core.model.columns import Column
-    from aisbench_core.warehouse.values.boards import BoardPage, BoardRow
-    from aisbench_core.warehouse.values.compared import Comparison, MetricComparison, Servers, ServerSpread
-    from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
     from aisbench_core.warehouse.values.saved import SavedView
     from aisbench_core.wiring import Core
 
@@ -33,8 +37,6 @@ if TYPE_CHECKING:
 @click.option("--offset", type=click.IntRange(0), default=0, help="How many rows to skip.")
 def leaderboard(ascending: bool, as_json: bool, **filters: Any) -> None:
     """Rank configurations by the median throughput of their valid runs."""
-    from aisbench_core.warehouse.measures.sorts import BOARD_SORTS
-
     if filters["sort"] not in BOARD_SORTS:
         raise click.BadParameter(f"{filters['sort']!r} is not one of {', '.join(BOARD_SORTS)}", param_hint="--sort")
     core = open_core(writing=False)
@@ -62,8 +64,6 @@ def leaderboard(ascending: bool, as_json: bool, **filters: Any) -> None:
 @click.option("--rows", is_flag=True, help="Compare the medians of the leaderboard rows of these runs.")
 def compare(run_ids: tuple[str, ...], rows: bool, as_json: bool) -> None:
     """Compare 2 to 8 runs with the first: differences, metrics, and whether the runs are comparable."""
-    from aisbench_core.warehouse.values.compared import ComparedBy
-
     core = open_core(writing=False)
     by = ComparedBy.ROWS if rows else ComparedBy.RUNS
     comparison = core.warehouse.runs.compare([full_id(core, run_id) for run_id in run_ids], by)
@@ -71,18 +71,15 @@ def compare(run_ids: tuple[str, ...], rows: bool, as_json: bool) -> None:
 
 
 def query_of(
-    core: "Core", rehearsals: bool = False, region: str = "", origin: str | None = None, **filters: Any
-) -> "BoardQuery":
-    from aisbench_core.model import Origin
-    from aisbench_core.warehouse.values.runs import BoardQuery
-
+    core: Core, rehearsals: bool = False, region: str = "", origin: str | None = None, **filters: Any
+) -> BoardQuery:
     region = region or core.default_region()
     # None lets the warehouse decide: measurements, or rehearsals where a region has nothing else.
     rehearsal = True if rehearsals else None
     return BoardQuery(region, rehearsal=rehearsal, origin=Origin(origin) if origin else None, **filters)
 
 
-def full_id(core: "Core", run_id: str) -> str:
+def full_id(core: Core, run_id: str) -> str:
     """The full id for a prefix of one.
 
     Only the ledger resolves prefixes: ids of imported runs, and all ids while the ledger is damaged, must be full."""
@@ -92,9 +89,7 @@ def full_id(core: "Core", run_id: str) -> str:
         return run_id
 
 
-def _format_leaderboard(page: "BoardPage", parameters: "Mapping[str, str]") -> str:
-    from aisbench_core.model.columns import list_medians
-
+def _format_leaderboard(page: BoardPage, parameters: Mapping[str, str]) -> str:
     measured = [median for median in list_medians() if any(getattr(row, median.name) is not None for row in page.rows)]
     columns: display.Columns[BoardRow] = {
         "rank": lambda row: (row.rank + ("" if row.is_confirmed else " unconfirmed")) if row.rank else formats.MISSING,
@@ -126,22 +121,20 @@ def _format_leaderboard(page: "BoardPage", parameters: "Mapping[str, str]") -> s
     return display.table_of(page.rows, columns, hidden)
 
 
-def _format_target(row: "BoardRow") -> str:
+def _format_target(row: BoardRow) -> str:
     is_partly = 0 < row.missed < row.runs
     return f"{row.missed} of {row.runs} missed" if is_partly else row.target_outcome.value
 
 
-def _format_system(row: "BoardRow") -> str:
+def _format_system(row: BoardRow) -> str:
     return ", ".join(filter(None, (row.system, row.mixed)))
 
 
-def _format_median(median: "Column", row: "BoardRow") -> str:
-    from aisbench_core.model.columns import CURRENCY
-
+def _format_median(median: Column, row: BoardRow) -> str:
     return formats.format_number(getattr(row, median.name), row.currency if median.unit == CURRENCY else median.unit)
 
 
-def print_other_regions(core: "Core", region: str, *, rehearsal: bool) -> None:
+def print_other_regions(core: Core, region: str, *, rehearsal: bool) -> None:
     """Print where there are runs, so that an empty answer is not taken for an empty warehouse."""
     regions = [
         f"{entry.region} ({display.format_count(entry.runs, 'run')}{', rehearsals' if entry.rehearsal else ''})"
@@ -152,7 +145,7 @@ def print_other_regions(core: "Core", region: str, *, rehearsal: bool) -> None:
         display.print_message(f"there are runs in {', '.join(regions)}; select them with --region and --rehearsals")
 
 
-def _comparison_text(comparison: "Comparison") -> str:
+def _comparison_text(comparison: Comparison) -> str:
     lines = [f"comparability: {comparison.verdict}"]
     if comparison.normalise_by:
         lines.append(f"compare the throughput per {comparison.normalise_by}")
@@ -176,7 +169,7 @@ def _comparison_text(comparison: "Comparison") -> str:
     return "\n\n".join(["\n".join(lines), differences, metrics, *_iterate_peers(comparison), *servers])
 
 
-def _describe_doubt(comparison: "Comparison") -> str:
+def _describe_doubt(comparison: Comparison) -> str:
     if comparison.verdict == "not comparable":
         return ""
     if comparison.by == "rows":
@@ -184,18 +177,17 @@ def _describe_doubt(comparison: "Comparison") -> str:
     return "; ratios are valid only if these are equal"
 
 
-def _iterate_targets(comparison: "Comparison") -> Iterator[str]:
+def _iterate_targets(comparison: Comparison) -> Iterator[str]:
     for run, peers in zip(comparison.runs, comparison.peers, strict=True):
         count = peers.summary.count if peers.summary else 0
         is_of_row = comparison.by == "rows" and peers.missed
         yield f"{peers.missed} of {count} missed" if is_of_row else run.target_outcome.value
 
 
-def _iterate_peers(comparison: "Comparison") -> Iterator[str]:
+def _iterate_peers(comparison: Comparison) -> Iterator[str]:
     """The groups behind the runs, where any has more than one run."""
     if not any(peer.summary and peer.summary.count > 1 for peer in comparison.peers):
         return
-    from aisbench_core.warehouse.values.boards import mixed_or_unknown
 
     heads = ("valid runs like", ">runs", ">mean", ">95 % from", ">to", ">against the first's", ">95 % from", ">to")
     nothing = (None, None, None)
@@ -215,7 +207,7 @@ def _format_factor(ratio: float | None) -> str:
     return formats.MISSING if ratio is None else f"× {formats.format_number(ratio)}"
 
 
-def _iterate_values(metric: "MetricComparison", units: Sequence[str]) -> Iterator[str]:
+def _iterate_values(metric: MetricComparison, units: Sequence[str]) -> Iterator[str]:
     for index, (value, unit) in enumerate(zip(metric.values, units, strict=True)):
         # The first run is the baseline.
         ratio = "" if value.ratio is None or index == 0 else f" ({_format_factor(value.ratio)})"
@@ -227,11 +219,10 @@ def _iterate_values(metric: "MetricComparison", units: Sequence[str]) -> Iterato
             yield formats.format_number(value.value, unit if metric.is_rate else metric.unit) + ratio
 
 
-def result_text(row: "RunRow | None") -> str:
+def result_text(row: RunRow | None) -> str:
     """What is recorded of a run; empty before that."""
     if row is None:
         return ""
-    from aisbench_core.warehouse.values.boards import mixed_or_unknown
 
     unit = row.throughput_unit
     ranks = f"{row.ranks_found} of {row.ranks_expected}" if row.ranks_expected else formats.MISSING
@@ -253,7 +244,7 @@ def result_text(row: "RunRow | None") -> str:
     return f"result\n{display.indent_text(text)}"
 
 
-def servers_text(servers: "Servers | None", unit: str) -> str:
+def servers_text(servers: Servers | None, unit: str) -> str:
     """A line for each server, and below them mean, deviation and range; empty for runs in cluster mode."""
     if servers is None:
         return ""
@@ -269,7 +260,7 @@ def servers_text(servers: "Servers | None", unit: str) -> str:
     return f"servers\n{display.indent_text(display.format_table(heads, rows))}"
 
 
-def _format_spread(spread: "ServerSpread | None") -> list[str]:
+def _format_spread(spread: ServerSpread | None) -> list[str]:
     if spread is None:
         return [formats.MISSING] * 5
     mean, sd, low, high = map(
@@ -318,6 +309,6 @@ def delete_view(page: str, name: str) -> None:
     click.echo(f"{page}: {name} deleted")
 
 
-def _short_address(view: "SavedView") -> str:
+def _short_address(view: SavedView) -> str:
     """The address that opens the view, relative to the console's."""
     return f"/{view.page}?{urlencode({'view': view.name})}"

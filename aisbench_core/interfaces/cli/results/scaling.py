@@ -1,5 +1,7 @@
 """`aisbench scaling`: how throughput grows with the number of nodes, with predictions for more nodes."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +12,11 @@ from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import open_core
 from aisbench_core.interfaces.cli.options import command, run_filters
 from aisbench_core.interfaces.cli.results.results import full_id, print_other_regions, query_of
+from aisbench_core.warehouse.values.scalings import Scaling, ScalingPoint
+from aisbench_core.warehouse.values.scalings import describe_systems as distinct_systems
 
 if TYPE_CHECKING:
     from aisbench_core.warehouse.values.runs import BoardQuery
-    from aisbench_core.warehouse.values.scalings import Scaling, ScalingPoint
     from aisbench_core.wiring import Core
 
 # Benchmark configurations whose curves are listed; filters choose among more.
@@ -50,10 +53,8 @@ def scaling(run_id: str, node_counts_ahead: tuple[int, ...], as_json: bool, **fi
     display.print_result({"scaling": curve, "predicted": predicted}, as_json, lambda: _format_curve(curve, predicted))
 
 
-def _matching_curve(core: "Core", filters: dict[str, Any], as_json: bool) -> "Scaling | None":
+def _matching_curve(core: Core, filters: dict[str, Any], as_json: bool) -> Scaling | None:
     """The curve that matches; if it is not exactly one, print those that do."""
-    from aisbench_core.warehouse.values.scalings import describe_systems as distinct_systems
-
     query = query_of(core, limit=MAX_CONFIGURATIONS, **filters)
     page = core.warehouse.scaling.list_configurations(query)
     fingerprints = (row.configuration.fingerprint for row in page.rows)
@@ -107,7 +108,7 @@ def _matching_curve(core: "Core", filters: dict[str, Any], as_json: bool) -> "Sc
     return None
 
 
-def _is_match(curve: "Scaling", query: "BoardQuery") -> bool:
+def _is_match(curve: Scaling, query: BoardQuery) -> bool:
     # The query chose configurations; their curves can be of other versions, flavors and node counts.
     node_counts = {point.node_count for point in curve.points}
     return (
@@ -118,11 +119,11 @@ def _is_match(curve: "Scaling", query: "BoardQuery") -> bool:
     )
 
 
-def _format_origin(curve: "Scaling") -> str:
+def _format_origin(curve: Scaling) -> str:
     return f" ({curve.query.origin.label})" if curve.query.origin == "imported" else ""
 
 
-def predict_speed_up(curve: "Scaling", node_counts: Iterable[int]) -> list[dict[str, Any]]:
+def predict_speed_up(curve: Scaling, node_counts: Iterable[int]) -> list[dict[str, Any]]:
     """The speed-up that Amdahl's law predicts for other node counts; empty if it was not fitted."""
     base = curve.base_nodes
     return [
@@ -132,7 +133,7 @@ def predict_speed_up(curve: "Scaling", node_counts: Iterable[int]) -> list[dict[
     ]
 
 
-def _format_curve(curve: "Scaling", predicted: list[dict[str, Any]]) -> str:
+def _format_curve(curve: Scaling, predicted: list[dict[str, Any]]) -> str:
     if not curve.points:
         return "\n".join(["no valid run in cluster mode; single servers do not scale", *_iterate_excluded(curve)])
     residuals = dict(curve.fit.residuals)
@@ -170,7 +171,7 @@ def _format_curve(curve: "Scaling", predicted: list[dict[str, Any]]) -> str:
     return "\n".join([*lines, *_iterate_excluded(curve)])
 
 
-def _iterate_excluded(curve: "Scaling") -> Iterator[str]:
+def _iterate_excluded(curve: Scaling) -> Iterator[str]:
     for group in curve.left_out:
         nodes = formats.MISSING if group.node_count is None else group.node_count
         yield f"left out, {group.why}: {display.format_count(group.runs, 'run')} on nodes: {nodes}"

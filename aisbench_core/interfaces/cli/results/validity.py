@@ -1,21 +1,23 @@
 """`aisbench validate` and `aisbench ruleset`: the validity of results, and the rules that decide it."""
 
+from __future__ import annotations
+
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from aisbench_core.base.errors import ConfigError, SpecError
+from aisbench_core.domain.rulesets.ruleset import Ruleset, with_basis
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.exit_codes import NOT_VALID, OUR_ERROR
 from aisbench_core.interfaces.cli.options import Group, command, run_filters
 from aisbench_core.interfaces.cli.results.results import query_of
+from aisbench_core.warehouse.values.runs import BoardQuery, Check, SeriesEvaluation, Validity, is_of_the_end
 
 if TYPE_CHECKING:
-    from aisbench_core.domain.rulesets.ruleset import Ruleset
     from aisbench_core.warehouse.validity.validation import RunEvaluation, Validation
-    from aisbench_core.warehouse.values.runs import BoardQuery, Check, SeriesEvaluation
     from aisbench_core.wiring import Core
 
 LEVELS = ("fail", "warn")
@@ -36,8 +38,6 @@ def validate(
 
     Nothing is stored without --store. The exit code is 8 if a completed run is not valid.
     """
-    from aisbench_core.warehouse.values.runs import Validity
-
     core = open_core(writing=store)
     query = query_of(core, **filters)
     if of_series:
@@ -66,10 +66,8 @@ def validate(
         ctx.exit(NOT_VALID)
 
 
-def _validate_series(core: "Core", query: "BoardQuery", as_json: bool) -> int:
+def _validate_series(core: Core, query: BoardQuery, as_json: bool) -> int:
     """Check series by the rules about series; returns the exit code."""
-    from aisbench_core.domain.rulesets.ruleset import with_basis
-
     rules = core.rulesets.get(query.ruleset_id or core.settings.ruleset)
     series_list = core.warehouse.series.among(query)
     answer = [{**asdict(series), "runs": series.runs, "counts": series.counts} for series in series_list]
@@ -100,8 +98,6 @@ def list_rulesets(ctx: click.Context, as_json: bool) -> None:
 
     If a ruleset cannot be used, the reason is printed and the exit code is 1.
     """
-    from aisbench_core.domain.rulesets.ruleset import with_basis
-
     core = open_core(writing=False)
     rulesets, errors = [], []
     for ruleset_id in core.rulesets.ids():
@@ -137,7 +133,7 @@ def show(ruleset_id: str) -> None:
     click.echo(core.rulesets.text(ruleset_id), nl=False)
 
 
-def _format_table(validation: "Validation", listed: list["RunEvaluation"], rules: "Ruleset") -> str:
+def _format_table(validation: Validation, listed: list[RunEvaluation], rules: Ruleset) -> str:
     """Every failed check and warning, and below the table how to fix each."""
     rows = [
         (run.run_id, run.validity.label, *cells)
@@ -152,10 +148,8 @@ def _format_table(validation: "Validation", listed: list["RunEvaluation"], rules
     return "\n".join([display.format_table(heads, rows), *([""] if fixes else []), *fixes])
 
 
-def _collect_fixes(validation: "Validation", rules: "Ruleset") -> dict[str, str]:
+def _collect_fixes(validation: Validation, rules: Ruleset) -> dict[str, str]:
     """Advice by rule; for rules about incomplete runs, what to see first."""
-    from aisbench_core.warehouse.values.runs import is_of_the_end
-
     fixes = {name: rules.rules[name].fix for name in validation.by_rule if name in rules.rules}
     incomplete = {
         name for run in validation.runs for name in run.failed_checks.split(";") if is_of_the_end(name, run.validity)
@@ -163,17 +157,15 @@ def _collect_fixes(validation: "Validation", rules: "Ruleset") -> dict[str, str]
     return fixes | {name: f"{SEE_THE_RUN} {fixes.get(name, '')}".strip() for name in incomplete}
 
 
-def _list_problems(checked: "RunEvaluation | SeriesEvaluation") -> "list[Check]":
+def _list_problems(checked: RunEvaluation | SeriesEvaluation) -> list[Check]:
     return [check for check in checked.checks if check.level in LEVELS]
 
 
-def _to_cells(check: "Check") -> tuple[str, ...]:
+def _to_cells(check: Check) -> tuple[str, ...]:
     return (check.id, str(check.level), check.expected, check.found, check.evidence)
 
 
-def _print_summary(validation: "Validation", rules: "Ruleset", stored: int | None) -> None:
-    from aisbench_core.domain.rulesets.ruleset import with_basis
-
+def _print_summary(validation: Validation, rules: Ruleset, stored: int | None) -> None:
     counts = ", ".join(
         f"{count} {validity.label}" for validity, count in validation.counts.items() if count or validity != "claimed"
     )

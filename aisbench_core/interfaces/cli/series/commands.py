@@ -1,5 +1,8 @@
 """`aisbench series`: repeats of one spec on several node counts, launched and compared together."""
 
+from __future__ import annotations
+
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,8 +24,6 @@ from aisbench_core.interfaces.cli.series.report import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from aisbench_core.model import SeriesRow
     from aisbench_core.running.series.matrix import Matrix
     from aisbench_core.wiring import Core
@@ -137,7 +138,7 @@ def compare(baseline_id: str, series_id: str, as_json: bool) -> None:
 
 @series.command()
 @output_option
-def best(series_id: str, output: "Path | None") -> None:
+def best(series_id: str, output: Path | None) -> None:
     """Print the spec of the best row of a series that varies hyperparameters, as YAML.
 
     Best is the fastest, unless a search has another objective. Exit code 6 if fewer than two rows have valid results.
@@ -176,7 +177,7 @@ def resume(series_id: str, budget: float, as_json: bool) -> None:
     _print_change(core, core.series.resume(series_id, budget, get_actor()), as_json)
 
 
-def _print_change(core: "Core", matrix: "Matrix", as_json: bool) -> None:
+def _print_change(core: Core, matrix: Matrix, as_json: bool) -> None:
     display.print_result(matrix_json(matrix), as_json, lambda: f"{matrix.series.series_id}  {matrix.state}")
     if matrix.can_stop:
         warn_without_follower(core)

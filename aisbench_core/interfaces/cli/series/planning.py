@@ -1,5 +1,7 @@
 """Options that plan a series, and the draft that they make."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,18 +12,17 @@ from aisbench_core.interfaces.cli.options import (
     Decorator,
     add_assignments,
     base_options,
+    choose_value,
     combine_options,
     profile_option,
     spec_on_all_cards,
 )
+from aisbench_core.model import Objective, Sampler
 
 if TYPE_CHECKING:
     from aisbench_core.running.series.planning import SeriesDraft
     from aisbench_core.wiring import Core
 
-# Those of aisbench_core/model/search.py, which --help does not load.
-SAMPLERS = ["tpe", "random"]
-OBJECTIVES = ["throughput", "time-to-accuracy", "cost"]
 HOW = ("trials", "sampler", "objective", "seed", "early_stop")
 
 plan_options: Decorator = combine_options(
@@ -43,8 +44,8 @@ plan_options: Decorator = combine_options(
         help="A range of a hyperparameter to search, `LOW..HIGH log` by ratio, or V,V,…; can be repeated.",
     ),
     click.option("--trials", type=int, metavar="N", help="Runs of a search; default: 12."),
-    click.option("--sampler", type=click.Choice(SAMPLERS), help="How it chooses values; default: tpe."),
-    click.option("--objective", type=click.Choice(OBJECTIVES), help="What it makes best; default: throughput."),
+    click.option("--sampler", type=choose_value(Sampler), help="How it chooses values; default: tpe."),
+    click.option("--objective", type=choose_value(Objective), help="What it makes best; default: throughput."),
     click.option("--seed", type=int, metavar="N", help="Seed of the sampler; default: 0."),
     click.option("--early-stop", is_flag=True, help="Stop trials of a search that have no hope left."),
     click.option(
@@ -57,7 +58,7 @@ plan_options: Decorator = combine_options(
 """The argument and the options that define the plan of a series."""
 
 
-def plan_draft(core: "Core", profile: str, arguments: dict[str, Any]) -> "SeriesDraft":
+def plan_draft(core: Core, profile: str, arguments: dict[str, Any]) -> SeriesDraft:
     """The draft that the values of `plan_options` mean, without the profile. Raises ConfigError and SpecError."""
     names = ("node_counts", "repeats", "versions", "images", "parallel", "hours_per_run", "budget", "name", *HOW)
     answers = {name: arguments.pop(name) for name in names}
@@ -66,7 +67,7 @@ def plan_draft(core: "Core", profile: str, arguments: dict[str, Any]) -> "Series
     return core.series.plan(spec, answers, profile)
 
 
-def print_draft(draft: "SeriesDraft", *, with_errors: bool) -> None:
+def print_draft(draft: SeriesDraft, *, with_errors: bool) -> None:
     """Print findings and estimate to stderr; the launch itself prints errors, when it refuses the plan."""
     for found in draft.findings:
         if with_errors or found.finding.level != "error":

@@ -2,21 +2,19 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from aisbench_core.base import formats
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.regression.text import change_interval, power_text
+from aisbench_core.model import ParameterSearch
+from aisbench_core.model.columns.statistics import OLYMPIC_MEAN
+from aisbench_core.model.search import Values
+from aisbench_core.running.series.comparing import RowPair, SeriesComparison
+from aisbench_core.running.series.matrix import BestRow, Cell, Matrix, MatrixRow
+from aisbench_core.warehouse.values.runs import SeriesEvaluation
 
-if TYPE_CHECKING:
-    from aisbench_core.model import ParameterSearch
-    from aisbench_core.model.search import Values
-    from aisbench_core.running.series.comparing import RowPair, SeriesComparison
-    from aisbench_core.running.series.matrix import BestRow, Cell, Matrix, MatrixRow
-    from aisbench_core.warehouse.values.runs import SeriesEvaluation
 
-
-def matrix_json(matrix: "Matrix") -> dict[str, object]:
+def matrix_json(matrix: Matrix) -> dict[str, object]:
     series = matrix.series
     return {
         **display.pick_fields(series, "series_id", "profile", "created_at", "created_by", "plan"),
@@ -32,11 +30,11 @@ def matrix_json(matrix: "Matrix") -> dict[str, object]:
     }
 
 
-def row_json(row: "MatrixRow") -> dict[str, object]:
+def row_json(row: MatrixRow) -> dict[str, object]:
     return display.pick_fields(row.planned, "node_count", "version", "image", "parameters")
 
 
-def _cell_json(row: "MatrixRow", cell: "Cell") -> dict[str, object]:
+def _cell_json(row: MatrixRow, cell: Cell) -> dict[str, object]:
     attempts = [
         {
             **display.pick_fields(attempt, "number", "state", "throughput", "unit", "objective"),
@@ -49,7 +47,7 @@ def _cell_json(row: "MatrixRow", cell: "Cell") -> dict[str, object]:
     return {"cell": cell.index, **row_json(row), "repeat": cell.repeat, **current, "attempts": attempts}
 
 
-def _statistics_json(row: "MatrixRow") -> dict[str, object]:
+def _statistics_json(row: MatrixRow) -> dict[str, object]:
     return {
         **row_json(row),
         **display.pick_fields(row, "unit", "median", "not_known", "missed"),
@@ -60,7 +58,7 @@ def _statistics_json(row: "MatrixRow") -> dict[str, object]:
     }
 
 
-def report_text(matrix: "Matrix") -> str:
+def report_text(matrix: Matrix) -> str:
     series = matrix.series
     fields = display.format_fields(
         ("series", series.series_id),
@@ -112,17 +110,17 @@ def report_text(matrix: "Matrix") -> str:
     return "\n\n".join(parts)
 
 
-def _search_text(search: "ParameterSearch") -> str:
+def _search_text(search: ParameterSearch) -> str:
     space = "; ".join(f"{name}={_values_text(values)}" for name, values in search.space.items())
     early = ", early stop" if search.early_stop else ""
     return f"{space} by {search.sampler}, objective {search.objective}, seed {search.seed}{early}"
 
 
-def _values_text(values: "Values") -> str:
+def _values_text(values: Values) -> str:
     return ",".join(map(str, values)) if isinstance(values, tuple) else values.text
 
 
-def _format_trials(matrix: "Matrix") -> str:
+def _format_trials(matrix: Matrix) -> str:
     """A line for each trial whose values are chosen."""
     search = matrix.series.plan.search
     unit = search.unit if search else ""
@@ -140,20 +138,20 @@ def _format_trials(matrix: "Matrix") -> str:
     return display.table_of(trials, columns)
 
 
-def _format_cells(matrix: "Matrix") -> str:
+def _format_cells(matrix: Matrix) -> str:
     repeats = [f">{number + 1}" for number in range(matrix.series.plan.repeats)]
     cells = [(row.planned.title, *map(_format_cell, row.cells), row.unit) for row in matrix.rows]
     return display.format_table(("row", *repeats, "unit"), cells)
 
 
-def best_text(best: "BestRow") -> str:
+def best_text(best: BestRow) -> str:
     value = f"{formats.format_number(best.value)} {best.unit}" + (", target missed" if best.row.missed else "")
     return (
         value if not best.tied else f"{value}, not clearly better than {display.format_count(best.tied, 'other row')}"
     )
 
 
-def _format_cell(cell: "Cell") -> str:
+def _format_cell(cell: Cell) -> str:
     attempt = cell.shown
     number = f" (attempt {attempt.number})" if attempt.number > 1 else ""
     if attempt.state == "valid":
@@ -162,9 +160,7 @@ def _format_cell(cell: "Cell") -> str:
     return (display.format_state(active) if active else str(attempt.state)) + number
 
 
-def _format_statistics(matrix: "Matrix") -> str:
-    from aisbench_core.model.columns.statistics import OLYMPIC_MEAN
-
+def _format_statistics(matrix: Matrix) -> str:
     columns: display.Columns[MatrixRow] = {
         "row": lambda row: row.planned.title,
         ">n": lambda row: f"{row.summary.count if row.summary else 0} of {len(row.cells)}",
@@ -187,18 +183,18 @@ def _format_statistics(matrix: "Matrix") -> str:
     return display.table_of(matrix.rows, columns)
 
 
-def _describe_counting(evaluation: "SeriesEvaluation") -> str:
+def _describe_counting(evaluation: SeriesEvaluation) -> str:
     if not evaluation.counts:
         return "does not count"
     return "counts, with warnings" if any(check.level == "warn" for check in evaluation.checks) else "counts"
 
 
-def used_hours(matrix: "Matrix") -> str:
+def used_hours(matrix: Matrix) -> str:
     hours = matrix.hours
     return f"{hours.used:.3g}" + ("" if hours.budget is None else f" of {hours.budget:g}")
 
 
-def comparison_text(comparison: "SeriesComparison") -> str:
+def comparison_text(comparison: SeriesComparison) -> str:
     sides = display.format_fields(
         ("verdict", str(comparison.outcome)),
         ("baseline", f"{comparison.baseline.series.title} {comparison.baseline.series.series_id}"),
@@ -216,7 +212,7 @@ def comparison_text(comparison: "SeriesComparison") -> str:
     return "\n\n".join(filter(None, [sides, rows, differs, "\n".join(powers)]))
 
 
-def _pair_cells(pair: "RowPair") -> Iterator[str]:
+def _pair_cells(pair: RowPair) -> Iterator[str]:
     yield pair.candidate.planned.title
     for row in (pair.baseline, pair.candidate):
         yield str(row.summary.count if row.summary else 0)

@@ -1,19 +1,12 @@
 """`aisbench budget`, `approve` and `decline`: what may be spent, and launches beyond it."""
 
-from typing import TYPE_CHECKING
-
 import click
 
 from aisbench_core.base.formats import format_money
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, open_core
-from aisbench_core.interfaces.cli.options import Group, command
-
-if TYPE_CHECKING:
-    from aisbench_core.model import BudgetUse, StoredBudget
-
-# Those of aisbench_core/model/budget.py, which --help does not load.
-SCOPES = ("person", "team", "everybody", "series")
+from aisbench_core.interfaces.cli.options import Group, choose_value, command
+from aisbench_core.model import BudgetScope, BudgetUse, StoredBudget
 
 budget = Group("budget", help="Limit what launches may cost before they need approval.")
 
@@ -31,7 +24,7 @@ def list_(as_json: bool) -> None:
 
 
 @budget.command("set")
-@click.argument("scope", type=click.Choice(SCOPES))
+@click.argument("scope", type=choose_value(BudgetScope))
 @click.argument("amount", type=float)
 @click.argument("currency")
 @click.option(
@@ -54,13 +47,11 @@ def set_(scope: str, amount: float, currency: str, name: str, allow_unknown: boo
 
 
 @budget.command()
-@click.argument("scope", type=click.Choice(SCOPES))
+@click.argument("scope", type=choose_value(BudgetScope))
 @click.argument("currency")
 @click.option("--name", default="", help="That of this person, team or series.")
 def remove(scope: str, currency: str, name: str, as_json: bool) -> None:
     """Remove a budget. Launches that already wait for approval keep waiting."""
-    from aisbench_core.model import BudgetScope
-
     removed = open_core(writing=True).budgets.remove(BudgetScope(scope), name, currency, get_actor())
     display.print_result(_to_answer(removed), as_json, lambda: f"{_format_title(removed)}  removed")
 
@@ -91,7 +82,7 @@ def decline(launch: str, reason: str, as_json: bool) -> None:
     display.print_result({"id": decided, "decision": "declined"}, as_json, lambda: f"{decided}  declined")
 
 
-def _format_title(stored: "StoredBudget") -> str:
+def _format_title(stored: StoredBudget) -> str:
     budget = stored.budget
     return (
         f"{budget.scope} {budget.name}".strip()
@@ -100,16 +91,16 @@ def _format_title(stored: "StoredBudget") -> str:
     )
 
 
-def _to_answer(stored: "StoredBudget") -> dict[str, object]:
+def _to_answer(stored: StoredBudget) -> dict[str, object]:
     return stored.budget.model_dump(mode="json") | {"changed_at": stored.changed_at, "changed_by": stored.changed_by}
 
 
-def _to_usage(use: "BudgetUse") -> dict[str, object]:
+def _to_usage(use: BudgetUse) -> dict[str, object]:
     amounts = {"spent": use.spent, "reserved": use.reserved, "left": use.left}
     return {"scope": use.budget.scope, "name": use.subject, "currency": use.budget.currency, **amounts}
 
 
-def _format_budgets(stored: "list[StoredBudget]", uses: "list[BudgetUse]") -> str:
+def _format_budgets(stored: list[StoredBudget], uses: list[BudgetUse]) -> str:
     set_columns: display.Columns[StoredBudget] = {
         "budget": _format_title,
         ">amount": lambda one: format_money(one.budget.amount, one.budget.currency),

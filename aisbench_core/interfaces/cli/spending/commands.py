@@ -1,23 +1,25 @@
 """`aisbench spending`: costs per currency and node hours, as a table, JSON or CSV."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import click
 
 from aisbench_core.base import formats
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import open_core
-from aisbench_core.interfaces.cli.options import command
-
-if TYPE_CHECKING:
-    from aisbench_core.warehouse.values.spending import Spending, Spent
-
-BY = ("person", "month", "workload", "profile", "series")
+from aisbench_core.interfaces.cli.options import choose_value, command
+from aisbench_core.warehouse.answers.spending import csv_text
+from aisbench_core.warehouse.values.spending import Spending, SpendingBy, SpendingQuery, Spent, month_of
 
 
 @command()
-@click.option("--by", type=click.Choice(BY), default=BY[0], show_default=True, help="What a row is about.")
+@click.option(
+    "--by",
+    type=choose_value(SpendingBy),
+    default=SpendingBy.PERSON.value,
+    show_default=True,
+    help="What a row is about.",
+)
 @click.option("--from", "first", metavar="YYYY-MM", default="", help="Only runs launched in this month (UTC) or later.")
 @click.option("--to", "last", metavar="YYYY-MM", default="", help="Only runs launched in this month or earlier.")
 @click.option("--person", "people", multiple=True, help="Only runs of this person; can be repeated, as those below.")
@@ -39,9 +41,6 @@ def spending(  # click passes each option by its name
     All runs that have ended count, whether they completed or not; rehearsals and imported results do not. Node hours
     without a known price are not priced: they are not part of any amount. Months are those of the launches.
     """
-    from aisbench_core.warehouse.answers.spending import csv_text
-    from aisbench_core.warehouse.values.spending import SpendingBy, SpendingQuery, month_of
-
     if as_csv and as_json:
         raise click.UsageError("--csv and --json exclude each other")
     start, end = (month_of(text, name) if text else None for name, text in (("from", first), ("to", last)))
@@ -53,7 +52,7 @@ def spending(  # click passes each option by its name
         display.print_result(found, as_json, lambda: _format_spending(found))
 
 
-def _format_spending(spending: "Spending") -> str:
+def _format_spending(spending: Spending) -> str:
     rows = [*spending.rows, spending.total] if spending.rows else []
     columns: display.Columns[Spent] = {
         str(spending.by): lambda row: "total" if row is spending.total else display.clip_text(row.name) or "no series",
@@ -68,8 +67,8 @@ def _format_spending(spending: "Spending") -> str:
     return display.table_of(rows, columns, {">not priced"} if spending.is_priced_throughout else set())
 
 
-def _format_amount(currency: str) -> "Callable[[Spent], str]":
-    def text(row: "Spent") -> str:
+def _format_amount(currency: str) -> Callable[[Spent], str]:
+    def text(row: Spent) -> str:
         amount = row.amounts.get(currency)
         return formats.MISSING if amount is None else f"{amount:,.2f}"
 

@@ -10,6 +10,10 @@ import click
 
 from aisbench_core.base.errors import AisbenchError, ConfigError
 from aisbench_core.base.messages import Message
+from aisbench_core.config.settings import read_environment
+from aisbench_core.config.variables import scrub_environment
+from aisbench_core.domain.summaries.curves import event_files
+from aisbench_core.domain.summaries.event_files import is_mindspore
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import open_core
 from aisbench_core.interfaces.cli.options import command
@@ -44,9 +48,6 @@ def mindinsight(run_id: str, port: int, program: str) -> None:
 
 def _find_base(run_id: str, summaries: Path) -> Path:
     """The folder that MindInsight is given: it looks into that one and those directly in it, and follows no link."""
-    from aisbench_core.domain.summaries.curves import event_files
-    from aisbench_core.domain.summaries.event_files import is_mindspore
-
     folders = {file.parent.resolve() for file in event_files(summaries) if is_mindspore(file.name)}
     if not folders:
         raise ConfigError(
@@ -58,9 +59,6 @@ def _find_base(run_id: str, summaries: Path) -> Path:
 
 def _start_program(program: Path, folder: Path, port: int, workspace: Path) -> str:
     """The address of a started MindInsight. Raises AisbenchError with what it said last if it does not start."""
-    from aisbench_core.config.settings import read_environment
-    from aisbench_core.config.variables import scrub_environment
-
     variables = scrub_environment(read_environment())  # it needs no keys
     variables["PATH"] = f"{program.parent}{os.pathsep}{variables.get('PATH', '')}"  # its server is a program beside it
     arguments = ("--summary-base-dir", str(folder), "--port", str(port), "--workspace", str(workspace))

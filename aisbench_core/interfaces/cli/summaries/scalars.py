@@ -4,18 +4,16 @@ import csv
 import io
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
 import click
 
 from aisbench_core.base import formats
+from aisbench_core.base.formats import csv_cell
+from aisbench_core.domain.summaries.curves import RunCurves, TrainingCurve
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import open_core
 from aisbench_core.interfaces.cli.options import command
-
-if TYPE_CHECKING:
-    from aisbench_core.domain.summaries.curves import RunCurves, TrainingCurve
-    from aisbench_core.running.run_files import RunFiles
+from aisbench_core.running.run_files import RunFiles
 
 HEADS = ("directory", "tag", "step", "time", "value")
 DIGITS = 6
@@ -44,7 +42,7 @@ def scalars(run_id: str, tag: str, as_csv: bool, as_json: bool) -> None:
     _print_notes(read)
 
 
-def _format_curves(curves: "list[TrainingCurve]") -> str:
+def _format_curves(curves: list[TrainingCurve]) -> str:
     columns: display.Columns[TrainingCurve] = {
         "tag": lambda curve: curve.tag,
         "directory": lambda curve: curve.directory,
@@ -59,9 +57,7 @@ def _format_curves(curves: "list[TrainingCurve]") -> str:
     return display.table_of(curves, columns, hidden)
 
 
-def _print_csv(files: "RunFiles", run_id: str, tag: str) -> None:
-    from aisbench_core.base.formats import csv_cell
-
+def _print_csv(files: RunFiles, run_id: str, tag: str) -> None:
     _print_row(HEADS)
     for directory, scalar in files.scalars(run_id):
         if fnmatchcase(scalar.tag, tag):
@@ -75,7 +71,7 @@ def _print_row(cells: tuple[str, ...]) -> None:
     click.echo(line.getvalue(), nl=False)
 
 
-def _print_notes(read: "RunCurves") -> None:
+def _print_notes(read: RunCurves) -> None:
     if not read.files:
         display.print_message("no event files: see docs/workloads.md for how a script writes them")
     if read.damaged:

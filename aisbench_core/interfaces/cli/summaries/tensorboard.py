@@ -7,6 +7,7 @@ import click
 
 from aisbench_core.base.errors import AisbenchError
 from aisbench_core.base.messages import Message
+from aisbench_core.domain.summaries.tensorboards import TensorBoards
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import open_core
 from aisbench_core.interfaces.cli.options import command
@@ -21,8 +22,6 @@ def tensorboard(run_ids: tuple[str, ...], port: int) -> None:
     Needs the extra `tensorboard`. Its address is printed; only this machine reaches it, and only with the token in it.
     Files of runs that still run are read again as they grow. The console starts TensorBoard on a run's page.
     """
-    from aisbench_core.domain.summaries.tensorboards import TensorBoards
-
     core = open_core(writing=False)
     folders = {core.ledger.get(run_id).run_id: core.files.summaries(run_id) for run_id in run_ids}
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # end like Ctrl-C: TensorBoard first

@@ -4,10 +4,14 @@ from datetime import UTC, datetime
 
 import click
 
+from aisbench_core.config.data_folder import prepare_data_folder
+from aisbench_core.config.settings import load_settings
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.exit_codes import OUR_ERROR
 from aisbench_core.interfaces.cli.options import command
+from aisbench_core.maintenance.upgrading.run_folders import RunFolderUpgrade
+from aisbench_core.maintenance.upgrading.service import FolderUpgrade
 
 # Errors that are listed.
 MAX_LISTED = 20
@@ -23,11 +27,6 @@ def upgrade(ctx: click.Context) -> None:
     A team's ledger and warehouse are upgraded where they are, and no copy is made: dump the databases before. The exit
     code is 1 if folders differ from what was recorded of them; the results that were stored stay.
     """
-    from aisbench_core.config.data_folder import prepare_data_folder
-    from aisbench_core.config.settings import load_settings
-    from aisbench_core.maintenance.upgrading.run_folders import RunFolderUpgrade
-    from aisbench_core.maintenance.upgrading.service import FolderUpgrade
-
     settings = load_settings()
     prepare_data_folder(settings)
     with FolderUpgrade(settings, display.print_message).upgraded_stores(datetime.now(UTC)) as is_old:
