@@ -87,3 +87,28 @@ def test_a_path_without_end_is_cut(caplog: pytest.LogCaptureFixture) -> None:
     status_of(behind_front_door(), "/" + "x" * 10_000)
 
     assert len(caplog.messages[0]) < 500
+
+
+@pytest.mark.parametrize(("language", "title"), [("en", "You are not signed in"), ("zh-CN", "您尚未登录")])
+def test_a_browser_is_refused_by_a_page_that_says_what_to_do(language: str, title: str) -> None:
+    headers = {"accept": "text/html,*/*", "accept-language": language, "host": "127.0.0.1:8501"}
+    scope: Scope = {
+        "type": "http", "method": "GET", "path": "/home", "query_string": b"", "scheme": "http",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+        "server": ("127.0.0.1", 8501), "client": ("10.0.0.2", 50000),
+    }  # fmt: skip
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    asyncio.run(behind_identity()(scope, receive, send))
+
+    page = sent[1]["body"].decode()
+    assert (sent[0]["status"], "<script" in page) == (401, False)
+    assert f"<h1>{title}</h1>" in page
+    assert '<p role="alert">' in page
+    assert '<a href="/">' in page

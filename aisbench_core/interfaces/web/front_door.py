@@ -6,14 +6,16 @@ machine's address before it rejects others. The cookie's random id identifies no
 
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from aisbench_core.base.messages import Message
 from aisbench_core.config.console_address import SETTING, ConsoleNames, WebOrigin, is_loopback
 from aisbench_core.interfaces.web.refusing import Refusal, send_refusal
 
@@ -31,13 +33,15 @@ UNRESOLVED = re.compile(r"//|/\.\.?(/|\Z)|[\x00-\x1f\x7f\\]")
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
-NO_SUCH_NAME = (
+NO_SUCH_NAME = Message(
     "The console is not served under this name or address. To add a proxy's, see public_url in docs/settings.md."
 )
-NOT_ALLOWED = f"The console has no sign-in, and serves only this machine unless {SETTING} is set."
-OTHER_PAGE = "Only pages of the console itself may do this."
-CLOSED = "Not found."
-NO_PATH = "The request must name a path that begins with /, without //, . and .. in it."
+NOT_ALLOWED = Message(
+    "The console has no sign-in, and serves only this machine unless {setting} is set.", setting=SETTING
+)
+OTHER_PAGE = Message("Only pages of the console itself may do this.")
+CLOSED = Message("Not found.")
+NO_PATH = Message("The request must name a path that begins with /, without //, . and .. in it.")
 
 
 @dataclass(frozen=True)
@@ -159,7 +163,7 @@ class BrowserCookie:
         # Lax, not Strict, so that a link from a mail opens with the cookie and shows the browser's draft.
         cookie = f"{name}={browser_id}; Max-Age={YEAR}; Path=/; HttpOnly; SameSite=Lax{secure}"
 
-        async def send_with_cookie(message: Message) -> None:
+        async def send_with_cookie(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).append("Set-Cookie", cookie)
             await send(message)

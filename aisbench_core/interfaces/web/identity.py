@@ -31,9 +31,9 @@ from aisbench_core.people.accounts.sign_in_audit import SignInAudit
 HEALTH = "/_stcore/health"
 LOOPBACK = tuple(map(ipaddress.ip_network, ("127.0.0.0/8", "::1/128")))
 
-NOT_THE_PROXY = "The console answers only through its proxy (trusted_proxies in docs/settings.md)."
-NO_NAME = "The proxy sent no user name: sign in there."
-REVOKED = "Your access to this console was revoked. Ask an admin."
+NOT_THE_PROXY = Message("The console answers only through its proxy (trusted_proxies in docs/settings.md).")
+NO_NAME = Message("The proxy sent no user name: sign in there.")
+REVOKED = Message("Your access to this console was revoked. Ask an admin.")
 
 
 def is_health(scope: Scope) -> bool:
@@ -171,7 +171,7 @@ class IdentityMiddleware:
             await self._app(scope, receive, send)
         else:
             await run_in_threadpool(identity.record, refusal, HTTPConnection(scope))
-            await send_refusal(refusal, scope, receive, send)
+            await send_refusal(refusal, scope, receive, send, identity.language)
 
     async def _refusal_of(self, name: str) -> Refusal | None:
         message = await self._refuse_name.answer(name)
@@ -184,4 +184,4 @@ def refuse_name(people: People, header: str) -> str:
     if person := people.find(name):
         return REVOKED if person.revoked else ""
     problem = people.name_problem(name)
-    return f"{problem.message} ({problem.hint or OTHER_NAME})" if problem else ""
+    return Message("{message} ({hint})", message=problem.message, hint=problem.hint or OTHER_NAME) if problem else ""

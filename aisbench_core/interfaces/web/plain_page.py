@@ -72,7 +72,7 @@ def _later_page(error: AisbenchError, default_language: str, scope: Scope) -> Re
 
 def wants_page(scope: Scope) -> bool:
     """Whether a browser shows the answer as a page."""
-    is_page = scope["type"] == "http" and scope["method"] == "GET"
+    is_page = scope["type"] == "http" and scope.get("method") == "GET"
     return is_page and "text/html" in Headers(scope=scope).get("accept", "")
 
 
