@@ -71,11 +71,6 @@ def change_digits(change: float) -> int:
     return 1 if share >= 0.05 or not share else min(4, 1 - math.floor(math.log10(share)))
 
 
-def format_difference(value: float, digits: int = DIGITS) -> str:
-    """A difference with its sign: +1,234 or −3.4."""
-    return f"{MINUS if value < 0 else '+'}{format_number(abs(value), digits=digits)}" if value else "±0"
-
-
 def p_value(value: float | None) -> str:
     """A p-value with three digits, so that 0.0104 does not become 0.01; `< 0.000001` below a millionth."""
     if value is None:

@@ -67,7 +67,8 @@ TILE = Answer('[data-testid="stMetric"]', FIELD_PX)
 MESSAGE = Answer('[data-testid="stAlert"]', FIELD_PX)
 FIELD = Answer('[data-testid="stSelectbox"]', FIELD_PX)
 CHANGED = Answer('[class*="st-key-line-"]', FIELD_PX)
-SENTENCE = Answer('[data-testid="stCode"]', FIELD_PX)
+VERDICT = Answer(".st-key-verdict h2", FIELD_PX)
+METRICS = Answer(".st-key-grid-metrics table", HEAD + ROW)
 CHART = Answer('[data-testid="stVegaLiteChart"]', CHART_PX)
 
 PAGES: dict[str, tuple[Answer, ...]] = {
@@ -78,8 +79,8 @@ PAGES: dict[str, tuple[Answer, ...]] = {
     "series": (MESSAGE,),
     "leaderboard": (Answer(TABLE.css, TABLE.pixels, FIRST_ROW_PX),),
     "configuration": (TILE, CHART),
-    "compare": (MESSAGE, TABLE),
-    "compare-groups": (SENTENCE, MESSAGE, TABLE),
+    "compare": (VERDICT, METRICS),
+    "compare-groups": (VERDICT, METRICS),
     "scaling": (MESSAGE, CHART),
     "history": (TABLE,),
     "history-one": (MESSAGE, CHART),
@@ -91,11 +92,10 @@ PAGES: dict[str, tuple[Answer, ...]] = {
 OF = {
     1: PAGES
     | {"compare": (MESSAGE,), "compare-groups": (MESSAGE,), "history": (MESSAGE, CHART), "scaling": (MESSAGE, TABLE)},
-    MANY: PAGES | {"compare-groups": (MESSAGE, TABLE)},
+    MANY: PAGES,
     MOST: PAGES | {"home": (CHANGED,)},
 }
-"""One run cannot be compared, and its history is the only one; of many, single runs of each configuration;
-only of most there are enough for a change, and for a sentence on two configurations."""
+"""One run cannot be compared, and its history is the only one; only of most there are enough for a change."""
 
 ACTIONS = {
     "notifications": "Add a channel",

@@ -59,6 +59,7 @@ def test_a_slow_card_is_found_on_the_map_and_in_the_list(console: ConsoleProcess
 
     visit.open("/compare?ids=slow&ids=old1-0")
 
+    visit.page.get_by_text("Throughput per card · 1 slow").click()
     expect(visit.page.get_by_text("Stragglers: 1")).to_be_visible()
     (listed,) = visit.rows("Stragglers, slowest first")
     assert (listed["Node"], listed["Card"], listed["Rank"]) == ("1", "5", "13")

@@ -9,6 +9,7 @@ from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
+from tests.console.grids import COMPONENT
 
 
 @pytest.fixture
@@ -27,7 +28,8 @@ def test_pages_of_results_are_shown_and_the_menu_names_the_damaged_ledger(open_p
 
         assert [error.value.endswith("file is not a database") for error in app.error] == [True], page
         assert [error.value for error in app.sidebar.error] == [error.value for error in app.error], page
-        shown = f"{texts(app)}{[each.value.to_string() for each in app.main.dataframe]}"
+        grids = [each.proto.json for each in app.get(COMPONENT)]
+        shown = f"{texts(app)}{[each.value.to_string() for each in app.main.dataframe]}{grids}"
         assert re.search("7,?900|8,?000|8,?100", shown), (page, shown)
     assert ledger.read_bytes()[:100] == b"\0" * 100
 

@@ -163,7 +163,7 @@ def test_scaling_of_imported_runs_names_what_they_do_not_tell(open_page: OpenPag
 
     app = open_page("compare", ids=OLD)
 
-    assert "Scaling over nodes" in texts(app)
+    assert "Scaling over nodes" in [each.label for each in app.expander]
     assert "Unknown for some runs: Parameters." in texts(app)
 
 

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl
 
 import pandas as pd
@@ -141,12 +142,15 @@ def test_chosen_rows_of_the_leaderboard_are_compared_as_rows(open_page: OpenPage
     link = next(link for link in app.page_link if link.label == "Compare 2 rows")
     assert parse_qsl(link.proto.query_string)[:3] == [("ids", "run-n1-1"), ("ids", "run-n2-0"), ("by", "rows")]
     compared = open_page("compare", ids=["run-n1-0", "run-n2-1"], by="rows")
-    metrics = next(each.value for each in compared.dataframe if "Metric" in each.value).set_index("Metric")
-    assert metrics.loc["Throughput (samples/s)"].iloc[0] == "8,000"
-    assert metrics.loc["Throughput (samples/s)"].iloc[1] == "15,650 (×1.956, +7,650)"
-    assert list(metrics.columns) == ["1 × 8", "2 × 8"], "configurations are named by what distinguishes them"
+    metrics = Grid(compared, "Metrics")
+    throughput = metrics.row("throughput")
+    assert (throughput["value-run-n1-0"], throughput["value-run-n2-1"]) == ("8,000", "15,650")
+    assert throughput["change-run-n2-1"] == "+95.62 %"
+    assert metrics.row("runs")["value-run-n1-0"] == "3"
+    heads = [metrics.labels[f"value-{run_id}"] for run_id in ("run-n1-0", "run-n2-1")]
+    assert heads == ["1 × 8 (Baseline)", "2 × 8"], "configurations are named by what distinguishes them"
     assert "Nodes: 1 in 1 × 8; 2 in 2 × 8." in texts(compared).replace("\\", "")
-    assert "medians of its valid runs (in order: 3, 2)" in texts(compared)
+    assert "medians of its valid runs" in texts(compared)
 
 
 def test_a_comparison_begins_with_what_differs(open_page: OpenPage, used: Path) -> None:
@@ -154,13 +158,13 @@ def test_a_comparison_begins_with_what_differs(open_page: OpenPage, used: Path) 
 
     app = open_page("compare", ids=["run-n1-0", "run-n2-0"])
 
-    differences = table(app, 1)
-    assert list(differences["Field"]) == ["Nodes"]
-    assert list(differences.iloc[0])[1:] == ["1", "2"]
-    assert "Comparable only per node" in texts(app)
+    differences = Grid(app, "Differences")
+    assert differences.column("field") == ["Nodes"]
+    assert (differences.column("run-n1-0"), differences.column("run-n2-0")) == (["1"], ["2"])
+    assert "Comparable per node" in badge(app)
     assert "Nodes: 1 in run-n1-0; 2 in run-n2-0. More hardware does more work" in texts(app).replace("\\", "")
     assert "Throughput definition: build_then_all_int_s" in texts(app).replace("\\", "")
-    assert len(app.get("vega_lite_chart")) == 6
+    assert len(app.get("vega_lite_chart")) == 4
 
 
 def test_equal_fields_are_shown_when_asked_for_behind_those_that_differ(open_page: OpenPage, used: Path) -> None:
@@ -175,18 +179,16 @@ def test_equal_fields_are_shown_when_asked_for_behind_those_that_differ(open_pag
     assert app.query_params["all"] in ("1", ["1"])
 
 
-def test_a_ratio_has_an_interval_from_the_runs_like_these(open_page: OpenPage, used: Path) -> None:
+def test_a_change_has_an_interval_from_the_runs_of_each_configuration(open_page: OpenPage, used: Path) -> None:
     assert used.exists()
 
-    app = open_page("compare", ids=["run-n1-0", "run-n2-0"])
+    metrics = Grid(open_page("compare", ids=["run-n1-0", "run-n2-0"]), "Metrics")
 
-    groups = next(each.value for each in app.dataframe if "Configuration of" in each.value).set_index(
-        "Configuration of"
-    )
-    assert list(groups["Runs counted"]) == [3, 2]
-    ratio = groups.loc["run-n2-0"]
-    assert ratio["Ratio, 95 % from"] < ratio["Ratio to the baseline"] < ratio["Ratio, 95 % to"]
-    assert groups.loc["run-n1-0", "Note"] == "the baseline's own group"
+    runs, interval = metrics.row("runs"), metrics.row("interval")
+    assert (runs["value-run-n1-0"], runs["value-run-n2-0"]) == ("3", "2")
+    low, high = (float(end.strip(" %").replace("−", "-")) for end in interval["change-run-n2-0"].split("…"))
+    assert low < float(metrics.row("mean")["change-run-n2-0"].strip(" %").replace("−", "-")) < high
+    assert metrics.row("noise")["value-run-n1-0"].endswith(" %")
 
 
 def test_runs_that_are_fewer_than_two_are_asked_for(open_page: OpenPage, used: Path) -> None:
@@ -221,7 +223,7 @@ def test_choosing_runs_changes_the_url(open_page: OpenPage, used: Path) -> None:
     app.multiselect(key="ids").set_value(["run-n1-0", "run-new-0"]).run()
 
     assert app.query_params["ids"] == ["run-n1-0", "run-new-0"]
-    assert "Framework version" in set(table(app, 1)["Field"])
+    assert "Framework version" in Grid(app, "Differences").column("field")
 
 
 def test_scaling_shows_speed_up_over_nodes(open_page: OpenPage, used: Path) -> None:
@@ -267,7 +269,60 @@ def unjoined(cell: str) -> str:
     return re.sub("[\u200b\u2060\\\\]", "", cell).replace("\u00a0", " ")
 
 
-def test_a_comparison_begins_with_a_sentence_that_can_be_copied(open_page: OpenPage, data_dir: Path) -> None:
+VERDICTS = [
+    ("slow", ":red[▼ r2.0 is 6.2 % slower than r1.10 (5.1–7.3 %)]"),
+    ("fast", ":green[▲ r2.0 is 6.2 % faster than r1.10 (5.1–7.4 %)]"),
+    ("same", ":gray[No difference beyond noise between r2.0 and r1.10]"),
+    ("wide", ":gray[Too few runs to tell r2.0 from r1.10]"),
+    ("other", ":gray[r2.0 cannot be compared with r1.10]"),
+]
+
+
+@pytest.mark.parametrize(("side", "headline"), VERDICTS)
+def test_a_comparison_leads_with_its_verdict(open_page: OpenPage, data_dir: Path, side: str, headline: str) -> None:
+    sides = {
+        "slow": a.records([7_500, 7_540, 7_460], "slow", framework_version="r2.0"),
+        "fast": a.records([8_500, 8_540, 8_460], "fast", framework_version="r2.0"),
+        "same": a.records([8_001, 8_002, 7_999, 8_000, 8_001], "same", framework_version="r2.0"),
+        "wide": a.records([7_000, 8_900], "wide", framework_version="r2.0"),
+        "other": a.records([100, 101], "other", framework_version="r2.0", synthetic_data=True),
+    }
+    base = [8_000, 8_040, 7_960] if side in ("slow", "fast") else [8_000, 8_001, 7_999, 8_002, 8_000]
+    Warehouse(data_dir / "warehouse.duckdb").rebuild([*a.records(base, "old"), *sides[side]])
+
+    app = open_page("compare", ids=["old-0", f"{side}-0"])
+
+    assert app.header[0].value.replace("\\", "") == headline
+
+
+def test_each_side_of_a_comparison_has_its_own_verdict_against_the_first(open_page: OpenPage, data_dir: Path) -> None:
+    slow = a.records([7_500, 7_540, 7_460], "slow", framework_version="r2.0")
+    fast = a.records([8_500, 8_540, 8_460], "fast", framework_version="r2.1")
+    few = a.records([8_000], "few", framework_version="r2.2")
+    Warehouse(data_dir / "warehouse.duckdb").rebuild([*a.records([8_000, 8_040, 7_960], "old"), *slow, *fast, *few])
+
+    app = open_page("compare", ids=["old-0", "slow-0", "fast-0", "few-0"])
+
+    said = [header.value for header in app.header[:3]]
+    assert said[0].startswith(":red[▼ r2.0 is 6.2 % slower than r1.10")
+    assert said[1].startswith(":green[▲ r2.1 is 6.2 % faster than r1.10")
+    assert said[2] == ":gray[Too few runs to tell r2.2 from r1.10]"
+    assert re.search(r"To see a change of 2 %: \d more of r2\.2\.", texts(app))
+    metrics = Grid(app, "Metrics").row("throughput")
+    assert [metrics.tone(f"change-{side}-0") for side in ("slow", "fast", "few")] == ["bad", "good", "plain"]
+
+
+def badge(app: AppTest) -> str:
+    """What the badge of a comparison says."""
+    return next(label for label in map(block_label, app.get("popover")) if "omparable" in label)
+
+
+def block_label(block: Any) -> str:
+    label: str = block.proto.popover.label
+    return label
+
+
+def test_a_comparison_has_a_sentence_that_can_be_copied(open_page: OpenPage, data_dir: Path) -> None:
     slow = a.records([7_500, 7_540, 7_460], "slow", framework_version="r1.11")
     wide = a.records([15_600, 15_700, 15_650], "wide", node_count=2)
     Warehouse(data_dir / "warehouse.duckdb").rebuild([*a.records([8_000, 8_040, 7_960], "old"), *slow, *wide])

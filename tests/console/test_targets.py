@@ -107,9 +107,9 @@ def test_the_page_of_a_run_says_it_below_its_throughput(open_page: OpenPage) -> 
 def test_a_comparison_says_it(open_page: OpenPage, by: str, half: str) -> None:
     app = open_page("compare", ids=["half-0", "useless-0"], by=by)
 
-    tables = [one.value for one in app.dataframe]
-    said = next(rows for rows in tables if "Target" in list(rows.iloc[:, 0]))
-    assert list(said[said.iloc[:, 0] == "Target"].iloc[0, 1:]) == [half, MISSED]
+    said = Grid(app, "Metrics").row("target")
+    assert [said["value-half-0"], said["value-useless-0"]] == [half, MISSED]
+    assert said.tone("value-useless-0") == "bad"
 
 
 def test_a_workload_without_a_target_says_so(open_page: OpenPage, data_dir: Path) -> None:

@@ -9,6 +9,7 @@ from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 from tests.console.conftest import OpenPage, drawn, texts
+from tests.console.grids import Grid
 from tests.console.test_results import table
 
 BERT = replace(a.FACTS, model="bert_large", dataset="enwiki", throughput_unit="sentences/s")
@@ -60,15 +61,14 @@ def test_tables_of_the_leaderboard_hold_every_number_in_one_column_with_its_unit
 def test_compare_tells_each_number_with_its_own_unit(open_page: OpenPage) -> None:
     app = open_page("compare", ids=["image-0", "text-0"])
 
-    metrics = next(each.value for each in app.dataframe if "Metric" in each.value).set_index("Metric")
-    assert list(metrics.loc["Throughput"]) == ["8,000 samples/s", "310 sentences/s"]
-    peers = next(each.value for each in app.dataframe if "Configuration of" in each.value).set_index("Configuration of")
-    assert list(peers["Mean (see unit)"]) == [8_050, 320]
-    assert list(peers["Unit"]) == ["samples/s", "sentences/s"]
+    metrics, ids = Grid(app, "Metrics"), ("image-0", "text-0")
+    told = [[metrics.row(name)[f"value-{run_id}"] for run_id in ids] for name in ("throughput", "mean")]
+    assert told == [["8,000 samples/s", "310 sentences/s"], ["8,050 samples/s", "320 sentences/s"]]
     cards = next(each.value for each in app.dataframe if "Median card" in each.value).set_index("Run")
     assert list(cards["Unit"]) == ["samples/s", "sentences/s"]
-    charts = [{row["run"] for row in drawn(app, chart) if "run" in row} for chart in range(6)]
-    assert charts == [{"image-0"}, {"text-0"}] * 3
+    charts = [{row["id"] for row in drawn(app, chart) if "id" in row} for chart in range(2)]
+    assert charts == [{"image-0", "image-1"}, {"text-0", "text-1"}]
+    assert [{row["run"] for row in drawn(app, chart)} for chart in (2, 3)] == [{"image-0"}, {"text-0"}]
 
 
 def test_compare_says_of_a_group_without_an_interval_what_is_not_known(open_page: OpenPage, data_dir: Path) -> None:
@@ -77,19 +77,25 @@ def test_compare_says_of_a_group_without_an_interval_what_is_not_known(open_page
 
     app = open_page("compare", ids=["old-0", "tagged-0"])
 
-    peers = next(each.value for each in app.dataframe if "Configuration of" in each.value).set_index("Configuration of")
-    assert list(peers["Note"]) == ["the baseline's own group", "mixed or unknown: image"]
-    assert list(peers["95 % from (samples/s)"].isna()) == [False, True]
+    metrics = Grid(app, "Metrics")
+    assert metrics.row("note")["value-tagged-0"] == "mixed or unknown: image"
+    assert metrics.row("interval")["value-tagged-0"] == "–"
+    assert metrics.row("interval")["value-old-0"] != "–"
+    assert "r2.0 may not be comparable with r1.10" in texts(app)
+    assert "mixed or unknown: image" in texts(app).replace("\\", "")
 
 
-def test_compare_gives_the_difference_beside_the_ratio(open_page: OpenPage, used: Path) -> None:
+def test_compare_gives_each_change_against_the_baseline(open_page: OpenPage, used: Path) -> None:
     assert used.exists()
 
     app = open_page("compare", ids=["run-n1-0", "run-n1-1"])
 
-    metrics = table(app, 0).set_index("Metric")
-    assert list(metrics.loc["→ Throughput (samples/s)"]) == ["7,900", "8,000 (×1.013, +100)"]
-    assert list(metrics.loc["Accuracy"]) == ["76 %", "76 % (×1, +0.00 points)"]
+    metrics = Grid(app, "Metrics")
+    told = [
+        [metrics.row(name)[column] for column in ("value-run-n1-0", "value-run-n1-1", "change-run-n1-1")]
+        for name in ("throughput", "accuracy")
+    ]
+    assert told == [["7,900", "8,000", "+1.27 %"], ["76.00 %", "76.00 %", "+0.00 points"]]
 
 
 def test_rows_that_differ_in_a_parameter_alone_say_so(open_page: OpenPage, data_dir: Path) -> None:

@@ -42,7 +42,7 @@ from aisbench_core.running.diagnosing.cause import Confidence
 from aisbench_core.running.reproducing.values import Sameness
 from aisbench_core.running.systems import descriptions
 from aisbench_core.warehouse.measures.sorts import BOARD_SORTS, HISTORY_SORTS, RUN_SORTS
-from aisbench_core.warehouse.values.compared import Comparability, ComparedBy
+from aisbench_core.warehouse.values.compared import Comparability, ComparedBy, SideOutcome
 from aisbench_core.warehouse.values.exports import ExportTable
 from aisbench_core.warehouse.values.histories import BaselineReason, Outcome
 from aisbench_core.warehouse.values.runs import TargetOutcome, Validity
@@ -83,7 +83,7 @@ NAMED_BY_VALUES = (
     | _family("level", Level)
     | _family("validity", ["every", *Validity])
     | _family("target", [outcome.name.lower() for outcome in TargetOutcome])
-    | _family("comparability", [verdict.name.lower() for verdict in Comparability])
+    | _family("comparability", ["doubtful", *(verdict.name.lower() for verdict in Comparability)])
     | _family("audit", ActOutcome)
     | _family("menu", [page.stem for page in navigation.ICONS])
     | _family("menu", [f"{page.stem}_help" for page in navigation.ICONS])
@@ -110,6 +110,8 @@ NAMED_BY_VALUES = (
     | _family("by", WayIn)
     | _family("budgets", [f"{start}_{each}" for each in BudgetScope for start in ("kind", "of")])
     | _family("compare", [f"by_{each}" for each in ComparedBy])
+    | _family("compare", [f"verdict_{each}" for each in SideOutcome if each not in ("slower", "faster")])
+    | _family("compare", ["mean_run", "mean_node", "mean_card"])
     | _family("sort", [*BOARD_SORTS, *HISTORY_SORTS, *RUN_SORTS, *RunSort]) - _family("sort", MEDIANS)
     | _family("why", [*KINDS, *DECISIVE, "size", "configuration", "parameter"])
     | _family("peers", ["per_run", "per_node", "per_card"])

@@ -81,7 +81,6 @@ def test_a_share_is_read_in_percent() -> None:
 def test_changes_have_a_sign_and_a_true_minus() -> None:
     assert [formats.format_change(change) for change in (0.012, -0.034, -1e-9)] == ["+1.20 %", "−3.40 %", "+0.00 %"]
     assert formats.format_points(-0.0125) == "−1.25"
-    assert formats.format_difference(-3.4) == "−3.4"
     assert formats.format_money(-1.5, "CNY") == "−1.50 CNY"
 
 

@@ -34,10 +34,7 @@ def difference_sentence(size: MeanDifference, candidate: Side, baseline: Side, p
             **names,
             **counts,
         )
-    near, far = sorted((abs(low), abs(high)))
-    digits = change_digits(size.change)
-    change, interval = f"{100 * abs(size.change):.{digits}f} %", f"{100 * near:.{digits}f}–{100 * far:.{digits}f} %"
-    values = {"change": change, "interval": interval}
+    values = _format_size(size)
     if high < 0:
         return Message(
             "{candidate} is {change} slower{per} than {baseline}{on}"
@@ -48,6 +45,21 @@ def difference_sentence(size: MeanDifference, candidate: Side, baseline: Side, p
         "{candidate} is {change} faster{per} than {baseline}{on} (95 % interval: {interval}; {runs} and {before} runs)",
         **(values | names | counts),
     )
+
+
+def difference_headline(size: MeanDifference, candidate: str, baseline: str, per: str = "") -> Message:
+    """Slower or faster with the interval, in a few words; of a difference whose interval has one sign."""
+    values = {**_format_size(size), "candidate": candidate, "baseline": baseline, "per": _PER.get(per, "")}
+    if size.change < 0:
+        return Message("{candidate} is {change} slower{per} than {baseline} ({interval})", **values)
+    return Message("{candidate} is {change} faster{per} than {baseline} ({interval})", **values)
+
+
+def _format_size(size: MeanDifference) -> dict[str, str]:
+    near, far = sorted((abs(size.ci_low), abs(size.ci_high)))
+    digits = change_digits(size.change)
+    interval = f"{100 * near:.{digits}f}–{100 * far:.{digits}f} %"
+    return {"change": f"{100 * abs(size.change):.{digits}f} %", "interval": interval}
 
 
 def not_compared_sentence(reason: Message, candidate: Side, baseline: Side) -> Message:

@@ -4,6 +4,7 @@ differ, and what a configuration usually reaches."""
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import median
 
 from duckdb import DuckDBPyConnection
 
@@ -56,7 +57,9 @@ def fetch_peers(
         missed[group] += has_missed
     known = [not run.not_known for run in runs]
     return tuple(
-        _build_peers(one, dots[group], dots[ids[0]], missed[group], is_known=is_known, is_base_known=known[0])
+        _build_peers(
+            one, dots[group], dots[ids[0]], missed[group], normalise_by, is_known=is_known, is_base_known=known[0]
+        )
         for one, group, is_known in zip(by_run, ids, known, strict=True)
     )
 
@@ -89,19 +92,22 @@ def _build_peers(
     group: Sequence[RunDot],
     base: Sequence[RunDot],
     missed: int,
+    normalise_by: str,
     *,
     is_known: bool,
     is_base_known: bool,
 ) -> Peers:
     throughputs = [dot.throughput for dot in group]
+    middle = median(throughputs) if throughputs else None
     found = summarize_values(throughputs)
     if found and not is_known:
         found = found.without_interval
     is_baseline = {dot.run_id for dot in group} == {dot.run_id for dot in base}
     gap = None
-    if is_known and is_base_known and not is_baseline and run.verdict is not Comparability.NOT_COMPARABLE:
+    is_fair = run.verdict is Comparability.COMPARABLE or bool(run.normalise_by and normalise_by)
+    if is_known and is_base_known and not is_baseline and is_fair:
         gap = compare_means([dot.throughput for dot in base], throughputs)
-    return Peers(run.run_id, found, tuple(group[:MAX_DOTS]), is_baseline, gap, missed)
+    return Peers(run.run_id, found, tuple(group[:MAX_DOTS]), is_baseline, gap, missed, middle)
 
 
 NEWEST = 20

@@ -111,7 +111,7 @@ class Peers:
     `difference` is against the baseline's group; None within one group, with fewer than two runs on a side, and where
     there is no ratio or something that decides speed is not known of either. Where it is not known of this group, the
     `summary` has no interval. Throughputs are per node or card where these decide. `missed`: how many of them are below
-    the target of their workload."""
+    the target of their workload. `median` is that of all of them."""
 
     run_id: str
     summary: Summary | None
@@ -119,6 +119,36 @@ class Peers:
     is_baselines: bool
     difference: MeanDifference | None
     missed: int = 0
+    median: float | None = None
+
+
+class SideOutcome(StrEnum):
+    """What a compared run comes to against the first, or why that cannot be said."""
+
+    SLOWER = "slower"
+    FASTER = "faster"
+    SIMILAR = "similar"
+    UNDECIDED = "undecided"
+    REPEATED = "repeated"
+    NOT_COMPARABLE = "not_comparable"
+    NOT_MEASURED = "not_measured"
+    NOT_KNOWN = "not_known"
+
+
+@dataclass(frozen=True, slots=True)
+class SideVerdict:
+    """The verdict on one compared run's configuration. A difference that `is_small` is too small to be reported.
+
+    `visible` is the change that these runs show, or, where they are too few, that so many more of the baseline and of
+    this side would show; both are 0 where runs vary too much for that."""
+
+    run_id: str
+    outcome: SideOutcome
+    difference: MeanDifference | None = None
+    visible: float = 0.0
+    baseline_missing: int = 0
+    missing: int = 0
+    is_small: bool = False
 
 
 @dataclass(frozen=True, slots=True)

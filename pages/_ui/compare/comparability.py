@@ -1,4 +1,4 @@
-"""Whether runs are comparable: which fields differ, with which values, and why that matters."""
+"""Whether runs are comparable: a badge, and behind it which fields differ, with which values, and why that matters."""
 
 from collections.abc import Iterator
 
@@ -11,10 +11,10 @@ from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.spec_fields import field_name, field_text
 from pages._ui.shell.words import t
 
-BOXES = {
-    Comparability.COMPARABLE: st.success,
-    Comparability.NORMALISED: st.warning,
-    Comparability.NOT_COMPARABLE: st.error,
+BADGES = {
+    Comparability.COMPARABLE: ("green", ":material/check_circle:"),
+    Comparability.NORMALISED: ("orange", ":material/balance:"),
+    Comparability.NOT_COMPARABLE: ("red", ":material/block:"),
 }
 
 # Fields that are also named where they are equal: people ask for them first.
@@ -28,13 +28,18 @@ KINDS = ("throughput_definition", "throughput_unit", "mode", "dataset", "region"
 
 
 def show_comparability(comparison: Comparison) -> None:
-    """The verdict, and a line for each field behind it."""
-    text = t(f"comparability.{comparison.verdict.name.lower()}", by=t.unit(comparison.normalise_by))
-    reasons = "".join(f"\n- {reason}" for reason in _list_reasons(comparison))
-    BOXES[comparison.verdict](f"**{text}**\n{reasons}" if reasons else f"**{text}**")
-    if comparison.unknown:
-        fields = ", ".join(escape_markdown(field_name(name)) for name in comparison.unknown)
-        st.warning(t(_pick_doubt_key(comparison), fields=fields), icon=":material/question_mark:")
+    """The verdict as a badge that opens the fields behind it, and those that are equal in all runs."""
+    colour, icon = BADGES[comparison.verdict]
+    key, fields = comparison.verdict.name.lower(), ", ".join(map(field_name, comparison.unknown))
+    if comparison.unknown and comparison.verdict is not Comparability.NOT_COMPARABLE:
+        colour, icon, key = "orange", ":material/question_mark:", "doubtful"
+    label = t(f"comparability.{key}", by=t.unit(comparison.normalise_by), fields=escape_markdown(fields))
+    with st.popover(f":{colour}[{label}]", icon=icon):
+        if reasons := "\n".join(f"- {reason}" for reason in _list_reasons(comparison)):
+            st.markdown(reasons)
+        if comparison.unknown:
+            st.markdown(t(_pick_doubt_key(comparison), fields=escape_markdown(fields)))
+        _show_equal_fields(comparison)
 
 
 def _pick_doubt_key(comparison: Comparison) -> str:
@@ -43,7 +48,7 @@ def _pick_doubt_key(comparison: Comparison) -> str:
     return "compare.unknown_of_rows" if comparison.by is ComparedBy.ROWS else "compare.unknown"
 
 
-def show_equal_fields(comparison: Comparison) -> None:
+def _show_equal_fields(comparison: Comparison) -> None:
     """The fields that people ask for first, where all runs agree; and a note where no parameter defines a warm-up."""
     texts = [
         ": ".join(map(escape_markdown, (field_name(field.field), clip_text(field_text(field.values[0]), MAX_LETTERS))))

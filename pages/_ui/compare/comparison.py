@@ -1,27 +1,25 @@
-"""The comparison's parts: which runs, differences, metrics, charts and scaling."""
+"""The comparison's other parts: which runs, what differs, and, folded, cards, validity and scaling."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import streamlit as st
 
-from aisbench_core.base.formats import format_difference, format_number, format_percent, format_points, nodes_and_cards
+from aisbench_core.base.formats import format_number, format_percent, nodes_and_cards
 from aisbench_core.model import Origin
-from aisbench_core.warehouse.values.compared import (
-    MAX_COMPARED,
-    MIN_COMPARED,
-    ComparedBy,
-    Comparison,
-    FieldValues,
-    MetricComparison,
-    MetricValue,
-)
+from aisbench_core.warehouse.values.compared import MAX_COMPARED, ComparedBy, Comparison, FieldValues
 from aisbench_core.warehouse.values.histories import Trend
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
+from aisbench_core.warehouse.values.scalings import Scaling
+from pages._ui.compare.groups import group_by_axis
 from pages._ui.compare.names import names_of
+from pages._ui.compare.room import keep_room_of_widget
 from pages._ui.configure.clones import show_clone_button
+from pages._ui.grid.table import show_grid
+from pages._ui.grid.values import GridCell, GridColumn, GridRow
 from pages._ui.runs.ranks import show_ranks
-from pages._ui.runs.target import peers_text, target_text
+from pages._ui.runs.servers import show_servers
+from pages._ui.runs.validity import show_verdicts
 from pages._ui.scaling import curve_charts
 from pages._ui.scaling.choice import curve_names, selection_of
 from pages._ui.shell import charts, url
@@ -31,14 +29,20 @@ from pages._ui.shell.filters import region_key
 from pages._ui.shell.formats import format_time
 from pages._ui.shell.navigation import HISTORY, SCALING, link_page
 from pages._ui.shell.spec_fields import field_name, field_text
-from pages._ui.shell.tables import show_side_by_side, show_table
+from pages._ui.shell.tables import fits_page, show_table, show_wrapped, text_width
 from pages._ui.shell.words import t
+
+BY = "by"  # name of the URL's parameter
+
+# Pixels of the field for runs in a window of 1280: a line, its height, the label with the frame, the edges of a title.
+PICKER, LINE, LABEL, TAG = 904, 33, 35, 30
+SWITCH = 24
 
 RECENT = 50  # how many recorded runs of each region the picker offers
 
 
 def choose_runs() -> list[str]:
-    """The runs to compare, the baseline first; where there are too few, a hint."""
+    """The runs to compare, the baseline first."""
     named = dict.fromkeys(st.query_params.get_all("ids"))
     recorded = run_cached(core().warehouse.runs.select_recorded, tuple(named)) if named else frozenset()
     chosen = {
@@ -48,7 +52,8 @@ def choose_runs() -> list[str]:
     }
     rows = _list_recent_runs() | {run_id: row for run_id, row in chosen.items() if row}
     options = list(dict.fromkeys([*(run_id for run_id in named if run_id in recorded), *rows]))
-    run_ids = url.choose_options(
+    keep_room_of_widget("ids", _height_of_picker([_run_title(row) for row in chosen.values() if row]))
+    return url.choose_options(
         "ids",
         t("compare.runs"),
         options,
@@ -57,9 +62,21 @@ def choose_runs() -> list[str]:
         help=t("compare.runs_help"),
         placeholder=t("compare.pick"),
     )
-    if len(run_ids) < MIN_COMPARED:
-        st.info(t("compare.too_few" if options else "board.empty"), icon=":material/balance:")
-    return run_ids
+
+
+def _height_of_picker(titles: Sequence[str]) -> int:
+    """As many lines as these titles take in a window of 1280 pixels."""
+    lines, left = 1, 0
+    for title in titles:
+        width = text_width(title) + TAG
+        lines, left = (lines, left - width) if width <= left else (lines + bool(left), PICKER - width)
+    return LABEL + LINE * lines
+
+
+def show_hint() -> None:
+    """What to do where too few runs are chosen."""
+    has_runs = bool(run_cached(core().warehouse.facets.list_regions))
+    st.info(t("compare.too_few" if has_runs else "board.empty"), icon=":material/balance:")
 
 
 def _list_recent_runs() -> dict[str, RunRow]:
@@ -79,11 +96,23 @@ def _run_title(row: RunRow) -> str:
     return " · ".join(filter(None, (row.run_id, row.model, row.framework_version, size, *origin)))
 
 
-def choose_compared() -> ComparedBy:
-    """The runs themselves, or the rows of the leaderboard that they belong to."""
-    label, help_text = t("compare.by"), t("compare.by_help")
-    return url.choose_option(
-        st.radio, "by", label, ComparedBy, lambda by: t(f"compare.by_{by}"), horizontal=True, help=help_text
+def read_compared() -> ComparedBy:
+    """The runs themselves, or the rows of the leaderboard that they belong to: the field stands below the verdict."""
+    named = st.query_params.get(BY)
+    return ComparedBy(named) if named in list(ComparedBy) else ComparedBy.RUNS
+
+
+def choose_compared() -> None:
+    """The field for what `read_compared` reads."""
+    url.choose_option(
+        st.radio,
+        BY,
+        t("compare.by"),
+        ComparedBy,
+        lambda by: t(f"compare.by_{by}"),
+        horizontal=True,
+        label_visibility="collapsed",
+        help=t("compare.by_help"),
     )
 
 
@@ -95,18 +124,29 @@ def show_clones(runs: tuple[RunRow, ...]) -> None:
 
 def show_differences(comparison: Comparison) -> None:
     """The fields of the configuration that differ; at a click the equal ones, too."""
-    st.header(t("compare.differences"))
-    every = url.input_switch("all", t("compare.all_fields", count=len(comparison.same)))
+    keep_room_of_widget("all", SWITCH)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.header(t("compare.differences"), width="content")
+        every = url.input_switch("all", t("compare.all_fields", count=len(comparison.same)))
     if not comparison.differences:
         st.markdown(t("compare.no_differences"))
     if every:
         rows = [_to_row(comparison, field, "≠") for field in comparison.differences]
         rows += [_to_row(comparison, field, "=") for field in comparison.same]
         titles = {"field": t("compare.field"), "mark": "≠", **names_of(comparison)}
-        show_side_by_side(rows, titles, t("compare.every_field"))
+        _show_fields(rows, titles, t("compare.every_field"))
     elif comparison.differences:
         rows = [_to_row(comparison, field) for field in comparison.differences]
-        show_side_by_side(rows, {"field": t("compare.field"), **names_of(comparison)}, t("compare.differences"))
+        _show_fields(rows, {"field": t("compare.field"), **names_of(comparison)}, t("compare.differences"))
+
+
+def _show_fields(rows: Sequence[Mapping[str, str]], titles: Mapping[str, str], name: str) -> None:
+    """Lines of one height where everything fits; what is too wide for the page is wrapped."""
+    if not fits_page(rows, titles):
+        show_wrapped(rows, titles, name)
+        return
+    cells = [GridRow(row["field"], row["field"], {key: GridCell(row[key]) for key in titles}) for row in rows]
+    show_grid([GridColumn(key, title) for key, title in titles.items()], cells, name, key="fields")
 
 
 def _to_row(comparison: Comparison, field: FieldValues, mark: str = "") -> dict[str, str]:
@@ -115,80 +155,38 @@ def _to_row(comparison: Comparison, field: FieldValues, mark: str = "") -> dict[
     return {"field": field_name(field.field), "mark": mark} | {run.run_id: field_text(value) for run, value in values}
 
 
-def show_metrics(comparison: Comparison) -> None:
-    """Each metric of each run, with its ratio to the baseline where there is one."""
-    st.header(t("compare.metrics"))
-    measured = filter(_is_measured, comparison.metrics)
-    rows = [_metric_cells(metric, comparison.runs) for metric in measured]
-    rows.append(_target_cells(comparison))
-    show_side_by_side(rows, {"metric": t("compare.metric"), **names_of(comparison)}, t("compare.metrics"))
-    st.caption(t("compare.metrics_legend"))
-    if comparison.by is ComparedBy.ROWS:
-        counts = [peer.summary.count if peer.summary else 0 for peer in comparison.peers]
-        st.caption(t("compare.of_rows", runs=", ".join(map(str, counts))))
+def show_cards(comparison: Comparison) -> None:
+    """The throughput of single cards, folded: the label says where some are slow."""
+    spreads = run_cached(core().warehouse.cards.fetch_spreads, tuple(run.run_id for run in comparison.runs))
+    slow = sum(spread.stragglers for spread in spreads.values())
+    label = t("compare.cards") + (f" · {t('compare.stragglers', count=f'{slow:,}')}" if slow else "")
+    with st.expander(label, icon=":material/memory:", expanded=bool(st.query_params.get("map"))):
+        show_ranks(group_by_axis(comparison), comparison.rank_results)
 
 
-def _target_cells(comparison: Comparison) -> dict[str, Any]:
-    pairs = zip(comparison.runs, comparison.peers, strict=True)
-    by_row = comparison.by is ComparedBy.ROWS
-    texts = {run.run_id: peers_text(run, peers) if by_row else target_text(run) for run, peers in pairs}
-    return {"metric": t("board.target")} | texts
+def show_validity(runs: tuple[RunRow, ...]) -> None:
+    """The checks of each run; open where a run does not count."""
+    is_open = not all(run.validity.counts for run in runs)
+    with st.expander(t("validity.title"), icon=":material/rule:", expanded=is_open):
+        show_verdicts(runs)
 
 
-def _is_measured(metric: MetricComparison) -> bool:
-    return metric.decides or any(cell.value is not None for cell in metric.values)
+def show_single_servers(comparison: Comparison) -> None:
+    if comparison.servers:
+        with st.expander(t("servers.title"), icon=":material/dns:"):
+            show_servers(comparison.servers, {run.run_id: run.throughput_unit for run in comparison.runs})
 
 
-def _metric_cells(metric: MetricComparison, runs: tuple[RunRow, ...]) -> dict[str, Any]:
-    mark = "→ " if metric.decides else ""
-    return {"metric": mark + charts.metric_title(metric)} | {
-        run.run_id: _metric_text(metric, value, run) for run, value in zip(runs, metric.values, strict=True)
-    }
-
-
-def _metric_text(metric: MetricComparison, value: MetricValue, run: RunRow) -> str:
-    """The value, with its unit where the runs' units differ; beside the baseline's also their ratio and difference."""
-    is_share = metric.is_share
-    unit = run.throughput_unit if metric.is_rate and not metric.unit else ""
-    text = format_percent(value.value) if is_share else format_number(value.value, unit)
-    if value is metric.values[0] or value.difference is None:
-        return text
-    change = (
-        t("compare.points", points=format_points(value.difference))
-        if is_share
-        else format_difference(value.difference, 3)
-    )
-    return (
-        f"{text} ({change})" if value.ratio is None else f"{text} (×{format_number(value.ratio, digits=4)}, {change})"
-    )
-
-
-def show_metric_charts(comparison: Comparison) -> None:
-    """The metric that decides, as bars, or why there are none; and the throughput of single cards."""
-    st.header(t("compare.throughput"))
-    deciding = next((metric for metric in comparison.metrics if metric.decides), None)
-    if deciding is None:
-        st.caption(t("compare.no_bars"))
-    elif all(cell.value is None for cell in deciding.values):
-        st.caption(t("compare.not_measured"))
-    else:
-        charts.draw_chart(
-            charts.compared_bars(comparison.runs, deciding, names_of(comparison)), text=charts.metric_title(deciding)
-        )
-    st.header(t("compare.cards"))
-    if 0 < max(map(len, comparison.rank_results.values()), default=0) <= charts.DOTS:
-        for unit, runs in charts.by_unit(comparison.runs).items():
-            drawing = charts.draw_card_dots(runs, comparison.rank_results, unit)
-            charts.draw_chart(drawing, text=t("charts.per_card", unit=unit))
-    show_ranks(comparison.runs)
-
-
-def show_scaling(run: RunRow) -> None:
+def show_scaling(run: RunRow, *, is_open: bool = False) -> None:
     """How a run's configuration scales over node counts, where it was measured on several."""
     curve = run_cached(core().warehouse.scaling.fetch_curve, run)
     if len(curve.points) < 2:
         return
-    st.header(t("compare.scaling"))
+    with st.expander(t("compare.scaling"), icon=":material/hub:", expanded=is_open):
+        _show_curve(run, curve)
+
+
+def _show_curve(run: RunRow, curve: Scaling) -> None:
     named = [(curve_names([curve])[curve.query.id], curve)]
     charts.draw_chart(curve_charts.draw_throughput(named, curve.largest), text=t("scaling.chart_throughput"))
     st.caption(t("scaling.legend"))

@@ -1,11 +1,11 @@
 """Single cards of a run by node: the heat map, its key figures, and a table of the stragglers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from aisbench_core.base.formats import format_number
-from aisbench_core.model import Run
+from aisbench_core.model import RankResult, Run
 from aisbench_core.warehouse.answers.ranks import live_rank_map
 from aisbench_core.warehouse.values.compared import RankMap
 from aisbench_core.warehouse.values.runs import RunRow
@@ -40,19 +40,25 @@ def show_live_ranks(run: Run) -> None:
         _draw_ranks(ranks, core().workloads.get(run.spec.workload).throughput_unit)
 
 
-def show_ranks(runs: Sequence[RunRow]) -> None:
-    """Several runs: how far the cards of each differ, and the map of one of them."""
+def show_ranks(groups: Sequence[Sequence[RunRow]], results: Mapping[str, Sequence[RankResult]]) -> None:
+    """Several runs: how far the cards of each differ, and the map of one of them; each group has a chart of its own."""
+    runs = [run for group in groups for run in group]
     units = {run.run_id: run.throughput_unit for run in runs}
     spreads = run_cached(core().warehouse.cards.fetch_spreads, tuple(units))
     spreads = {run_id: spreads[run_id] for run_id in units if run_id in spreads}
     if not spreads:
         st.caption(t("compare.not_measured"))
         return
-    for unit, group in charts.by_unit(runs).items():
+    has_dots = 0 < max(map(len, results.values()), default=0) <= charts.DOTS
+    for group in groups:
         drawn = {run.run_id: spreads[run.run_id] for run in group if run.run_id in spreads}
-        if drawn:
+        unit = group[0].throughput_unit
+        if drawn and has_dots:
+            charts.draw_chart(charts.draw_card_dots(group, results, unit), text=t("charts.per_card", unit=unit))
+        elif drawn:
             charts.draw_chart(rank_charts.spread_boxes(drawn, unit), text=t("ranks.chart_spread"))
-    st.caption(t("ranks.legend_spread"))
+    if not has_dots:
+        st.caption(t("ranks.legend_spread"))
     rows = [
         {
             "run": run_id,

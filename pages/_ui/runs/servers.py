@@ -15,6 +15,8 @@ from pages._ui.shell.words import t
 def show_servers_of(run: RunRow) -> None:
     """The servers of one run; nothing for a cluster's."""
     servers = run_cached(core().warehouse.cards.find_servers, run.run_id)
+    if servers:
+        st.header(t("servers.title"))
     show_servers({run.run_id: servers} if servers else {}, {run.run_id: run.throughput_unit})
 
 
@@ -22,7 +24,6 @@ def show_servers(runs: Mapping[str, Servers], units: Mapping[str, str]) -> None:
     """The servers of one run, or of several side by side; nothing for clusters. Both are by run_id."""
     if not runs:
         return
-    st.header(t("servers.title"))
     titles = {"server": t("servers.server")}
     for run_id in runs:
         titles |= dict(zip(_name_fields(run_id), _build_titles(run_id, runs, units), strict=True))

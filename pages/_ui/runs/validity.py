@@ -52,7 +52,6 @@ def show_verdict_of(row: RunRow) -> None:
 
 def show_verdicts(runs: Sequence[RunRow]) -> None:
     """The verdicts of several runs: a row for each, and what to do about their checks."""
-    st.header(t("validity.title"))
     rows = [
         {
             "run": run.run_id,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import altair as alt
 import pyarrow as pa
@@ -21,8 +21,6 @@ from pages._ui.shell.words import t
 Drawing = Any  # an Altair chart: its methods are not typed well enough to say more
 Values = Sequence[Mapping[str, Any]]  # the rows that a chart draws, by the names of their columns
 
-Row = TypeVar("Row", BoardRow, RunRow)
-
 BAR = 34  # height of one bar with its gap, in pixels
 
 # Room for the axis and for the legend below the bars: Streamlit counts them as part of the height.
@@ -37,9 +35,16 @@ RAMP = ("#0b6b98", "#7c35f9", "#c900af", "#e70067", "#8f7728", "#a19601")
 SHAPES = ("circle", "square", "diamond", "cross")  # not triangles, which point out changes of level
 
 # Numbers as everywhere else: a true minus sign, and a blank before the sign of per cent.
-LOCALE = alt.Locale(
-    number=alt.NumberLocale(decimal=".", thousands=",", grouping=[3], currency=["", ""], minus=MINUS, percent=" %")
-)
+LOCALE = {
+    "number": {
+        "decimal": ".",
+        "thousands": ",",
+        "grouping": [3],
+        "currency": ["", ""],
+        "minus": MINUS,
+        "percent": " %",
+    }
+}
 
 DOTS = 64  # up to so many cards per run, each card is a dot
 
@@ -131,31 +136,11 @@ def colour_scale(colours: Mapping[str, str]) -> alt.Scale:
     return alt.Scale(domain=[*colours], range=[*colours.values()])
 
 
-def run_colour(runs: Sequence[RunRow]) -> alt.Color:
+def run_colour(runs: Sequence[RunRow], *, has_legend: bool = True) -> alt.Color:
     """Compared runs in the colours of their versions."""
     scale = version_scale((run.framework_version, run.framework_version) for run in runs)
-    legend = alt.Legend(orient="bottom", columns=4, symbolOpacity=1)
+    legend = alt.Legend(orient="bottom", columns=4, symbolOpacity=1) if has_legend else None
     return alt.Color("version:N", title=t("charts.version"), scale=scale, legend=legend)
-
-
-def compared_bars(runs: Sequence[RunRow], metric: MetricComparison, names: Mapping[str, str]) -> Drawing:
-    """One metric, a bar for each compared run, in their order; `names` are by run id."""
-    pairs = zip(runs, metric.values, strict=True)
-    values = [
-        {"name": names[run.run_id], "version": run.framework_version, "value": cell.value}
-        for run, cell in pairs
-        if cell.value is not None
-    ]
-    title = metric_title(metric)
-    tips = [
-        alt.Tooltip("name:N", title=t("charts.run")),
-        alt.Tooltip("version:N", title=t("charts.version")),
-        alt.Tooltip("value:Q", title=title, format=",.4~g"),
-    ]
-    y = alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=420))
-    x = alt.X("value:Q", title=title, axis=alt.Axis(labelBound=True))
-    bars = chart_of(values).mark_bar().encode(x=x, y=y, color=run_colour(runs), tooltip=tips)
-    return bars.properties(height=len(values) * BAR + AXIS + LEGEND)
 
 
 def draw_card_dots(runs: Sequence[RunRow], results: Mapping[str, Sequence[RankResult]], unit: str) -> Drawing:
@@ -208,14 +193,6 @@ def _over_time(points: Iterable[tuple[str, datetime, float]], name: str) -> Draw
         chart_of(values).mark_line(point=True).encode(x=x, y=alt.Y("value:Q", title=title), color=colour, tooltip=tips)
     )
     return lines.properties(height=280)
-
-
-def by_unit(rows: Iterable[Row]) -> Mapping[str, list[Row]]:
-    """The rows of each unit of throughput, in their order: no axis and no column holds two units."""
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(row.throughput_unit, []).append(row)
-    return groups
 
 
 def row_name(row: BoardRow, distinction: str) -> str:

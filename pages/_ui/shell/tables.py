@@ -96,14 +96,16 @@ def height_of(rows: Sequence[Mapping[str, Any]], visible: int) -> int:
     return min(len(rows), visible) * ROW + HEAD + SCROLLBAR
 
 
-def show_side_by_side(rows: Sequence[Mapping[str, str]], titles: Mapping[str, str], alt: str) -> None:
+def fits_page(rows: Sequence[Mapping[str, str]], titles: Mapping[str, str]) -> bool:
+    """Whether each of these texts has room on one line of a page of NARROW pixels."""
+    widths = (max(text_width(text) for text in (title, *(row[key] for row in rows))) for key, title in titles.items())
+    return sum(widths) <= NARROW
+
+
+def show_wrapped(rows: Sequence[Mapping[str, str]], titles: Mapping[str, str], alt: str) -> None:
     """A table that compares several things, each in a column; the first column names what is compared.
 
-    What is too wide for a page of NARROW pixels is wrapped: a table that can be sorted would be scrolled sideways."""
-    width = sum(max(text_width(text) for text in (title, *(row[key] for row in rows))) for key, title in titles.items())
-    if width <= NARROW:
-        st.dataframe(title_cells(rows, titles), hide_index=True, alt=alt, height="content")
-        return
+    Its texts are wrapped: a table that can be sorted would be scrolled sideways."""
     first, *rest = titles
     cells = [
         {_prevent_breaks(titles[first]): _prevent_breaks(row[first])}
