@@ -5,5 +5,5 @@ from pages._ui.shell.core import core
 from pages._ui.shell.status import watch_results
 
 drawn = core().warehouse.revision()
-details.show_configuration()
-watch_results(drawn)
+ticked = details.show_configuration()
+watch_results(drawn, ticked=bool(ticked))

@@ -3,6 +3,7 @@
 from pages._ui.empty_warehouse import recorded_regions
 from pages._ui.history import choice, groups, results
 from pages._ui.history.baselines import show_baseline
+from pages._ui.history.run_table import show_history_runs
 from pages._ui.shell import saved_views
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import end_page
@@ -45,12 +46,13 @@ with links:
     results.link_to_configuration(history)
 results.show_regression(history)
 metric = choice.choose_metric(history)
+ticked: tuple[str, ...] = ()
 if metric is not None:
     results.show_chart(history, metric)
 results.show_basis(history)
 results.show_tests(history)
 if metric is not None:
     results.show_changes(metric)
-    results.show_history_runs(history, metric)
+    ticked = show_history_runs(history, metric)
 show_baseline(history)
-watch_results(drawn)
+watch_results(drawn, ticked=bool(ticked))

@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, expect
 from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.grids import action_bar, row
 from tests.browser.prepared_console import PreparedConsole
 from tests.browser.visit import LookAt, OpenWindow, Visit
 
@@ -128,15 +129,21 @@ def test_a_row_of_history_opens_its_history(console: ConsoleProcess, look: LookA
     assert visit.troubles() == []
 
 
-@pytest.mark.parametrize("key", ["Space", "Enter"])
-def test_a_run_of_a_configuration_and_of_its_history_opens_by_keyboard(
-    console: ConsoleProcess, look: LookAt, key: str
-) -> None:
+def test_a_run_of_a_configuration_and_of_its_history_opens_by_keyboard(console: ConsoleProcess, look: LookAt) -> None:
     visit = look(console, "/configuration?run=new-0")
     expect(visit.page).to_have_title(re.compile("^[▼▲] .+ – AISBench$"))
-    focus_table(visit)
-    visit.page.keyboard.press(key)
-    expect(visit.page).to_have_url(re.compile(r"/live\?.*run=new-"))
+    row(visit, "Runs", "new-1").focus()
+    press(visit, "Space")
+    expect(action_bar(visit)).to_contain_text("1 selected")
+    press(visit, "Enter")
+    expect(visit.page).to_have_url(re.compile(r"/live\?.*run=new-1"))
+
+    visit.go_to("/configuration?run=new-0")
+    visit.page.get_by_role("link", name="Open the history").click()
+    expect(row(visit, "Runs", "new-1")).to_be_visible()
+    row(visit, "Runs", "new-1").focus()
+    press(visit, "Enter")
+    expect(visit.page).to_have_url(re.compile(r"/live\?.*run=new-1"))
 
     visit.go_to("/configuration?run=new-0")
     visit.page.get_by_role("link", name="Open the history").click()

@@ -97,9 +97,13 @@ def charts_checked(app: AppTest) -> AppTest:
 
 def texts(app: AppTest) -> str:
     """Everything that the page says."""
+    return "\n".join([markdown_texts(app), *(grid.whole for grid in list_grids(app))])
+
+
+def markdown_texts(app: AppTest) -> str:
+    """What of it is Markdown: tables show their texts as they are."""
     kinds = (app.title, app.header, app.markdown, app.caption, app.info, app.warning, app.error, app.success)
-    said = [str(element.value) for kind in kinds for element in kind]
-    return "\n".join([*said, *(grid.whole for grid in list_grids(app))])
+    return "\n".join(str(element.value) for kind in kinds for element in kind)
 
 
 def drawn(app: AppTest, chart: int = 0) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests.console.conftest import OpenPage, drawn, texts
+from tests.console.grids import Grid
 
 
 def test_a_row_shows_its_rank_history_curve_and_runs(open_page: OpenPage, used: Path) -> None:
@@ -23,9 +24,10 @@ def test_a_row_shows_its_rank_history_curve_and_runs(open_page: OpenPage, used: 
     assert shown[rank] == row.rank
     assert shown["Valid runs"].startswith(f"{row.runs} / ")
     assert drawn(app)
-    runs = next(table.value for table in app.dataframe if "Run" in table.value)
-    assert row.latest_run_id in list(runs["Run"])
-    assert not {"Model", "Version", "Flavor"} & set(runs), "what all runs share stands above the table"
+    assert row.latest_run_id in Grid(app).ids
+    assert not {"workload", "version", "hardware", "size"} & {*Grid(app).labels}, "what all runs share stands above"
+    assert Grid(app).row(row.latest_run_id).href == f"live?run={row.latest_run_id}&lang=en"
+    assert "Run again" in [button.label for button in Grid(app).tick(row.latest_run_id).button]
     assert "Measured by" in texts(app)
     assert not app.exception
 

@@ -112,4 +112,8 @@ def test_a_cell_carries_its_state_tone_unit_signs_and_curve() -> None:
             },
         }
     }  # fmt: skip
-    assert encode_column(GridColumn("run", "Run")) == {"key": "run", "label": "Run", "align": "left"}
+    assert encode_column(GridColumn("run", "Run", sort="name"), ["age"]) == {
+        "key": "run",
+        "label": "Run",
+        "align": "left",
+    }

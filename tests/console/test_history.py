@@ -12,7 +12,8 @@ from aisbench_core.model import RunRecord
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
-from tests.console.conftest import OpenPage, drawn, texts
+from tests.console.conftest import OpenPage, drawn, markdown_texts, texts
+from tests.console.grids import Grid
 from tests.console.test_results import table
 
 GOOD = (8000.0, 8040.0, 7960.0, 8020.0, 7980.0, 8010.0)
@@ -124,11 +125,11 @@ def test_every_run_is_a_dot_and_a_row_beside_the_changes_of_level(open_page: Ope
 
     assert len([row for row in drawn(app) if row.get("by") == "ann"]) == 12
     assert len([row for row in drawn(app) if row.get("ring") == 2]) == 3
-    changes, runs = table(app, 1), table(app, 2)
+    changes, runs = table(app, 1), Grid(app)
     assert list(changes["Since run"]) == ["r1.11-0"]
     assert list(changes["First seen there"]) == ["Framework version r1.11"]
-    assert list(runs["Run"])[:4] == ["r1.12-2", "r1.12-1", "r1.12-0", "r1.11-2"]
-    assert list(runs["Counted as"])[:4] == ["Candidate", "Candidate", "Candidate", "Baseline"]
+    assert runs.ids[:4] == ["r1.12-2", "r1.12-1", "r1.12-0", "r1.11-2"]
+    assert runs.column("part")[:4] == ["Candidate", "Candidate", "Candidate", "Baseline"]
 
 
 def test_versions_are_drawn_side_by_side_and_any_metric_can_be_looked_at(
@@ -144,13 +145,13 @@ def test_versions_are_drawn_side_by_side_and_any_metric_can_be_looked_at(
 def test_runs_that_are_not_valid_come_with_the_reason(open_page: OpenPage, warehouse: Warehouse) -> None:
     assert warehouse.revision()
     app = open_page("history", group=main_group(warehouse))
-    assert "broken" not in set(table(app, 2)["Run"])
+    assert "broken" not in Grid(app).ids
 
     app.toggle(key="invalid").set_value(True).run()
 
-    row = table(app, 2).set_index("Run").loc["broken"]
-    assert "V03" in row["Reason"]
-    assert pd.isna(row["Throughput"])
+    row = Grid(app).row("broken")
+    assert "V03" in row["reason"]
+    assert row["throughput"] == ""
     assert app.query_params["invalid"] in ("1", ["1"])
 
 
@@ -231,7 +232,7 @@ def test_names_from_data_are_shown_as_they_are(open_page: OpenPage, data_dir: Pa
     app = open_page("history")
 
     assert "\\*\\*r2" in texts(app)
-    assert "](http" not in texts(app)
+    assert "](http" not in markdown_texts(app)
 
 
 def test_a_group_that_tells_no_time_says_so_instead_of_naming_a_version(open_page: OpenPage, data_dir: Path) -> None:
@@ -256,14 +257,14 @@ def test_the_table_of_runs_is_searched_sorted_and_paged_among_all_runs_of_the_gr
     beyond = open_page("history", page="99")
     nothing = open_page("history", q="nobody")
 
-    assert list(table(first, 3)["Run"])[:2] == ["r1.11-5", "r1.11-4"]
-    assert len(table(first, 3)) == 25
+    assert Grid(first).ids[:2] == ["r1.11-5", "r1.11-4"]
+    assert len(Grid(first).ids) == 25
     assert "66" in texts(first)
-    assert list(table(slowest, 3)["Run"])[-1] == "r1.10-59"
-    assert set(table(found, 3)["Framework version"]) == {"r1.11"}
-    assert len(table(found, 3)) == len(GOOD)
-    assert len(table(beyond, 3)) == 66 - 50
-    assert "r1.10-0" in set(table(beyond, 3)["Run"])
+    assert Grid(slowest).ids[-1] == "r1.10-59"
+    assert Grid(Grid(slowest).sort("throughput")).ids[0] == "r1.10-59"
+    assert Grid(found).column("framework_version") == ["r1.11"] * len(GOOD)
+    assert len(Grid(beyond).ids) == 66 - 50
+    assert "r1.10-0" in Grid(beyond).ids
     assert "No run matches the filters" in texts(nothing)
 
 

@@ -7,6 +7,7 @@ import pytest
 from aisbench_core.model import RunSpec
 from aisbench_core.warehouse.facade import Warehouse
 from tests.console.conftest import OpenPage, drawn, texts
+from tests.console.grids import Grid
 from tests.console.test_history import BAD, GOOD, main_group, version
 from tests.console.test_results import table
 from tests.series_bench import SPEC, SeriesBench
@@ -35,7 +36,7 @@ def test_history_draws_runs_that_are_mixed_or_unknown_without_a_verdict(open_pag
     dots = [row for row in drawn(app) if row.get("by")]
     assert [(row["pale"], row["remark"]) for row in dots] == [(True, "mixed or unknown: image")] * 9
     assert not [row for row in drawn(app) if "low" in row]
-    assert set(table(app)["Reason"]) == {"mixed or unknown: image"}
+    assert set(Grid(app).column("reason")) == {"mixed or unknown: image"}
 
 
 def test_the_list_of_groups_says_why_there_is_no_verdict_in_chinese_too(open_page: OpenPage, data_dir: Path) -> None:

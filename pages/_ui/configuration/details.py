@@ -1,5 +1,7 @@
 """The parts of the page of one benchmark configuration; the URL names it by any of its runs."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from aisbench_core.base.formats import MISSING, amounts_text, format_change, format_number, nodes_and_cards
@@ -9,9 +11,13 @@ from aisbench_core.warehouse.values.boards import BoardRow, describe_hardware
 from aisbench_core.warehouse.values.histories import Trend, TrendRow
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
 from pages._ui import layout
+from pages._ui.grid.sorting import read_sorting
+from pages._ui.grid.table import show_grid
 from pages._ui.history import trend_charts
 from pages._ui.history.choice import BADGES, SIGNS
-from pages._ui.leaderboard.columns import RUN_COLUMNS, list_titles, read_cells, system_text
+from pages._ui.leaderboard.columns import system_text
+from pages._ui.runs.run_actions import OUTCOME, show_actions
+from pages._ui.runs.run_rows import ListedRun, build_rows, list_columns, sort_records
 from pages._ui.runs.target import row_note, target_text
 from pages._ui.scaling import curve_charts
 from pages._ui.scaling.choice import curve_names, selection_of
@@ -20,7 +26,7 @@ from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.errors import end_page, escape_markdown
 from pages._ui.shell.filters import region_key
 from pages._ui.shell.formats import format_time
-from pages._ui.shell.row_keys import show_openable
+from pages._ui.shell.outcomes import show_outcome
 from pages._ui.shell.status import create_heading, title_tab
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
@@ -28,12 +34,15 @@ from pages._ui.shell.words import t
 NUMBERS = ("median", "per_card", "rank", "relation", "valid")  # at the top of the page
 RATES = ("median", "per_card")
 MAX_TRENDS = 1000  # of one benchmark, flavor and node count, among which the row's is looked for
-SHARED = {"model", "version", "flavor", "size", "origin", "data"}  # columns of runs: equal in all of a row
-_RUN_COLUMNS = [name for name in RUN_COLUMNS if name not in SHARED]
+# Columns of runs that are not equal in all of a row, and their sorts.
+COLUMNS = ("run", "throughput", "per_card", "change", "accuracy", "duration", "by", "launched", "status")
+SORTS = ("created_at", "throughput", "per_card", "accuracy", "duration_s", "created_by", "state")
+RUNS = "configuration-runs"  # the key of their table
 VISIBLE = 12  # rows of the table of runs that are visible at a time
 
 
-def show_configuration() -> None:
+def show_configuration() -> tuple[str, ...]:
+    """The page; the ids of the runs that are ticked."""
     title = create_heading()
     title.title(t("configuration.title"))  # until it is known that there is such a run
     run_id = st.query_params.get("run", "")
@@ -67,17 +76,27 @@ def show_configuration() -> None:
     with right:
         st.header(t("menu.scaling"))
         _show_scaling(newest)
-    st.header(t("configuration.runs"))
-    cells = [read_cells(run, _RUN_COLUMNS) for run in found.runs]
-    show_openable(
-        cells, list_titles(cells, _RUN_COLUMNS, found.runs), t("configuration.runs"),
-        navigation.LIVE, [{"run": run.run_id} for run in found.runs], key="configuration-runs", visible=VISIBLE,
-    )  # fmt: skip
+    ticked = _show_runs(found.runs)
     if found.total > len(found.runs):
         st.caption(t("configuration.newest", shown=len(found.runs), total=f"{found.total:,}"))
     st.header(t("configuration.about"))
     _show_people(found)
     _show_system(row)
+    return ticked
+
+
+def _show_runs(runs: Sequence[RunRow]) -> tuple[str, ...]:
+    """What runs of one configuration have in common stands above."""
+    st.header(t("configuration.runs"))
+    sorting = read_sorting(SORTS, "created_at", texts=["created_by", "state"])
+    listed = [ListedRun(run, run.run_id, run, run.tags) for run in sort_records(runs, sorting)]
+    columns, rows = list_columns(listed, COLUMNS), build_rows(listed, COLUMNS)
+    ticked = show_grid(
+        columns, rows, t("configuration.runs"), key=RUNS, is_tickable=True, sorting=sorting, visible=VISIBLE
+    )
+    show_outcome(OUTCOME)
+    show_actions(RUNS, ticked)
+    return ticked
 
 
 def _show_numbers(found: BoardRowDetails) -> None:

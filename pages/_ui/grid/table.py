@@ -54,7 +54,7 @@ def show_grid(
     keys = [column.key for column in columns]
     data = {
         "name": name,
-        "columns": [encode_column(column) for column in columns],
+        "columns": [encode_column(column, sorting.sorts if sorting else ()) for column in columns],
         "rows": [encode_row(row, keys) for row in rows],
         "tickable": is_tickable,
         "sorted": {"by": sorting.by, "down": sorting.is_descending} if sorting else None,

@@ -1,6 +1,6 @@
 """What a table shows: columns, rows, cells and what stands in them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -109,13 +109,14 @@ class GridRow:
     link: PageLink | None = None
 
 
-def encode_column(column: GridColumn) -> dict[str, object]:
-    """A column for the browser."""
+def encode_column(column: GridColumn, sorts: Collection[str]) -> dict[str, object]:
+    """A column for the browser; its head sorts if that is one of the table's sorts."""
+    sort = column.sort if column.sort in sorts else ""
     return {
         "key": column.key,
         "label": column.label,
         "align": column.align.value,
-        **_drop_empty({"sort": column.sort, "hint": column.hint, "width": column.width, "fills": column.fills}),
+        **_drop_empty({"sort": sort, "hint": column.hint, "width": column.width, "fills": column.fills}),
     }
 
 

@@ -1,7 +1,6 @@
 """The History page's results: the verdict and its basis, the chart, the changes, and every run."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -15,27 +14,20 @@ from aisbench_core.base.formats import (
     p_value,
     shorten_hash,
 )
-from aisbench_core.warehouse.measures.sorts import HISTORY_SORTS
 from aisbench_core.warehouse.values.histories import (
     BaselineReason,
     History,
-    HistoryRun,
     MetricHistory,
     MetricVerdict,
     Outcome,
     RegressionVerdict,
 )
-from aisbench_core.warehouse.values.runs import BoardQuery
 from pages._ui.history import trend_charts
 from pages._ui.history.choice import SIGNS
-from pages._ui.runs.validity import id_of, show_rules
 from pages._ui.shell import charts
-from pages._ui.shell.core import core
 from pages._ui.shell.errors import escape_markdown
-from pages._ui.shell.formats import format_interval, format_time, round_digits, summary_text, to_percent
-from pages._ui.shell.listing import choose_sorting, choose_text, page_of, show_pages
-from pages._ui.shell.navigation import CONFIGURATION, LIVE, link_page
-from pages._ui.shell.row_keys import show_openable
+from pages._ui.shell.formats import format_interval, format_time, summary_text
+from pages._ui.shell.navigation import CONFIGURATION, link_page
 from pages._ui.shell.status import title_tab
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
@@ -49,7 +41,6 @@ OUTCOMES = {
 }
 
 SHARES = ("accuracy", "rank_cv")  # metrics that are shares, shown in percent
-VISIBLE = 25  # rows of the table of runs that are visible at a time
 
 
 def show_regression(history: History) -> None:
@@ -189,67 +180,6 @@ def show_changes(metric: MetricHistory) -> None:
         "news": t("history.new_there"),
     }
     show_table(rows, titles, title)
-
-
-def show_history_runs(history: History, metric: MetricHistory) -> None:
-    """Every run of the group as a row, page by page, the newest first, with the reason where it does not count."""
-    st.header(t("history.runs"))
-    measured = {metric_history.name for metric_history in history.metrics}
-    sorts = [sort for sort in HISTORY_SORTS if sort in measured or not t.knows(f"metric.{sort}")]
-    query = BoardQuery(history.row.group.region, include_invalid=st.query_params.get("invalid") == "1")
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        query = replace(query, text=choose_text(t("listing.search"), t("history.search_in")))
-        query = choose_sorting(query, sorts, "moment")
-    page = page_of(core().warehouse.trends.list_runs, query, history.row.group)
-    if not page.rows:
-        st.info(t("board.no_match"), icon=":material/search:")
-        return
-    rows = [_run_cells(run, history.verdict, metric.name) for run in page.rows]
-    selections = [{"run": run.run_id} for run in page.rows]
-    titles = {
-        "run": t("board.run"),
-        "at": t("history.at"),
-        "framework_version": t.field("framework_version"),
-        "value": t.with_unit(t(f"metric.{metric.name}"), "%" if metric.name in SHARES else ""),
-        "part": t("history.part"),
-        "validity": t("board.validity"),
-        "reason": t("board.reason"),
-        "by": t("board.by"),
-        "engine_version": t.field("engine_version"),
-        "code_sha256": t.field("code_sha256"),
-    }
-    show_openable(rows, titles, t("history.runs"), LIVE, selections, key="history-runs", visible=VISIBLE)
-    show_pages(page.total, query.limit)
-    _show_rules(page.rows)
-
-
-def _show_rules(runs: Sequence[HistoryRun]) -> None:
-    """The rules that keep these runs from counting, as the ruleset of the newest run words them."""
-    failed = {rule_id for run in runs for reason in run.left_out.values() for rule_id in reason.split(";")}
-    show_rules(failed, max(runs, key=lambda run: run.at).ruleset_id)
-    stored = ", ".join(map(id_of, sorted({run.ruleset_id for run in runs})))
-    st.caption(t("validity.stored_by", rulesets=escape_markdown(stored)))
-
-
-def _run_cells(run: HistoryRun, regression_verdict: RegressionVerdict, metric: str) -> dict[str, Any]:
-    value = run.drawn.get(metric)
-    part = MISSING
-    if run.run_id in regression_verdict.baseline_run_ids:
-        part = t("history.baseline")
-    elif run.run_id in regression_verdict.candidate_run_ids:
-        part = t("history.candidate")
-    return {
-        "run": run.run_id,
-        "at": format_time(run.at, "%Y-%m-%d %H:%M"),
-        "framework_version": run.framework_version,
-        "value": to_percent(value) if metric in SHARES else round_digits(value),
-        "part": part,
-        "validity": t(f"validity.{run.validity}"),
-        "reason": trend_charts.reason_text(run, metric),
-        "by": run.created_by,
-        "engine_version": run.engine_version,
-        "code_sha256": shorten_hash(run.code_sha256),
-    }
 
 
 def _list_news(regression_verdict: RegressionVerdict) -> Iterator[str]:

@@ -14,6 +14,7 @@ from aisbench_core.warehouse.values.histories import Outcome, RegressionVerdict,
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow, TargetOutcome, Validity
 from pages._ui.cards import run_cards as cards
 from pages._ui.cards.job_details import alert_kind
+from pages._ui.grid.sorting import Sorting
 from pages._ui.grid.values import Align, CellPart, Dot, GridCell, GridColumn, GridRow, PageLink, Tone
 from pages._ui.runs.target import target_text
 from pages._ui.runs.validity import join_reasons
@@ -24,7 +25,7 @@ from pages._ui.shell.navigation import LIVE
 from pages._ui.shell.words import t
 
 DEFAULT = ("run", "size", "throughput", "change", "accuracy", "duration", "by", "launched", "status")
-ADDED = ("workload", "version", "hardware", "profile", "ended", "id")  # which a reader may add
+ADDED = ("per_card", "workload", "version", "hardware", "profile", "ended", "id")  # which a reader may add
 
 NAME_WIDTH = 250  # pixels
 
@@ -91,9 +92,10 @@ def list_columns(runs: Sequence[ListedRun], keys: Sequence[str]) -> list[GridCol
     columns = {
         "run": GridColumn("run", t("run_rows.run"), width=NAME_WIDTH),
         "size": GridColumn("size", t("run_rows.size")),
-        "throughput": GridColumn("throughput", unit or t("run_rows.throughput"), Align.RIGHT),
+        "throughput": GridColumn("throughput", unit or t("run_rows.throughput"), Align.RIGHT, sort="throughput"),
+        "per_card": GridColumn("per_card", t("run_rows.per_card"), Align.RIGHT, sort="per_card"),
         "change": GridColumn("change", t("run_rows.change"), Align.RIGHT, hint=t("run_rows.change_help")),
-        "accuracy": GridColumn("accuracy", t("run_rows.accuracy")),
+        "accuracy": GridColumn("accuracy", t("run_rows.accuracy"), sort="accuracy"),
         "duration": GridColumn("duration", t("run_rows.duration"), Align.RIGHT, sort="duration_s"),
         "by": GridColumn("by", t("run_rows.by"), sort="created_by", width=120),
         "launched": GridColumn("launched", t("run_rows.launched"), Align.RIGHT, sort="created_at"),
@@ -116,6 +118,7 @@ def build_rows(runs: Sequence[ListedRun], keys: Sequence[str]) -> list[GridRow]:
         "run": _name_cell,
         "size": lambda run: GridCell(run.size, Tone.MUTED),
         "throughput": lambda run: _throughput_cell(run.recorded, has_unit=has_unit),
+        "per_card": lambda run: _per_card_cell(run.recorded),
         "change": lambda run: _change_cell(run.recorded, verdicts),
         "accuracy": lambda run: _accuracy_cell(run.recorded),
         "duration": lambda run: _duration_cell(run.known.duration_s),
@@ -140,6 +143,13 @@ def build_rows(runs: Sequence[ListedRun], keys: Sequence[str]) -> list[GridRow]:
     ]
 
 
+def sort_records(rows: Sequence[RunRow], sorting: Sorting[str]) -> list[RunRow]:
+    """Rows that are all on the page, in the order that its URL names; those without a value come last."""
+    valued = [row for row in rows if getattr(row, sorting.by) is not None]
+    valued.sort(key=lambda row: getattr(row, sorting.by), reverse=sorting.is_descending)
+    return [*valued, *(row for row in rows if getattr(row, sorting.by) is None)]
+
+
 def _name_cell(run: ListedRun) -> GridCell:
     # The size has a column of its own.
     short = " ".join(run.name.replace(run.size, " ").split())
@@ -159,6 +169,10 @@ def _throughput_cell(row: RunRow | None, *, has_unit: bool) -> GridCell:
         return GridCell()
     tone = Tone.PLAIN if row.validity.counts else Tone.MUTED
     return GridCell(format_number(row.throughput), tone, unit=t.unit(row.throughput_unit) if has_unit else "")
+
+
+def _per_card_cell(row: RunRow | None) -> GridCell:
+    return GridCell(format_number(row.per_card), Tone.MUTED) if row and row.per_card is not None else GridCell()
 
 
 def _change_cell(row: RunRow | None, verdicts: Verdicts) -> GridCell:

@@ -48,8 +48,12 @@ def choose_sorting(query: BoardQuery, sorts: Sequence[str], default: str) -> Boa
     """The query with the sort and the page size that the URL names."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         sort, descending = choose_sort(sorts, default)
-        size = url.choose_option(st.selectbox, "size", t("listing.size"), SIZES, resets=["page"], width=110)
-        return replace(query, sort=sort, descending=descending, limit=size)
+        return replace(query, sort=sort, descending=descending, limit=choose_size())
+
+
+def choose_size() -> int:
+    """How many rows a page has."""
+    return url.choose_option(st.selectbox, "size", t("listing.size"), SIZES, resets=["page"], width=110)
 
 
 def page_of(
@@ -63,6 +67,12 @@ def page_of(
     # Only beyond the last page is a second query needed: the total comes with the rows.
     last = url.Pages("page", page.total, query.limit).offset
     return run_cached(read, replace(query, offset=last), *args, **kwargs)
+
+
+def show_total(total: int, size: int) -> None:
+    """How many rows there are, and the way to the other pages of a table whose heads sort all of them."""
+    url.Pages("page", total, size).show()
+    st.caption(t("board.total", total=f"{total:,}"))
 
 
 def show_pages(total: int, size: int, text: str = "board.total") -> None:
