@@ -28,7 +28,7 @@ with filter_bar():
 show_active_filters(*FILTERS)
 saved_views.show_missing()
 show_rehearsal(region)
-left, right = st.columns([4, 1])
+left, right = st.columns([3, 1])
 with left:
     row = choice.choose_configuration(query)
 if row is None:

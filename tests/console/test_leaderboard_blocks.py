@@ -77,10 +77,21 @@ def test_rows_of_several_tables_are_compared_as_groups(open_page: OpenPage) -> N
         grid = list_grids(app)[index]
         app = grid.tick(grid.ids[0])
 
-    link = next(link for link in app.page_link if link.label == "Compare 2 rows")
+    [link] = [link for link in app.page_link if "ids=" in link.proto.query_string]
+    assert link.label == "Compare"
     assert parse_qsl(link.proto.query_string)[2] == ("by", "rows")
     app.button(key="clear-ticks").click().run()
-    assert not [link for link in app.page_link if link.label == "Compare 2 rows"]
+    assert not [link for link in app.page_link if "ids=" in link.proto.query_string]
+
+
+@pytest.mark.usefixtures("two_benchmarks")
+def test_one_ticked_row_cannot_be_compared_but_run_again(open_page: OpenPage) -> None:
+    grid = list_grids(open_page("leaderboard"))[1]
+
+    app = grid.tick(grid.ids[0])
+
+    assert app.button(key="compare-ticked").disabled
+    assert app.button(key="clone-ticked").label == "Run again"
 
 
 @pytest.mark.usefixtures("two_benchmarks")

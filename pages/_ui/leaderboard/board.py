@@ -31,7 +31,7 @@ from pages._ui.shell import charts, url
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.filters import FACETS, choose_facets, filter_by
 from pages._ui.shell.listing import choose_sorting, choose_text, page_of, show_pages
-from pages._ui.shell.navigation import COMPARE, CONFIGURATION, LEADERBOARD, LIVE, link_page
+from pages._ui.shell.navigation import COMPARE, CONFIGURATION, ICONS, LEADERBOARD, LIVE, link_page
 from pages._ui.shell.row_keys import LINKS, create_openable
 from pages._ui.shell.tables import Width, configure_columns, height_of, text_width, title_cells, without_prefix
 from pages._ui.shell.words import t
@@ -243,11 +243,12 @@ def show_row_actions(keys: Sequence[str], run_ids: Sequence[str], by: ComparedBy
     with create_action_bar(keys, len(run_ids)):
         if MIN_COMPARED <= len(run_ids) <= MAX_COMPARED:
             selection = {"ids": list(run_ids)} | ({} if by is ComparedBy.RUNS else {"by": by.value})
-            link_page(COMPARE, t("board.compare", count=len(run_ids)), selection)
+            link_page(COMPARE, t("run_actions.compare"), selection)
         else:
-            st.markdown(t("board.compare_hint"))
+            hint, icon = t("board.compare_hint"), ICONS[COMPARE]
+            st.button(t("run_actions.compare"), key="compare-ticked", disabled=True, help=hint, icon=icon)
         if len(run_ids) == 1:
-            show_clone_button(run_ids[0], key="ticked")
+            show_clone_button(run_ids[0], key="ticked", label=t("run_actions.again"))
 
 
 def show_links(run_ids: Sequence[str], by: ComparedBy) -> None:

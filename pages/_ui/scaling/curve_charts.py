@@ -11,7 +11,7 @@ from pages._ui.shell.charts import Drawing, Values, chart_of, if_any, version_co
 from pages._ui.shell.words import t
 
 IDEAL = "#7a8699"
-HEIGHT, SMALL_HEIGHT = 360, 280
+HEIGHT, SMALL_HEIGHT = 340, 280
 AXES, LEGEND, ENTRY = 50, 40, 20  # pixels below a chart: its axis, the title of its legend, and each curve in it
 SHAPES = ("diamond", "square", "triangle-up", "cross")
 STEPS = 40  # so many points make the law's line look like a curve
