@@ -102,7 +102,7 @@ def mend(visit: Visit) -> None:
     """See what is wrong with it, and take each proposed fix at a click."""
     visit.picture("moving-over-finding")
     for said, fix in FINDINGS.items():
-        finding = visit.page.get_by_text(said)
+        finding = visit.page.locator('[class*="st-key-finding-"]').get_by_text(said)
         expect(finding.first).to_be_visible()
         visit.page.get_by_role("button", name=re.compile(f"Fix: {fix}")).click()
         expect(finding).to_have_count(0)
