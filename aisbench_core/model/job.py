@@ -93,7 +93,9 @@ class Flavor:
     name: str
     accelerator: str
     cards: int | None
+    """Cards of a node."""
     max_nodes: int | None
+    """The most nodes of one job."""
     product: str = ""
     architecture: str = ""
 
@@ -118,8 +120,11 @@ class Pool:
     phase: str
     flavors: tuple[str, ...] = ()
     free_nodes: int | None = None
+    """Number of nodes that no job occupies."""
     total_nodes: int | None = None
+    """Number of all nodes."""
     faulty_nodes: int | None = None
+    """Number of nodes that cannot be used."""
     kind: str = ""
 
     @property

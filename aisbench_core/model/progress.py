@@ -22,14 +22,23 @@ class TrainingPoint:
 
     at: datetime
     step: int | None = None
+    """Steps that are done."""
     steps: int | None = None
+    """Steps of the whole training."""
     epoch: int | None = None
+    """The epoch that is trained, from 1."""
     epochs: int | None = None
+    """Epochs of the whole training."""
     share: float | None = None
+    """What is done, as a fraction."""
     loss: float | None = None
+    """As the log says it."""
     throughput: float | None = None
+    """Of the whole job, in the workload's unit."""
     cards: int | None = None
+    """Cards whose throughput it is."""
     step_s: float | None = None
+    """Seconds of a step."""
     stage: str = ""
 
     @property

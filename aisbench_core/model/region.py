@@ -11,6 +11,7 @@ class PricedFlavor:
 
     flavor: Flavor
     price_per_node_hour: float | None
+    """In `currency`; null without a price."""
     currency: str
 
 
@@ -20,7 +21,9 @@ class WaitingJob:
 
     name: str
     position: int
+    """Place in the queue, from 1."""
     waited_s: float | None
+    """Seconds since it was submitted."""
     flavor: str = ""
     user: str = ""
 
@@ -41,7 +44,9 @@ class Quota:
 
     resource: str
     limit: int
+    """The most that is allowed."""
     used: int | None
+    """Jobs, or what the resource counts, that there are."""
 
 
 @dataclass(frozen=True, slots=True)

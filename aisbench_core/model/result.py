@@ -19,8 +19,11 @@ class RankResult:
     """One card's throughput in the workload's own unit (samples/s). `server` is 0 in cluster mode."""
 
     server: int
+    """Number of the server, from 0."""
     rank: int
+    """Number of the card, from 0."""
     throughput: float
+    """Of the card, in the run's unit; null unless it was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +33,11 @@ class ServerResult:
     None if one of its files is missing or holds no number."""
 
     server: int
+    """Number of the server, from 0."""
     throughput: float | None
+    """Of the server, in the run's unit; null unless it was measured."""
     accuracy: float | None
+    """As a fraction."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,11 +101,14 @@ class Run:
     created_by: str
     updated_at: datetime
     next_step_at: datetime
+    """When the follower looks at it again, in UTC."""
     version: int = 0
+    """Grows with each change of the run."""
     job_name: str = ""
     job_id: str = ""
     phase: str = ""
     attempts: int = 0
+    """How often the step that is due was tried."""
     final_state: RunState | None = None
     detail: str = ""
     code_sha256: str = ""
@@ -118,7 +121,9 @@ class Run:
     price_per_node_hour: float | None = None
     currency: str = ""
     expected_cost: float | None = None
+    """What the launch expected it to cost, in its currency."""
     region_ahead_s: float | None = None
+    """How far the region's clock was ahead of the ledger's at submission, in s; null if not known."""
     stop_cause: StopCause | None = None
 
     @property
@@ -219,7 +224,9 @@ class Progress:
     run_id: str
     state: RunState
     done: int
+    """How much is done, in `unit`."""
     total: int
+    """How much there is to do, in `unit`; null if unknown."""
     unit: str
     at: datetime
 

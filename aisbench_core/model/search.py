@@ -42,7 +42,9 @@ class Range(Frozen):
     """All numbers from `low` to `high`, both included. `log`: small ones are tried as often as large ones, by ratio."""
 
     low: Number
+    """The lowest value, included."""
     high: Number
+    """The highest value, included."""
     log: bool = False
     integer: bool = False  # every number otherwise
 
@@ -75,13 +77,18 @@ class ParameterSearch(Frozen):
     `currency`."""
 
     space: Annotated[dict[Name, Values], Field(min_length=1)]
+    """A range, or a list of values, of each hyperparameter."""
     trials: Annotated[int, Field(ge=1, le=MOST_TRIALS)] = 12
+    """Runs of the search."""
     sampler: Sampler = Sampler.TPE
     objective: Objective = Objective.THROUGHPUT
     seed: Annotated[int, Field(ge=0, le=MOST_SEED)] = 0
+    """Seed of the sampler."""
     early_stop: bool = False
     target: Annotated[float | None, Field(exclude_if=operator.not_)] = None
+    """Accuracy to reach, as a fraction."""
     price: Annotated[float | None, Field(exclude_if=operator.not_)] = None
+    """Of a node hour, in `currency`."""
     currency: Annotated[str, Field(exclude_if=operator.not_)] = ""
 
     @property

@@ -67,14 +67,19 @@ class SeriesPlan(Frozen):
     spec: RunSpec
     name: Annotated[str, Field(max_length=80)] = ""
     node_counts: tuple[Count, ...] = (1,)
+    """A row for each."""
     repeats: Annotated[int, Field(ge=1, le=100)] = 3
+    """Runs of each row."""
     versions: tuple[Name, ...] = ()
     images: tuple[Name, ...] = ()
     values: dict[Name, tuple[Scalar, ...]] = Field(default_factory=dict)
     search: Annotated[ParameterSearch | None, Field(exclude_if=operator.not_)] = None
     parallel: Annotated[int, Field(ge=1, le=256)] = 1
+    """The most active jobs of series in the pool."""
     hours_per_run: Annotated[float, Field(gt=0, le=720, allow_inf_nan=False)] = 1.0
+    """Hours that each run is expected to take."""
     budget: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
+    """Node hours in total; null: no limit."""
 
     @field_validator("node_counts", "versions", "images")
     @classmethod

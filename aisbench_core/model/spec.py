@@ -271,13 +271,16 @@ class RunSpec(Frozen):
     update: Annotated[Update, SpecField(*COMPARED_ALONG, of_workload=True, upstream="", group=FormGroup.OWN)] = Update()
     volumes: Annotated[tuple[Volume, ...], SpecField(upstream="nas_share_addr")] = ()
     priority: Annotated[int, Field(ge=1, le=3), SpecField(*OF_QUEUE, group=FormGroup.PLACEMENT)] = 1
+    """Of a job in a dedicated pool, from 1 to 3."""
     auto_stop_hours: Annotated[int | None, Field(ge=1, le=720), SpecField(*LIMIT, group=FormGroup.LIMITS)] = None
+    """Hours of run time after which the platform ends the job."""
     stop_when_stalled_minutes: Annotated[
         int | None,
         Field(ge=1, le=10_080, description="stops a stalled run after so long without a sign of life"),
         SpecField(*LIMIT, group=FormGroup.LIMITS),
     ] = None
     retries: Annotated[int, Field(ge=0, le=128), SpecField(*OF_RECOVERY, group=FormGroup.LIMITS)] = 0
+    """How often the platform restarts the job."""
     retry_always: Annotated[
         bool,
         Field(description="after any failure, not only one of the platform"),

@@ -22,6 +22,7 @@ class StopCause:
 
     kind: StopKind
     value: str | int
+    """Minutes, where it is a number."""
 
     @property
     def sentence(self) -> Message:

@@ -21,7 +21,9 @@ class Cost:
     """What a run would cost: the user's own price per node hour, times nodes, times hours."""
 
     total: float
+    """In `currency`."""
     price_per_node_hour: float
+    """In `currency`; null without a price."""
     currency: str
 
 

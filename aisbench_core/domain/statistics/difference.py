@@ -45,9 +45,13 @@ class MeanDifference:
         return 1 + self.change, 1 + self.ci_low, 1 + self.ci_high
 
     change: float
+    """mean(candidate) / mean(baseline) - 1, as a fraction: -0.03 is 3 % less."""
     ci_low: float
+    """Lower end of the 95 % interval, in the unit of the mean."""
     ci_high: float
+    """Upper end of the 95 % interval, in the unit of the mean."""
     p_value: float
+    """Two-sided, of a t-test: pooled, or Welch's where the smaller side varies more."""
     test: TTest
 
 
@@ -121,9 +125,13 @@ class Power:
 
     cv: float
     change: float
+    """mean(candidate) / mean(baseline) - 1, as a fraction: -0.03 is 3 % less."""
     visible: float | None
+    """The smallest change that the runs detect, as a fraction."""
     runs: int | None
+    """Runs of the candidate that would detect `change`; null: too many."""
     runs_each: int | None
+    """Runs on both sides that would detect `change`; null: too many."""
 
 
 @dataclass(frozen=True, slots=True)

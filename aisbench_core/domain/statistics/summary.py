@@ -23,11 +23,15 @@ class Summary:
     also if the mean is not above 0."""
 
     count: int
+    """Number of values."""
     mean: float
+    """Arithmetic mean, in the unit of the values."""
     sd: float | None = None
     cv: float | None = None
     ci_low: float | None = None
+    """Lower end of the 95 % interval, in the unit of the mean."""
     ci_high: float | None = None
+    """Upper end of the 95 % interval, in the unit of the mean."""
     olympic_mean: float | None = None
 
     @property

@@ -24,8 +24,11 @@ class CurvePoint:
     """A value at a step of the training. `time`: seconds since 1970."""
 
     step: int
+    """Step of the training."""
     time: float
+    """Seconds since 1970."""
     value: float
+    """In the unit of the tag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +42,13 @@ class TrainingCurve:
     tag: str
     points: tuple[CurvePoint, ...]
     count: int
+    """Finite values of the curve; `points` are all of them, or the extremes of each stretch."""
     not_finite: int
+    """NaN and infinite values, which are no points."""
     lowest: float | None
+    """Of all finite values; null without any."""
     highest: float | None
+    """Of all finite values; null without any."""
     last: CurvePoint | None
 
     @property

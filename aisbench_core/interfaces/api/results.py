@@ -88,6 +88,7 @@ class Leaderboard:
     region: str
     rehearsal: bool
     total: int
+    """Number of rows, on all pages."""
     items: Sequence[BoardRow]
     next: str | None
 
@@ -100,7 +101,9 @@ class GroupRegressions:
     rehearsal: bool
     outcome: Outcome
     tests: int
+    """How many comparisons the p-values are adjusted for."""
     total: int
+    """Number of groups, on all pages."""
     items: Sequence[TrendVerdict]
     next: str | None
 

@@ -55,6 +55,7 @@ class ReportedEvent:
     """An event of a run or a series. `source`: the way in, or the follower; `number` grows with every event."""
 
     number: int
+    """Grows with each event."""
     run_id: str
     at: datetime
     source: str
@@ -76,6 +77,7 @@ class LogSize:
     """The log of one node, as far as it was fetched."""
 
     node: int
+    """Number of the node, from 0."""
     size: Annotated[int, Field(description="Bytes.")]
 
 

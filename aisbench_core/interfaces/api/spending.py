@@ -40,6 +40,7 @@ class SpendingRow:
 
     name: str
     runs: int
+    """Number of runs."""
     not_completed: Annotated[int, Field(description="Runs among them that failed or were stopped; they cost, too.")]
     node_hours: Annotated[float, Field(description="Hours times nodes, with a price or without.")]
     unpriced_hours: Annotated[float, Field(description="Node hours without a known price: they are in no amount.")]
@@ -56,6 +57,7 @@ class SpendingPage:
 
     by: SpendingBy
     count: int
+    """Number of rows, on all pages."""
     items: Sequence[SpendingRow]
     total: SpendingRow
     months: Sequence[SpendingRow]

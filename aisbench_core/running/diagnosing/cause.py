@@ -65,8 +65,11 @@ class FirstError:
     """The lines that a run failed with. `rank`: None if nothing says which; `line`: of the error, from 1, if known."""
 
     node: int | None
+    """Number of the node, from 0."""
     rank: int | None
+    """Number of the card, from 0."""
     line: int | None
+    """Number of the line, from 1."""
     lines: tuple[str, ...]
 
 

@@ -66,9 +66,13 @@ class SeriesEstimate:
     `wall_hours`: with `parallel` jobs always active. `cost` is None if the profile has no price."""
 
     cells: int
+    """Number of cells: runs that the plan asks for."""
     node_hours: float
+    """Expected hours times nodes, of all cells."""
     wall_hours: float
+    """Hours with `parallel` jobs always active."""
     cost: float | None
+    """In `currency`; null without a price."""
     currency: str
 
 

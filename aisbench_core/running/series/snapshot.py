@@ -45,9 +45,13 @@ class NodeHours:
     `to_come`: what the cells not launched yet are expected to take."""
 
     used: float
+    """Node hours that the runs have used."""
     promised: float
+    """Node hours that active runs are expected to take beyond `used`."""
     to_come: float
+    """Node hours that cells not launched yet are expected to take."""
     budget: float | None
+    """Node hours in total; null: no limit."""
 
 
 @dataclass(frozen=True, slots=True)

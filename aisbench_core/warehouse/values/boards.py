@@ -66,14 +66,21 @@ class BoardRow:
     synthetic_data: bool
     rehearsal: bool
     runs: int
+    """Number of valid runs."""
     invalid: int
+    """Number of runs whose result is not valid."""
     incomplete: int
+    """Number of runs without a complete result."""
     throughput: float | None
     best: float | None
+    """The highest value, in `throughput_unit`."""
     olympic_mean: float | None
     mean: float | None
+    """Arithmetic mean, in `throughput_unit`."""
     ci_low: float | None
+    """Lower end of the 95 % interval, in the unit of the mean."""
     ci_high: float | None
+    """Upper end of the 95 % interval, in the unit of the mean."""
     cv: float | None
     per_node: float | None
     per_card: float | None
@@ -86,7 +93,9 @@ class BoardRow:
     latest_at: datetime | None
     reason: str
     rank_from: int | None
+    """Best rank that the 95 % intervals allow, from 1; with one run (`runs`) it is unconfirmed."""
     rank_to: int | None
+    """Worst rank that the 95 % intervals allow."""
     origin: Origin
     image: str = ""
     code_sha256: str = ""
@@ -100,7 +109,9 @@ class BoardRow:
     currency: str = ""
     accuracy_target: float | None = None
     reached: int = 0
+    """Valid runs whose accuracy reached the target of their workload."""
     missed: int = 0
+    """Valid runs whose accuracy is below their target."""
     not_known: str = ""
 
     @property

@@ -24,6 +24,7 @@ class RunDot:
 
     run_id: str
     throughput: float
+    """In the unit of the run."""
 
 
 class ComparedBy(StrEnum):
@@ -54,8 +55,11 @@ class MetricValue:
     """One metric of one run against that of the first; None where one is missing or they are not comparable."""
 
     value: float | None
+    """In the metric's unit."""
     difference: float | None = None
+    """To the first run, in the metric's unit."""
     ratio: float | None = None
+    """To the first run's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,9 @@ class ServerSpread:
 
     summary: Summary
     lowest: float
+    """Of the values of all servers, in their unit."""
     highest: float
+    """Of the values of all servers, in their unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +107,7 @@ class Servers:
 
     results: tuple[ServerResult, ...]
     throughput: ServerSpread | None
+    """Null where no server has a number."""
     accuracy: ServerSpread | None
 
 
@@ -119,7 +126,9 @@ class Peers:
     is_baselines: bool
     difference: MeanDifference | None
     missed: int = 0
+    """Runs whose accuracy is below the target of their workload."""
     median: float | None = None
+    """Median of the throughputs."""
 
 
 class SideOutcome(StrEnum):

@@ -86,7 +86,9 @@ class TrendRow:
     throughput_definition: str
     mode: Mode
     runs: int
+    """Number of runs, valid or not."""
     valid: int
+    """Number of valid runs."""
     latest_at: datetime
     latest_run_id: str
     baseline: Baseline | None = None
@@ -229,10 +231,13 @@ class MetricVerdict:
     candidate: Summary | None = None
     difference: MeanDifference | None = None
     p_value: float | None = None
+    """Two-sided, of a t-test: pooled, or Welch's where the smaller side varies more."""
     adjusted_p: float | None = None
+    """The p-value, adjusted over all groups."""
     power: Power | None = None
     since: str = ""
     missed: int = 0
+    """Runs of the candidate whose accuracy is below their target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,9 +259,11 @@ class RegressionVerdict:
     metrics: tuple[MetricVerdict, ...]
     outcome: Outcome = Outcome.NOT_ENOUGH
     tests: int = 0
+    """How many comparisons the p-values are adjusted for."""
     mixed: tuple[str, ...] = ()
     within: tuple[MetricVerdict, ...] = ()
     other_builds: int = 0
+    """Number of runs of another build of the same version."""
     not_known: str = ""
 
     @property
@@ -335,11 +342,17 @@ class TrendVerdict:
     row: TrendRow
     verdict: RegressionVerdict
     timeless: int = 0
+    """Number of runs whose time is unknown."""
     other_systems: int = 0
+    """Number of runs of another accelerator, or of other data."""
     unknown: int = 0
+    """Number of runs for which something that affects speed is unknown."""
     missed: int = 0
+    """Valid runs whose accuracy is below their target."""
     recent: tuple[float, ...] = ()
+    """Throughputs of the newest valid runs, the oldest first."""
     began: Mapping[str, datetime] = field(default_factory=dict)
+    """When runs began that something changed `since`, in UTC, by their ids."""
 
 
 @dataclass(frozen=True, slots=True)

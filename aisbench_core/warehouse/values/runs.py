@@ -269,6 +269,7 @@ class SeriesEvaluation:
     image: str
     run_ids: tuple[str, ...]
     valid: int
+    """Number of valid runs."""
     ruleset_id: str
     ruleset_basis: str
     fingerprints: tuple[str, ...]

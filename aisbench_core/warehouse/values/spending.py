@@ -40,9 +40,13 @@ class CurrencySum:
 
     currency: str
     runs: int
+    """Number of runs with this currency."""
     completed: int
+    """How many of these runs were completed."""
     node_hours: float
+    """Hours times nodes."""
     amount: float | None
+    """Sum in `currency`; null without a known price."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,17 @@
-"""What fields of answers and parameters mean, and in which unit: one text for each name, wherever it appears.
+"""What fields of answers and parameters mean, and in which unit.
 
-Fields of runs and rows have the texts of the catalogue of columns; what a class says of its own field comes first.
-"""
+A class says it of its field, in a string below it. Where it says nothing, fields of runs and rows have the texts of the
+catalogue of columns."""
 
-from collections.abc import Mapping
-from typing import Any
+import ast
+import inspect
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import pairwise
+from textwrap import dedent
+
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
 
 from aisbench_core.model.columns import COUNT, FRACTION, Column, by_field
 from aisbench_core.model.columns.statistics import Statistic, by_statistic
@@ -14,127 +21,7 @@ OF_RUNS = ("BoardRow", "Run", "RunRow", "Trend", "TrendRow")
 # Fields that mean in every schema what the catalogue says.
 SHARED = ("cards_per_node", "created_by", "currency", "node_count", "run_id")
 
-MEANINGS: Mapping[str, str] = {
-    "adjusted_p": "The p-value, adjusted over all rows or groups.",
-    "amount": "Sum in `currency`; null without a known price.",
-    "at": "Time in UTC.",
-    "attempts": "How many there were so far.",
-    "auto_stop_hours": "Hours of run time after which the platform ends the job.",
-    "baseline": "What it is compared with.",
-    "baseline_run_ids": "The runs that it is compared with.",
-    "began": "When runs began that something changed `since`, in UTC, by their ids.",
-    "best": "The highest value, in `throughput_unit`.",
-    "budget": "Node hours in total; null: no limit.",
-    "candidate_run_ids": "The newest runs.",
-    "cards": "Cards of a node.",
-    "cell": "Number of the cell in the order of launching, from 1.",
-    "cells": "Number of cells: runs that the plan asks for.",
-    "change": "mean(candidate) / mean(baseline) - 1, as a fraction: -0.03 is 3 % less.",
-    "ci_high": "Upper end of the 95 % interval, in the unit of the mean.",
-    "ci_low": "Lower end of the 95 % interval, in the unit of the mean.",
-    "completed": "How many of these runs were completed.",
-    "cost": "In `currency`; null without a price.",
-    "count": "How many there are.",
-    "created_at": "Time in UTC.",
-    "detail": "What happened last, one sentence.",
-    "done": "How much is done, in `unit`.",
-    "ended": "Number of cells that have ended.",
-    "expected_cost": "What the launch expected it to cost, in its currency.",
-    "recent": "Throughputs of the newest valid runs, the oldest first.",
-    "region_ahead_s": "How far the region's clock was ahead of the ledger's at submission, in s; null if not known.",
-    "expires_at": "Time in UTC.",
-    "faulty_nodes": "Number of nodes.",
-    "free_nodes": "Number of nodes.",
-    "high": "The highest value, included.",
-    "highest": "In `throughput_unit`.",
-    "hours_per_run": "Hours that each run is expected to take.",
-    "incomplete": "Number of runs without a complete result.",
-    "invalid": "Number of runs whose result is not valid.",
-    "items": "The items of this page.",
-    "limit": "The most that is allowed.",
-    "line": "Number of the line, from 1.",
-    "lost": "Number of cells that ended without a valid result.",
-    "low": "The lowest value, included.",
-    "lowest": "In `throughput_unit`.",
-    "max_nodes": "The most nodes of one job.",
-    "mean": "Arithmetic mean, in `unit` or `throughput_unit`.",
-    "median": "Median of the valid values, in `unit`.",
-    "missed": "Valid runs whose accuracy is below their target.",
-    "name": "Its name.",
-    "next": "`cursor` of the next page; null after the last.",
-    "next_step_at": "When the follower looks at it again, in UTC.",
-    "node": "Number of the node, from 0.",
-    "node_counts": "A row for each.",
-    "node_hours": "Hours times nodes.",
-    "number": "Grows with each.",
-    "other_builds": "Number of runs of another build of the same version.",
-    "other_systems": "Number of runs of another accelerator, or of other data.",
-    "p_value": "Two-sided, of a t-test: pooled, or Welch's where the smaller side varies more.",
-    "parallel": "The most active jobs of series in the pool.",
-    "parameters": "Hyperparameters by name.",
-    "position": "Place in the queue, from 1.",
-    "price": "Of a node hour, in `currency`.",
-    "price_per_node_hour": "In `currency`; null without a price.",
-    "priority": "Of a job in a dedicated pool, from 1 to 3.",
-    "promised": "Node hours that active runs are expected to take beyond `used`.",
-    "rank": "Number of the card, from 0.",
-    "rank_from": "Best rank that the 95 % intervals allow, from 1; with one run (`runs`) it is unconfirmed.",
-    "rank_to": "Worst rank that the 95 % intervals allow.",
-    "ratio": "To the first run.",
-    "reached": "Valid runs whose accuracy reached the target of their workload.",
-    "repeat": "Number of the repeat, from 1.",
-    "repeats": "Runs of each row.",
-    "retries": "How often the platform restarts the job.",
-    "runs": "Number of runs.",
-    "runs_each": "Runs on both sides that would detect `change`; null: too many.",
-    "seed": "Seed of the sampler.",
-    "series_id": "Id of the series.",
-    "server": "Number of the server, from 0.",
-    "space": "A range, or a list of values, of each hyperparameter.",
-    "target": "Accuracy to reach, as a fraction.",
-    "tests": "How many comparisons the p-values are adjusted for.",
-    "throughput": "In `unit` or `throughput_unit`; null unless it was measured.",
-    "timeless": "Number of runs whose time is unknown.",
-    "to_come": "Node hours that cells not launched yet are expected to take.",
-    "total": "How many there are, on all pages.",
-    "total_nodes": "Number of nodes.",
-    "trials": "Runs of the search.",
-    "unit": "Unit of the values beside it.",
-    "unknown": "Number of runs for which something that affects speed is unknown.",
-    "updated_at": "Time in UTC.",
-    "used": "How much is used.",
-    "valid": "Number of valid ones.",
-    "value": "In the unit beside it.",
-    "values": "One for each run, or each value of a hyperparameter.",
-    "version": "Version of the framework, or of what the name says.",
-    "visible": "The smallest change that the runs detect, as a fraction.",
-    "waited_s": "Seconds since it was submitted.",
-    "wall_hours": "Hours with `parallel` jobs always active.",
-    "ServerResult.accuracy": "As a fraction.",
-    "Cost.total": "In `currency`.",
-    "MetricValue.difference": "To the first run, in the metric's unit.",
-    "NodeHours.used": "Node hours that the runs have used.",
-    "Progress.total": "How much there is to do, in `unit`; null if unknown.",
-    "Quota.used": "Jobs, or what the resource counts, that there are.",
-    "CurvePoint.step": "Step of the training.",
-    "CurvePoint.time": "Seconds since 1970.",
-    "CurvePoint.value": "In the unit of the tag.",
-    "Run.attempts": "How often the step that is due was tried.",
-    "Run.version": "Grows with each change of the run.",
-    "TrainingCurve.count": "Finite values of the curve; `points` are all of them, or the extremes of each stretch.",
-    "TrainingCurve.highest": "Of all finite values; null without any.",
-    "TrainingCurve.lowest": "Of all finite values; null without any.",
-    "TrainingCurve.not_finite": "NaN and infinite values, which are no points.",
-    "TrainingPoint.cards": "Cards whose throughput it is.",
-    "TrainingPoint.epoch": "The epoch that is trained, from 1.",
-    "TrainingPoint.epochs": "Epochs of the whole training.",
-    "TrainingPoint.loss": "As the log says it.",
-    "TrainingPoint.share": "What is done, as a fraction.",
-    "TrainingPoint.step": "Steps that are done.",
-    "TrainingPoint.step_s": "Seconds of a step.",
-    "TrainingPoint.steps": "Steps of the whole training.",
-    "TrainingPoint.throughput": "Of the whole job, in the workload's unit.",
-}
+EVERYWHERE: Mapping[str, str] = {"next": "`cursor` of the next page; null after the last."}
 
 # Parameters of queries.
 FILTERS: Mapping[str, str] = {
@@ -173,22 +60,46 @@ ADDRESSED: Mapping[str, str] = {
 }
 
 
-def describe_schemas(schemas: Mapping[str, Any]) -> None:
-    """Add to the fields of schemas, by name, what they mean and their units, where their classes do not say it."""
-    for schema, whole in schemas.items():
-        for name, field in whole.get("properties", {}).items():
-            if "description" not in field and (text := meaning_of(name, schema)):
-                field["description"] = text
+class DescribedSchemas(GenerateJsonSchema):
+    """Schemas whose fields say what they mean, where their names do not."""
+
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
+        return _describe_fields(super().dataclass_schema(schema), schema["cls"])
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        return _describe_fields(super().model_schema(schema), schema["cls"])
 
 
-def meaning_of(name: str, schema: str) -> str:
-    """What a field means; empty if nothing more is to be said than its name says."""
-    column = by_field().get(name) if schema in OF_RUNS or name in SHARED else None
-    if own := MEANINGS.get(f"{schema}.{name}"):
-        return own
-    if column:
+def _describe_fields(schema: JsonSchemaValue, owner: type) -> JsonSchemaValue:
+    for name, field in schema.get("properties", {}).items():
+        if "description" not in field and (text := _find_meaning(name, owner)):
+            field["description"] = text
+    return schema
+
+
+def _find_meaning(name: str, owner: type) -> str:
+    for base in owner.__mro__:
+        if text := _read_meanings(base).get(name):
+            return text
+    if (owner.__name__ in OF_RUNS or name in SHARED) and (column := by_field().get(name)):
         return _write_sentence(column)
-    return MEANINGS.get(name) or (_write_sentence(by_statistic()[name]) if name in by_statistic() else "")
+    return EVERYWHERE.get(name) or (_write_sentence(by_statistic()[name]) if name in by_statistic() else "")
+
+
+@cache
+def _read_meanings(owner: type) -> Mapping[str, str]:
+    """The strings below the fields of a class."""
+    return dict(_iter_meanings(owner)) if owner.__module__.startswith("aisbench_core.") else {}
+
+
+def _iter_meanings(owner: type) -> Iterator[tuple[str, str]]:
+    source = ast.parse(dedent(inspect.getsource(owner)))
+    [declared] = (node for node in source.body if isinstance(node, ast.ClassDef))
+    for field, below in pairwise(declared.body):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+            match below:
+                case ast.Expr(ast.Constant(str(text))):
+                    yield field.target.id, text
 
 
 def _write_sentence(declared: Column | Statistic) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
-from aisbench_core.interfaces.api.document.descriptions import ADDRESSED, FILTERS, describe_schemas
+from aisbench_core.interfaces.api.document.descriptions import ADDRESSED, FILTERS, DescribedSchemas
 from aisbench_core.interfaces.api.document.examples import EXAMPLES
 from aisbench_core.interfaces.api.endpoint import PREFIX, Endpoint
 from aisbench_core.interfaces.api.problems import MEDIA_TYPE
@@ -54,8 +54,7 @@ def build_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     """The whole document."""
     inputs: list[_Keyed] = [(each.name, "validation", TypeAdapter(each.body)) for each in endpoints if each.body]
     inputs += [(each.name, "serialization", TypeAdapter(each.answer)) for each in endpoints if each.answer]
-    schemas, definitions = TypeAdapter.json_schemas(inputs, ref_template=_REFERENCE)
-    describe_schemas(definitions.get("$defs", {}))
+    schemas, definitions = TypeAdapter.json_schemas(inputs, ref_template=_REFERENCE, schema_generator=DescribedSchemas)
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in endpoints:
         path = _PATH_PARAMETER.sub(r"{\1}", PREFIX + endpoint.path)

@@ -47,6 +47,7 @@ class TrainingPoints:
 
     points: Sequence[TrainingPoint]
     count: int
+    """Number of points that are stored."""
 
 
 def show_curves(call: ApiCall) -> CurveListing:

@@ -48,6 +48,7 @@ class ComparedPair:
     outcome: Outcome
     not_known: str
     missed: int
+    """Valid runs whose accuracy is below their target."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,9 +35,13 @@ class SeriesSummary:
     created_by: str
     state: SeriesState
     cells: int
+    """Number of cells: runs that the plan asks for."""
     ended: int
+    """Number of cells that have ended."""
     valid: int
+    """Number of cells with a valid result."""
     lost: int
+    """Number of cells that ended without a valid result."""
     node_hours: NodeHours
 
 
@@ -54,10 +58,12 @@ class AttemptReport:
     """An attempt at a cell. `run_id` is null before its launch, `throughput` (in `unit`) unless it was measured."""
 
     number: int
+    """Number of the attempt, from 1."""
     state: CellState
     run_id: str | None
     run_state: RunState | None
     throughput: float | None
+    """In `unit`; null unless it was measured."""
     unit: str
     objective: Annotated[
         float | None, Field(description="Of a valid trial of a search, in the unit of the search; null otherwise.")
@@ -69,12 +75,15 @@ class CellReport:
     """A cell, with the attempt at it that counts, else the latest. `throughput` is null unless it was measured."""
 
     cell: int
+    """Number of the cell in the order of launching, from 1."""
     repeat: int
+    """Number of the repeat, from 1."""
     attempts: Annotated[int, Field(description="How many there were so far.")]
     state: CellState
     run_id: str | None
     run_state: RunState | None
     throughput: float | None
+    """In `unit`; null unless it was measured."""
     unit: str
     tries: Annotated[Sequence[AttemptReport], Field(description="All attempts, oldest first.")]
 
@@ -89,10 +98,12 @@ class RowReport:
     parameters: Mapping[str, Scalar]
     unit: str
     median: float | None
+    """Median of the valid values, in `unit`."""
     objective: Annotated[float | None, Field(description="Of a trial of a search, in the unit of the search.")]
     summary: Summary | None
     not_known: str
     missed: int
+    """Valid runs whose accuracy is below their target."""
     evaluation: SeriesEvaluation | None
     cells: Sequence[CellReport]
 
@@ -106,6 +117,7 @@ class BestRowReport:
     image: str
     parameters: Mapping[str, Scalar]
     value: float
+    """In `unit`."""
     unit: str
     tied: Annotated[int, Field(description="Other rows that are not clearly worse; 0 for trials of a search.")]
     run_id: str | None
@@ -119,6 +131,7 @@ class SeriesDetails:
     plan: Annotated[SeriesPlan, Field(description="As it was launched; POST it again for another series of it.")]
     held: str
     best: BestRowReport | None
+    """Of a series that varies hyperparameters; null while no row is."""
     rows: Sequence[RowReport]
 
 
