@@ -10,7 +10,7 @@ from pages._ui.shell.words import t
 
 create_heading().title(t("health.title"))
 health.show_console()
-health.show_audit_link()
+health.show_admin_links()
 health.show_manifests()
 profile = choose_profile()
 with st.spinner(t("health.asking")):

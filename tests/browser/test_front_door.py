@@ -47,6 +47,7 @@ TITLES = {
     "/notifications": "Notifications",
     "/health": "Health",
     "/audit": "Audit",
+    "/people": "People",
 }
 
 

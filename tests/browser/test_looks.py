@@ -54,6 +54,7 @@ EMPTY_PAGES = {
     "health": "/health",
     "spending": "/spending",
     "audit": "/audit",
+    "people": "/people",
 }
 STATES = {
     "configure-yaml": "/configure?view=yaml",

@@ -76,7 +76,8 @@ class Grid {
     }
     const isWide = this.table.offsetWidth > this.box.clientWidth + 1;
     this.box.classList.toggle("grid-wide", isWide);
-    if (isWide && !this.body.querySelector("[tabindex]")) this.box.tabIndex = 0;
+    const isScrolled = isWide || this.data.scrolls;
+    if (isScrolled && !this.body.querySelector("[tabindex]")) this.box.tabIndex = 0;
   }
 
   draw(data) {

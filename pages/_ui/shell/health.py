@@ -34,10 +34,13 @@ def show_console() -> None:
         st.error(t("health.open", address=escape_markdown(address), port=port), icon=":material/lock_open:")
 
 
-def show_audit_link() -> None:
-    """The way to who changed what, for who may read it."""
-    if right_to("Audit.entries").is_given:
-        navigation.link_page(navigation.AUDIT, t("menu.audit"), {}, help_text=t("menu.audit_help"))
+def show_admin_links() -> None:
+    """The ways to who changed what, and to who may do what, for who may see it."""
+    with st.container(horizontal=True):
+        if right_to("Audit.entries").is_given:
+            navigation.link_page(navigation.AUDIT, t("menu.audit"), {}, help_text=t("menu.audit_help"))
+        if right_to("People.all").is_given:
+            navigation.link_page(navigation.PEOPLE, t("menu.people"), {}, help_text=t("menu.people_help"))
 
 
 def show_versions() -> None:

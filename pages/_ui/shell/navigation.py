@@ -26,10 +26,11 @@ IMPORT = FOLDER / "import.py"
 NOTIFICATIONS = FOLDER / "notifications.py"
 HEALTH = FOLDER / "health.py"
 AUDIT = FOLDER / "audit.py"
+PEOPLE = FOLDER / "people.py"
 CONFIGURATION = FOLDER / "configuration.py"
 
 # The menu: sections by key of their text, and their pages in the order of the work. Lists of runs lead to LIVE,
-# rows of the leaderboard to CONFIGURATION, and Health to AUDIT.
+# rows of the leaderboard to CONFIGURATION, and Health to AUDIT and PEOPLE.
 SECTIONS = {
     "": (HOME,),
     "run": (CONFIGURE, RUNS, SERIES, REGION),
@@ -54,6 +55,7 @@ ICONS = {
     NOTIFICATIONS: ":material/notifications:",
     HEALTH: ":material/monitor_heart:",
     AUDIT: ":material/policy:",
+    PEOPLE: ":material/group:",
 }
 
 # Pages that store what a person types, from the first letter on: they are useless in a read-only folder.
