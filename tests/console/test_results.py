@@ -273,7 +273,8 @@ VERDICTS = [
     ("slow", ":red[▼ r2.0 is 6.2 % slower than r1.10 (5.1–7.3 %)]"),
     ("fast", ":green[▲ r2.0 is 6.2 % faster than r1.10 (5.1–7.4 %)]"),
     ("same", ":gray[No difference beyond noise between r2.0 and r1.10]"),
-    ("wide", ":gray[Too few runs to tell r2.0 from r1.10]"),
+    ("few", ":gray[Too few runs to tell r2.0 from r1.10]"),
+    ("wide", ":gray[Runs vary too much to tell r2.0 from r1.10]"),
     ("other", ":gray[r2.0 cannot be compared with r1.10]"),
 ]
 
@@ -284,6 +285,7 @@ def test_a_comparison_leads_with_its_verdict(open_page: OpenPage, data_dir: Path
         "slow": a.records([7_500, 7_540, 7_460], "slow", framework_version="r2.0"),
         "fast": a.records([8_500, 8_540, 8_460], "fast", framework_version="r2.0"),
         "same": a.records([8_001, 8_002, 7_999, 8_000, 8_001], "same", framework_version="r2.0"),
+        "few": a.records([8_000], "few", framework_version="r2.0"),
         "wide": a.records([7_000, 8_900], "wide", framework_version="r2.0"),
         "other": a.records([100, 101], "other", framework_version="r2.0", synthetic_data=True),
     }

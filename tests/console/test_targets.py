@@ -107,6 +107,7 @@ def test_the_page_of_a_run_says_it_below_its_throughput(open_page: OpenPage) -> 
 def test_a_comparison_says_it(open_page: OpenPage, by: str, half: str) -> None:
     app = open_page("compare", ids=["half-0", "useless-0"], by=by)
 
+    assert MISSED in texts(app)
     said = Grid(app, "Metrics").row("target")
     assert [said["value-half-0"], said["value-useless-0"]] == [half, MISSED]
     assert said.tone("value-useless-0") == "bad"

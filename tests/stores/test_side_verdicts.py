@@ -72,6 +72,15 @@ def test_runs_that_vary_too_much_are_not_asked_for_hundreds_more(warehouse: Ware
     assert (found.outcome, found.baseline_missing, found.missing) == (SideOutcome.UNDECIDED, 0, 0)
 
 
+def test_beside_runs_that_vary_too_much_a_single_run_still_needs_one_more_for_an_interval(warehouse: Warehouse) -> None:
+    wild = a.records([2_000.0, 8_000.0, 30_000.0], "wild")
+    warehouse.rebuild([*wild, a.record("one", framework_version="r2.0")])
+
+    [found] = decide_sides(warehouse.runs.compare(["wild-0", "one"]))
+
+    assert (found.outcome, found.visible, found.missing) == (SideOutcome.UNDECIDED, 0.0, 1)
+
+
 def test_where_there_is_no_verdict_the_reason_is_named(warehouse: Warehouse) -> None:
     sides = [
         *a.records(OLD, "tagged", framework_version="r2.0", image_url="org/image:latest"),

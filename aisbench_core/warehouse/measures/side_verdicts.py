@@ -38,8 +38,10 @@ def _decide_side(comparison: Comparison, one: RunComparability, peers: Peers) ->
         return _decide_by_size(one.run_id, peers.difference)
     if peers.difference and power and power.visible is not None and power.visible <= PLANNED:
         return SideVerdict(one.run_id, SideOutcome.SIMILAR, peers.difference, power.visible)
-    missing = _count_missing(before, after, power)
-    return SideVerdict(one.run_id, SideOutcome.UNDECIDED, peers.difference, PLANNED, *missing)
+    visible, missing = PLANNED, _count_missing(before, after, power)
+    if not any(missing):
+        visible, missing = 0.0, _count_single(before, after)
+    return SideVerdict(one.run_id, SideOutcome.UNDECIDED, peers.difference, visible, *missing)
 
 
 def _has_both_signs(difference: MeanDifference) -> bool:
@@ -57,3 +59,8 @@ def _count_missing(before: Summary, after: Summary, power: Power | None) -> tupl
         return 0, max(power.runs - after.count, 0)
     each = power.runs_each if power else MIN_VALUES
     return (max(each - before.count, 0), max(each - after.count, 0)) if each else (0, 0)
+
+
+def _count_single(before: Summary, after: Summary) -> tuple[int, int]:
+    """How many more runs of the baseline, and of the other side, give the difference an interval at all."""
+    return max(MIN_VALUES - before.count, 0), max(MIN_VALUES - after.count, 0)

@@ -149,7 +149,7 @@ class SideVerdict:
     """The verdict on one compared run's configuration. A difference that `is_small` is too small to be reported.
 
     `visible` is the change that these runs show, or, where they are too few, that so many more of the baseline and of
-    this side would show; both are 0 where runs vary too much for that."""
+    this side would show. It is 0 where runs vary too much for that: then so many more give the change an interval."""
 
     run_id: str
     outcome: SideOutcome

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import streamlit as st
 
-from aisbench_core.base.formats import MISSING, format_number, format_points
+from aisbench_core.base.formats import DIGITS, MISSING, format_number, format_points
 from aisbench_core.domain.statistics.summary import Summary
 from aisbench_core.warehouse.measures.side_verdicts import decide_sides
 from aisbench_core.warehouse.values.boards import mixed_or_unknown
@@ -20,6 +20,8 @@ from pages._ui.shell.formats import format_interval
 from pages._ui.shell.words import t
 
 TONES = {"red": Tone.BAD, "green": Tone.GOOD, "gray": Tone.PLAIN}
+
+SECONDS = 3  # significant digits of a duration
 
 Cells = Sequence[GridCell]  # one for each side
 
@@ -55,7 +57,7 @@ def _list_rows(comparison: Comparison) -> Iterator[GridRow]:
             yield from _list_noise(comparison)
     by_row = comparison.by is ComparedBy.ROWS
     targets = [
-        GridCell(peers_text(run, peers) if by_row else target_text(run), _tone_of(run, peers))
+        GridCell(peers_text(run, peers) if by_row else target_text(run), _tone_of(run, peers, by_row))
         for run, peers in zip(comparison.runs, comparison.peers, strict=True)
     ]
     yield _build_row(comparison, "target", t("board.target"), targets)
@@ -67,8 +69,8 @@ def _list_rows(comparison: Comparison) -> Iterator[GridRow]:
         yield _build_row(comparison, "validity", t("validity.title"), worth)
 
 
-def _tone_of(run: RunRow, peers: Peers) -> Tone:
-    return Tone.BAD if run.target_outcome.is_missed or peers.missed else Tone.PLAIN
+def _tone_of(run: RunRow, peers: Peers, by_row: bool) -> Tone:
+    return Tone.BAD if run.target_outcome.is_missed or (by_row and peers.missed) else Tone.PLAIN
 
 
 def _list_noise(comparison: Comparison) -> Iterator[GridRow]:
@@ -120,7 +122,8 @@ def _show_value(metric: MetricComparison, value: MetricValue, run: RunRow) -> Gr
     if metric.is_share:
         return _show_share(value.value)
     unit = run.throughput_unit if metric.is_rate and not metric.unit and value.value is not None else ""
-    return GridCell(format_number(value.value), unit=unit, is_strong=metric.decides)
+    digits = SECONDS if metric.unit == "s" else DIGITS
+    return GridCell(format_number(value.value, digits=digits), unit=unit, is_strong=metric.decides)
 
 
 def _show_share(share: float | None, tone: Tone = Tone.PLAIN) -> GridCell:

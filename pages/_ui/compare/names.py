@@ -57,8 +57,12 @@ def _list_parts(run: RunRow, flavor: str) -> tuple[str, ...]:
 
 
 def _list_parameters(comparison: Comparison) -> list[tuple[str, ...]]:
-    """For each run its own values of the parameters that differ, unless these are many."""
-    fields = [field for field in comparison.differences if field.field.startswith("parameters.")]
+    """For each run its own values of the parameters that differ and decide speed, unless these are many."""
+    fields = [
+        field
+        for field in comparison.differences
+        if field.field.startswith("parameters.") and field.field in comparison.reasons
+    ]
     if len(fields) > FEW_PARAMETERS:
         fields = []
     return [

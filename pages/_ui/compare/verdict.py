@@ -12,6 +12,7 @@ from aisbench_core.warehouse.values.boards import describe_hardware, mixed_or_un
 from aisbench_core.warehouse.values.compared import Comparison, SideOutcome, SideVerdict
 from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.compare.names import name_groups
+from pages._ui.runs.target import missed_text
 from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.formats import format_interval
 from pages._ui.shell.spec_fields import field_name
@@ -38,8 +39,9 @@ def show_verdict(comparison: Comparison) -> None:
             colour, sign = SIGNS.get(verdict.outcome, ("gray", ""))
             text = escape_markdown(f"{sign} {_format_headline(comparison, verdict)}".strip())
             st.header(f":{'gray' if verdict.is_small else colour}[{text}]", anchor=False)
-            if details := "  \n".join(_list_details(comparison, verdict)):
-                st.caption(details)
+            details = [*_list_details(comparison, verdict), *_list_missed(comparison, verdict)]
+            if details:
+                st.caption("  \n".join(details))
 
 
 def show_sentences(comparison: Comparison) -> None:
@@ -66,7 +68,9 @@ def _format_headline(comparison: Comparison, verdict: SideVerdict) -> str:
     candidate, baseline = names[verdict.run_id], names[comparison.runs[0].run_id]
     if verdict.difference and verdict.outcome in SIGNS:
         return t.message(difference_headline(verdict.difference, candidate, baseline, comparison.normalise_by))
-    return t(f"compare.verdict_{verdict.outcome}", candidate=candidate, baseline=baseline)
+    is_noisy = verdict.outcome is SideOutcome.UNDECIDED and not (verdict.missing or verdict.baseline_missing)
+    key = "compare.verdict_noisy" if is_noisy else f"compare.verdict_{verdict.outcome}"
+    return t(key, candidate=candidate, baseline=baseline)
 
 
 def _list_details(comparison: Comparison, verdict: SideVerdict) -> Iterator[str]:
@@ -76,8 +80,10 @@ def _list_details(comparison: Comparison, verdict: SideVerdict) -> Iterator[str]
     rests_on = t(
         "compare.rests_on", baseline=names[first], before=counts[first], candidate=names[own], runs=counts[own]
     )
-    if outcome in SIGNS:
-        yield f"{rests_on} {t('compare.is_small')}" if verdict.is_small else rests_on
+    if outcome in SIGNS and verdict.is_small:
+        yield f"{rests_on} {t('compare.is_small')}"
+    elif outcome in SIGNS and len(comparison.runs) <= FEW + 1:  # of many sides the table has the counts
+        yield rests_on
     elif outcome is SideOutcome.SIMILAR:
         visible = format_percent(float(f"{verdict.visible:.2g}"))
         yield f"{rests_on} {t('compare.visible', interval=format_interval(verdict.difference), visible=visible)}"
@@ -93,10 +99,21 @@ def _list_details(comparison: Comparison, verdict: SideVerdict) -> Iterator[str]
         yield escape_markdown(_name_reasons(comparison, own))
 
 
+def _list_missed(comparison: Comparison, verdict: SideVerdict) -> Iterator[str]:
+    """Which of the two configurations missed their target: no throughput of theirs stands alone."""
+    names = name_groups(comparison)
+    for peers in comparison.peers:
+        if peers.missed and peers.summary and peers.run_id in (comparison.runs[0].run_id, verdict.run_id):
+            name = escape_markdown(names[peers.run_id])
+            yield f":red[{name}: {escape_markdown(missed_text(peers.missed, peers.summary.count))}]"
+
+
 def _format_missing(verdict: SideVerdict, names: Mapping[str, str], first: str) -> str:
     counts = {names[first]: verdict.baseline_missing, names[verdict.run_id]: verdict.missing}
     sides = [t("compare.more_of", runs=count, name=name) for name, count in counts.items() if count]
-    key = "compare.missing" if sides else "compare.too_noisy"
+    if not sides:
+        return t("compare.too_noisy")
+    key = "compare.missing" if verdict.visible else "compare.missing_interval"
     return t(key, change=format_percent(verdict.visible), sides=t("compare.and").join(sides))
 
 
