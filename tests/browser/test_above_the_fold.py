@@ -102,7 +102,7 @@ ACTIONS = {
     "home": "All benchmark configurations",
     "configure": "Launch…",
     "runs": "New run",
-    "live": "Clone into a draft",
+    "live": "Run again…",
     "series": "New series",
     "leaderboard": "Filters",
     "configuration": "Median run",

@@ -52,6 +52,7 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess
 def test_a_clone_says_while_one_edits_what_it_changes(console: ConsoleProcess, window: OpenWindow) -> None:
     visit = window(console)
     visit.open("/live?run=run-1")
+    visit.open_more()
     visit.page.get_by_role("button", name="Clone into a draft").click()
     expect(visit.page.get_by_role("link", name="Draft of run run-1")).to_be_visible()
     visit.rest()
@@ -89,6 +90,7 @@ def test_a_run_is_reproduced_after_one_saw_what_is_not_as_it_was(console: Consol
     expect(visit.page.get_by_role("link", name=f"Reproduces {DIGITS}")).to_be_visible()
     ledger = Ledger(console.data_dir / "ledger.sqlite3")
     assert len([run for run in ledger.page() if run.spec.workload == "quickstart_digits"]) == 2
+    visit.open_more()
     visit.page.get_by_role("button", name="Clone into a draft").click()
     expect(visit.page.get_by_role("link", name="Draft of run r")).to_be_visible()
     expect(visit.page.get_by_text("Same as the original")).to_be_visible()

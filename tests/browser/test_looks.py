@@ -84,6 +84,8 @@ DIALOGS = {
     "decline": (f"/live?run={seeds.HELD_RUN}", "decline"),
 }
 """Addresses, and the keys of the buttons that open a dialog there."""
+IN_MENU = ("clean", "system")
+"""Those whose button is in the menu of a run's page."""
 FITS = """() => {
     const main = document.querySelector('[data-testid="stMain"]');
     return main.scrollWidth <= main.clientWidth && document.documentElement.scrollWidth <= window.innerWidth;
@@ -208,6 +210,8 @@ def test_every_dialog_looks_right(full: ConsoleProcess, look: LookAt, name: str,
     address, button = DIALOGS[name]
     visit = look(full, address, **PEOPLE[person])
 
+    if name in IN_MENU:
+        visit.open_more()
     visit.keyed(button).get_by_role("button").first.click()
     expect(visit.page.get_by_role("dialog")).to_be_visible()
     visit.settle()

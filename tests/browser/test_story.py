@@ -336,6 +336,7 @@ def last_epoch(log: str) -> int:
 
 def events(visit: Visit, last: str) -> list[str]:
     """What happened to the run that is shown, once the last thing happened."""
+    visit.page.get_by_text("Timeline", exact=True).click()
     expect(visit.table("Timeline")).to_contain_text(last)
     return visit.column("Timeline", "Event")
 

@@ -28,6 +28,7 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
 def open_dialog(visit: Visit, run_id: str) -> None:
     """Open a run's page and the dialog on it."""
     visit.open(f"/live?run={run_id}")
+    visit.open_more()
     visit.keyed("system").get_by_role("button").click()
     expect(visit.page.get_by_role("dialog")).to_be_visible()
     visit.rest()

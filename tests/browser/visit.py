@@ -79,11 +79,11 @@ class Visit:
         raise AssertionError(f"{left} stays in the window instead of {path}")
 
     def close_dialog(self) -> None:
-        """Leave the dialog that stands open, if one does."""
+        """Leave the dialog that stands open, if one does, and the menu that it was opened from."""
         dialog = self.page.get_by_role("dialog")
-        if dialog.count():
+        for left in reversed(range(dialog.count())):
             self.page.keyboard.press("Escape")
-            expect(dialog).to_have_count(0)
+            expect(dialog).to_have_count(left)
             self.rest()  # the page is asked to draw itself without it
 
     def open_options(self) -> None:
@@ -98,6 +98,10 @@ class Visit:
         """Open a folded part of the page; its label may say more than its title."""
         self.page.locator("summary").filter(has_text=title).click()
         self.rest()
+
+    def open_more(self) -> None:
+        """Open the menu of a run's page: what can be done with it, but is not done often."""
+        self.keyed("run-more").get_by_role("button").first.click()
 
     def launch_draft(self) -> str:
         """Launch what New run shows; the run's id."""

@@ -45,14 +45,17 @@ def test_a_failed_run_says_why_with_its_lines_and_what_to_do(
     english, chinese = (open_page("live", run=RUN, lang=lang) for lang in ("en", "zh"))
 
     assert "Why it failed: The memory of a card was exhausted" in texts(english)
-    assert "Rank 1 · Node 0 · Line 2" in texts(english)
-    assert any("Tried to allocate *2.00* GiB" in code.value for code in english.code)
+    assert "Node 0 · Rank 1 · Line 2" in texts(english)
+    assert any("Tried to allocate *2.00* GiB" in html.proto.body for html in english.get("html"))
     assert "Reduce the batch size" in texts(english)
     assert r"batch\_size: 64 → 32" in texts(english)
     assert "失败原因：加速卡显存不足" in texts(chinese)
     assert "请减小批大小" in texts(chinese)
-    assert "[Go to the log](#log)" in texts(english)
-    assert "[转到日志](#log)" in texts(chinese)
+    links = [
+        [link for link in app.page_link if link.label == label]
+        for app, label in ((english, "Log line"), (chinese, "日志行"))
+    ]
+    assert all(f"node=0&offset={LOG.index('[rank1]')}" in link.proto.query_string for (link,) in links)
     assert all([header.anchor for header in app.header if header.anchor] == ["log"] for app in (english, chinese))
 
 
@@ -78,6 +81,7 @@ def test_an_unknown_cause_is_said_and_nothing_is_proposed(open_page: OpenPage, d
 
     assert "Why it failed: unknown" in texts(app)
     assert "No rule matches this failure" in texts(app)
+    assert "[Go to the log](#log)" in texts(app)
     assert not [button for button in app.button if button.key == "corrected-draft"]
 
 

@@ -73,7 +73,7 @@ def test_a_restart_is_the_banner_and_both_attempts_are_on_the_page(open_page: Op
     assert "this is attempt 2" in banner
     assert r"worker\-3 on 192\.168\.7\.3" in banner or "worker-3 on 192.168.7.3" in banner
     assert "HCCL timeout *rank 3*" in [code.value.splitlines()[-1] for code in app.code]
-    assert "Attempts" in [header.value for header in app.header]
+    assert "Attempts" in [section.label for section in app.expander]
 
 
 def test_a_failed_run_shows_the_last_lines_that_its_job_wrote(open_page: OpenPage, used: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_damaged_file_hides_nothing_else(open_page: OpenPage, used: Path) -> N
     app = open_page("live", run=RETRYING_RUN)
 
     assert not app.exception
-    assert "Timeline" in [header.value for header in app.header]
+    assert "Timeline" in [section.label for section in app.expander]
 
 
 def test_elapsed_time_never_runs_backwards(open_page: OpenPage, used: Path) -> None:

@@ -55,7 +55,7 @@ def test_the_attempts_of_a_run_that_the_ledger_does_not_have_are_those_of_its_re
 
     app = open_page("live", run="r-lost")
 
-    assert "Attempts" in [header.value for header in app.header]
+    assert "Attempts" in [section.label for section in app.expander]
     assert "loss is nan" in [code.value for code in app.code]
 
 

@@ -28,7 +28,9 @@ ENDED = {
 
 def board_of(open_page: OpenPage, run_id: str) -> AppTest:
     """The leaderboard that the link on the run's page opens."""
-    [link] = [link for link in open_page("live", run=run_id).page_link if link.label == "Show on the leaderboard"]
+    [link] = [
+        link for link in open_page("live", run=run_id).page_link if link.label.startswith("Show on the leaderboard")
+    ]
     return open_page("leaderboard", **{name: values[0] for name, values in parse_qs(link.proto.query_string).items()})
 
 

@@ -35,8 +35,25 @@ def test_a_silent_job_does_not_read_as_healthy(open_page: OpenPage, used: Path) 
 
     assert "No hang or stall detected" not in texts(quiet) + texts(unobserved)
     assert "this run has never been silent for so long" in texts(quiet)
-    assert "Longest pause of this run before: 4 s, typical pause: 2 s." in texts(quiet)
+    assert "typical pause 2 s · longest pause 4 s · alarm after 1 h 0 min" in texts(quiet)
     assert "Not observed since" in texts(unobserved)
+
+
+@pytest.mark.parametrize(("quiet_s", "is_amber"), [(35, False), (37, True)])
+def test_the_last_sign_of_life_is_amber_from_three_times_the_longest_pause_of_the_run_on(
+    open_page: OpenPage, used: Path, quiet_s: float, is_amber: bool
+) -> None:
+    ledger = Ledger(used / "ledger.sqlite3")
+    ledger.add(replace(a.run("lively"), state=RunState.RUNNING, job_id="j-1", started_at=a.T0))
+    observe(ledger, "lively", quiet_s=quiet_s, longest_s=12)
+
+    app = open_page("live", run="lively")
+
+    (life,) = [each.value for each in app.markdown if "Last sign of life" in each.value]
+    assert life.startswith(":orange[") is is_amber
+    assert "alarm after 1 h 0 min" in life
+    assert ("No hang or stall detected" in texts(app)) is not is_amber
+    assert [banner for banner in app.warning if "silent" in banner.value] == []
 
 
 @pytest.mark.parametrize("page", ["runs", "home", "live"])
@@ -68,8 +85,7 @@ def test_a_running_job_without_trouble_is_said_to_be_so_and_its_files_are_linked
     assert "Not observed yet" in before
     assert "No hang or stall detected" not in before
     assert "No hang or stall detected" in texts(app)
-    assert "Longest pause of this run before: 12 s, typical pause: 2 s." in texts(app)
-    assert "A stall is reported after 1 h 0 min of silence." in texts(app)
+    assert "typical pause 2 s · longest pause 12 s · alarm after 1 h 0 min" in texts(app)
     links = "\n".join(link.label for link in app.page_link)
     assert "log: /sandbox-bench/" in links
     assert "code: /sandbox-bench/" in links

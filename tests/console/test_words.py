@@ -100,6 +100,7 @@ NAMED_BY_VALUES = (
     | _family("board", ["show_groups", "show_runs"])
     | _family("system", [each.name.lower() for each in SystemStatus])
     | _family("system", [f"group_{group}" for group in GROUPS])
+    | _family("pause", ["typical", "longest", "alarm"])
     | _family("level_name", [*CannLevel, *MindSporeLevel])
     | _family("outcome", [outcome.name.lower() for outcome in Outcome])
     | _family("rule", [rule.name.lower() for rule in BaselineReason])

@@ -75,6 +75,25 @@ def test_a_slower_version_is_found_from_what_was_recorded(warehouse: Warehouse) 
     assert [(each.run_id, each.value) for each in history.boundaries] == [("new-0", "r1.11")]
 
 
+def test_a_run_of_the_newest_version_knows_how_far_it_is_from_its_baseline(warehouse: Warehouse) -> None:
+    warehouse.rebuild([*two_versions(), *a.records(GOOD, "wide", node_count=2)])
+
+    gaps = {}
+    for run_id in ("new-1", "old-1", "wide-1"):
+        run = warehouse.runs.find_row(run_id)
+        assert run
+        verdict = warehouse.trends.find_verdict(run)
+        assert verdict
+        gaps[run_id] = verdict.gap_of(run_id)
+
+    gap = gaps["new-1"]
+    assert gap
+    assert (gap.baseline, gap.baseline_run_id, gap.runs, gap.before) == ("r1.10", "old-5", 3, 6)
+    assert gap.difference.change == pytest.approx(7500 / 8001.67 - 1, abs=1e-4)
+    assert gap.difference.ci_high < 0
+    assert (gaps["old-1"], gaps["wide-1"]) == (None, None), "a baseline is not held against itself"
+
+
 def test_only_the_same_question_on_the_same_hardware_is_one_group(warehouse: Warehouse) -> None:
     other_unit = replace(a.FACTS, throughput_unit="tokens/s")
     other_definition = replace(a.FACTS, throughput_definition="another_way")

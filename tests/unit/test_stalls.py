@@ -233,6 +233,16 @@ def test_a_line_of_progress_is_newer_than_the_watch_that_was_stored_last(watch: 
     assert sign_of_life(watch, None).at == T0
 
 
+def test_a_silence_deserves_a_look_from_three_times_the_longest_pause_of_the_run_on(watch: Watch) -> None:
+    quiet = replace(watch.current, pauses=Pauses(later_s=20.0))
+    life = sign_of_life(replace(watch, silent=quiet, quiet=quiet), None)
+    unknown = sign_of_life(watch, None)
+
+    assert not life.is_long(T0 + timedelta(seconds=59))
+    assert life.is_long(T0 + timedelta(seconds=60))
+    assert not unknown.is_long(T0 + timedelta(hours=1)), "without a pause before, nobody knows what is long"
+
+
 def test_what_pages_show_of_a_lively_job_is_never_older_than_a_minute(watch: Watch) -> None:
     soon, later = (replace(watch, observed_at=T0 + timedelta(seconds=seconds)) for seconds in (59, 60))
 

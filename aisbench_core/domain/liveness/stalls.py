@@ -165,6 +165,10 @@ class SignOfLife:
         """Whether what is known of the job is as of now."""
         return now - self.observed_at <= LONGEST_GAP
 
+    def is_long(self, now: datetime) -> bool:
+        """Whether the silence is so many times the longest pause of the run before that it deserves a look."""
+        return self.longest_s is not None and (now - self.at).total_seconds() >= LONGEST_RATIO * self.longest_s
+
 
 def sign_of_life(watch: Watch, printed_at: datetime | None) -> SignOfLife:
     """What a watch says. `printed_at`: of the newest line of progress, which may be newer than the watch."""

@@ -8,6 +8,7 @@ from aisbench_core.model import AlertKind, Event, JobAlert, JobDetails, JobFault
 
 _LEVELS = {"Error": Level.ERROR, "Warning": Level.WARNING}
 CLOUD = "cloud"  # the source of such events
+KUBERNETES = "K8S"  # by whom, in the words of the API
 _SECOND = timedelta(microseconds=999_999)
 
 FAULTS = {
@@ -44,6 +45,11 @@ def cloud_events(run_id: str, details: JobDetails) -> list[Event]:
 def sort_events(events: Iterable[Event]) -> list[Event]:
     """Events of all sources by time. The platform's times are whole seconds: within its second, such a one is last."""
     return sorted(events, key=lambda event: event.at + (_SECOND if _is_rounded(event) else timedelta()))
+
+
+def is_of_kubernetes(event: Event) -> bool:
+    """Whether it is one of Kubernetes, which say little to those who did not build the platform."""
+    return event.source == CLOUD and event.actor == KUBERNETES and event.level is Level.INFO
 
 
 def _is_rounded(event: Event) -> bool:

@@ -75,7 +75,9 @@ class FirstError:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a run failed or hangs. Without `cause` it is unknown; `changes`: what a corrected spec changes."""
+    """Why a run failed or hangs. Without `cause` it is unknown; `changes`: what a corrected spec changes.
+
+    `log_offset`: the byte at which the line of the error begins in the log of its node, if that is known."""
 
     run_id: str
     situation: Situation
@@ -83,6 +85,7 @@ class Explanation:
     error: FirstError | None = None
     fixes: tuple[Fix, ...] = ()
     changes: tuple[FieldDifference, ...] = ()
+    log_offset: int | None = None
 
     @property
     def is_unknown(self) -> bool:

@@ -81,7 +81,13 @@ def build_explanation(facts: RunFacts, found: FoundCause | None) -> Explanation:
         situation = Situation.FAILED if found.cause.rule == _AUTO_STOP else situation
     if situation in (Situation.NOTHING, Situation.STOPPED):
         return Explanation(facts.run.run_id, situation)
-    return Explanation(facts.run.run_id, situation, found.cause if found else None, _first_error(facts, found))
+    return Explanation(
+        facts.run.run_id,
+        situation,
+        found.cause if found else None,
+        _first_error(facts, found),
+        log_offset=found.hit.offset if found and found.hit and not found.error else None,
+    )
 
 
 def _of_failure(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[FoundCause]:

@@ -129,6 +129,7 @@ class TrendAnswers(WarehouseAnswers):
 
     list_rows = of_moment(history.fetch_trends)
     find_first_ids = of_moment(history.first_ids)
+    find_verdict = of_moment(history.find_verdict)
     fetch_history = of_moment(history.fetch_history)
     list_runs = of_moment(history.fetch_runs)
     list_baselines = of_moment(baselines.list_marked)

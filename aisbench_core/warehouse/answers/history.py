@@ -49,7 +49,7 @@ from aisbench_core.warehouse.values.histories import (
     TrendVerdict,
     VersionField,
 )
-from aisbench_core.warehouse.values.runs import BoardQuery, Validity
+from aisbench_core.warehouse.values.runs import BoardQuery, RunRow, Validity
 
 TrendState = tuple[Any, ...]
 TrendVerdicts = dict[Trend, tuple[TrendState, TrendVerdict]]
@@ -59,6 +59,9 @@ MAX_ROW_IDS = 5000
 
 # Runs of a history: the newest, of those in the baseline too.
 MAX_RUNS = 500
+
+MAX_TRENDS = 1000  # of one benchmark configuration, on all hardware and sizes
+
 _KEYS = tuple(field.name for field in fields(Trend))
 
 _FIRST_COVERED = ("workload", "model", "dataset", "mode", "throughput_definition", "speed_parameters")
@@ -183,6 +186,13 @@ def fetch_history(
         metrics=metric_histories(runs, row.group.throughput_unit, regression.field),
         verdict=with_outcomes([regression])[0],
     )
+
+
+def find_verdict(cur: DuckDBPyConnection, run: RunRow) -> RegressionVerdict | None:
+    """The verdict on the trend that a run is in; None if the trend has no recorded runs any more."""
+    query = BoardQuery(run.region, rehearsal=run.rehearsal, fingerprint=run.fingerprint, limit=MAX_TRENDS)
+    row = next((row for row in fetch_trends(cur, query).rows if row.group == Trend.of(run)), None)
+    return with_outcomes([_evaluate_trend(cur, row, None, (), include_invalid=False)[2]])[0] if row else None
 
 
 def fetch_runs(cur: DuckDBPyConnection, query: BoardQuery, trend: Trend) -> HistoryPage:

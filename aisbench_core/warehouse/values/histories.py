@@ -241,6 +241,19 @@ class MetricVerdict:
 
 
 @dataclass(frozen=True, slots=True)
+class BaselineGap:
+    """The throughput of a version's `runs` against that of the `before` runs of its `baseline`, a version.
+
+    `baseline_run_id`: the newest of those."""
+
+    baseline: str
+    baseline_run_id: str
+    difference: MeanDifference
+    runs: int
+    before: int
+
+
+@dataclass(frozen=True, slots=True)
 class RegressionVerdict:
     """The newest runs of a trend against its baseline. `tests` is the number of tests in the whole answer.
 
@@ -293,6 +306,16 @@ class RegressionVerdict:
     def decisive(self) -> MetricVerdict | None:
         """The metric behind the outcome: the first that has it, which is throughput if that is among them."""
         return next((metric for metric in (*self.metrics, *self.within) if metric.outcome is self.outcome), None)
+
+    def gap_of(self, run_id: str) -> BaselineGap | None:
+        """What a run's version comes to against the baseline; None for runs that are not among the candidate's."""
+        if run_id not in self.candidate_run_ids:
+            return None
+        for metric in self.metrics:
+            if metric.name == "throughput" and metric.difference and metric.candidate and metric.baseline:
+                counts = (metric.candidate.count, metric.baseline.count)
+                return BaselineGap(self.baseline, self.baseline_run_ids[-1], metric.difference, *counts)
+        return None
 
     @property
     def first_ids(self) -> frozenset[str]:

@@ -83,20 +83,20 @@ def show_job_attempts(details: JobDetails) -> None:
     """The attempts of a job that was interrupted or failed, and the last lines that each of them wrote."""
     if not details.restarts and not any(attempt.reason for attempt in details.attempts):
         return
-    st.header(t("job.attempts"))
-    titles = {
-        "attempt": t("job.attempt"),
-        "started": t("job.started"),
-        "lasted": t("job.lasted"),
-        "because": t("job.because"),
-        "recovery": t("job.recovery"),
-    }
-    show_table(list(_attempt_rows(details)), titles, t("job.attempts"), widths={"because": "large"})
-    chinese = {event.message: event.chinese for event in details.events}
-    for attempt in reversed(details.attempts):
-        if not (attempt.last_words or attempt.last_event):
-            continue
-        with st.expander(t("job.last_words", number=attempt.number), icon=":material/notes:"):
+    with st.expander(t("job.attempts"), icon=":material/restart_alt:"):
+        titles = {
+            "attempt": t("job.attempt"),
+            "started": t("job.started"),
+            "lasted": t("job.lasted"),
+            "because": t("job.because"),
+            "recovery": t("job.recovery"),
+        }
+        show_table(list(_attempt_rows(details)), titles, t("job.attempts"), widths={"because": "large"})
+        chinese = {event.message: event.chinese for event in details.events}
+        for attempt in reversed(details.attempts):
+            if not (attempt.last_words or attempt.last_event):
+                continue
+            st.markdown(f"**{t('job.last_words', number=attempt.number)}**")
             if attempt.last_words:
                 st.code("\n".join(attempt.last_words), language=None, wrap_lines=True)
             if attempt.last_event:
@@ -108,22 +108,22 @@ def show_diagnosis(details: JobDetails) -> None:
     found = details.diagnosis
     if found is None:
         return
-    st.header(t("job.diagnosis"))
-    if not found.faults:
-        st.caption(t("job.no_fault" if found.is_complete else "job.diagnosing"))
-        return
-    level = t("job.level", level=escape_markdown(found.level)) if found.level else ""
-    st.caption(" ".join(filter(None, (t("job.diagnosis_about"), level))))
-    rows = [
-        {
-            "fault": fault.code or MISSING,
-            "found": " · ".join(f"{name}: {text}" for name, text in fault.facts) or MISSING,
-            "source": " · ".join(fault.sources) or MISSING,
-        }
-        for fault in found.faults
-    ]
-    titles = {"fault": t("job.fault"), "found": t("job.found"), "source": t("job.source")}
-    show_table(rows, titles, t("job.diagnosis"), widths={"found": "large"})
+    with st.expander(t("job.diagnosis"), icon=":material/troubleshoot:"):
+        if not found.faults:
+            st.caption(t("job.no_fault" if found.is_complete else "job.diagnosing"))
+            return
+        level = t("job.level", level=escape_markdown(found.level)) if found.level else ""
+        st.caption(" ".join(filter(None, (t("job.diagnosis_about"), level))))
+        rows = [
+            {
+                "fault": fault.code or MISSING,
+                "found": " · ".join(f"{name}: {text}" for name, text in fault.facts) or MISSING,
+                "source": " · ".join(fault.sources) or MISSING,
+            }
+            for fault in found.faults
+        ]
+        titles = {"fault": t("job.fault"), "found": t("job.found"), "source": t("job.source")}
+        show_table(rows, titles, t("job.diagnosis"), widths={"found": "large"})
 
 
 def show_job_stages(details: JobDetails) -> None:

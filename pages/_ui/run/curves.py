@@ -1,4 +1,4 @@
-"""How fast a run is: throughput and loss while it trains, with the band that its configuration usually reaches."""
+"""How fast a run is: throughput and loss over its training, each with the band that its configuration usually has."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -12,37 +12,45 @@ from aisbench_core.model import RunState, TrainingPoint
 from aisbench_core.running.progress.overview import RunOverview
 from aisbench_core.running.progress.snapshots import RunSnapshot
 from aisbench_core.warehouse.values.compared import Usual
-from aisbench_core.warehouse.values.runs import RunRow
-from pages._ui.run.run_charts import RunChart, compile_chart, create_named_chart, show_run_charts
+from pages._ui.run.health import describe_use, draw_use
+from pages._ui.run.run_charts import (
+    HEIGHT,
+    RunChart,
+    compile_chart,
+    create_named_chart,
+    draw_run_charts,
+    show_run_chart,
+)
 from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.words import t
 
 MAX_DRAWN = 240  # points of a curve: more are no longer apart in its width
 
+CHART_PX = HEIGHT + 6
+
 MIN_RUNS = 3  # earlier ones, from which on their quartiles are a band
 
-# Title and axis included: the chart is fitted into it.
-HEIGHT, SMALL = 148, 108
 
-
-def show_speed(now: RunSnapshot, recorded: RunRow | None) -> None:
-    """The result, or the last figures of the log until there is one; then a curve of each that was said."""
-    overview, last = now.overview, now.overview.last
+def show_speed(now: RunSnapshot) -> None:
+    """The last figures of the log."""
     st.markdown(f"**{t('run.how_fast')}**")
-    if recorded and recorded.throughput is not None:
-        throughput = format_number(recorded.throughput, escape_markdown(t.unit(recorded.throughput_unit)))
-        st.markdown(t("run.result", throughput=throughput))
-    elif now.run.state is RunState.COMPLETED:
-        st.markdown(t("run.no_result" if recorded else "live.not_recorded"))
-    elif _has_speed(last):
-        st.markdown(" · ".join(_last_figures(now)))
-    if last is None or not _has_speed(last):
+    if figures := [*list_estimates(now)]:
+        st.markdown(" · ".join(figures))
+    else:
         st.caption(t("run.no_speed"))
-        return
-    show_run_charts(now, "speed", _draw_curves)
-    captions = (_throughput_band(overview, last), _loss_band(overview, last))
-    if any(captions):
-        st.caption(" ".join(filter(None, captions)))
+
+
+def show_curves(now: RunSnapshot) -> None:
+    """A curve of each figure that the log said, and the use of the nodes, side by side."""
+    charts = (*draw_run_charts(now, "speed", _draw_curves), *draw_run_charts(now, "use of nodes", draw_use))
+    for place, chart in zip(st.columns(3), charts, strict=False):
+        # Of the chart's height before it is there: nothing below it moves.
+        with place.container(height=CHART_PX, border=False):
+            show_run_chart(chart)
+    overview, last = now.overview, now.overview.last
+    bands = (_throughput_band(overview, last), _loss_band(overview, last)) if last else ()
+    if captions := [*filter(None, (*bands, describe_use(now)))]:
+        st.caption(" ".join(captions))
 
 
 def _has_speed(point: TrainingPoint | None) -> bool:
@@ -50,10 +58,10 @@ def _has_speed(point: TrainingPoint | None) -> bool:
     return point is not None and not (point.throughput is None and point.step_s is None and point.loss is None)
 
 
-def _last_figures(now: RunSnapshot) -> Iterator[str]:
+def list_estimates(now: RunSnapshot) -> Iterator[str]:
     """What the log said last: an estimate, which stays one for want of a result when the job has ended."""
     overview, last, state = now.overview, now.overview.last, now.run.state
-    if last is None:
+    if last is None or not _has_speed(last):
         return
     if last.throughput is not None:
         throughput = format_number(last.throughput, escape_markdown(overview.unit))
@@ -79,12 +87,12 @@ def _draw_curves(now: RunSnapshot) -> Iterator[RunChart]:
         title = t("charts.throughput", unit=overview.unit)
         band = _choose_band(overview.earlier.usual)
         bounds = (band.lower, band.upper) if band else None
-        yield _draw_curve(points, lambda point: point.throughput, title, HEIGHT, lambda _: bounds)
+        yield _draw_curve(points, lambda point: point.throughput, title, lambda _: bounds)
     elif sum(point.step_s is not None for point in points) > 1:
-        yield _draw_curve(points, lambda point: point.step_s, t("run.step_time_axis"), HEIGHT)
+        yield _draw_curve(points, lambda point: point.step_s, t("run.step_time_axis"))
     if sum(point.loss is not None for point in points) > 1:
         loss = overview.earlier.loss
-        yield _draw_curve(points, lambda point: point.loss, t("run.loss_axis"), SMALL, loss.at if loss else _no_bounds)
+        yield _draw_curve(points, lambda point: point.loss, t("run.loss_axis"), loss.at if loss else _no_bounds)
 
 
 def _throughput_band(overview: RunOverview, last: TrainingPoint) -> str:
@@ -111,7 +119,6 @@ def _draw_curve(
     points: Sequence[TrainingPoint],
     value: Callable[[TrainingPoint], float | None],
     title: str,
-    height: int,
     bounds_at: Callable[[TrainingPoint], tuple[float, float] | None] = _no_bounds,
 ) -> RunChart:
     """A line, over the band that `bounds_at` gives for its points."""
@@ -127,12 +134,12 @@ def _draw_curve(
     ]
     line = create_named_chart("points").mark_line(point=len(rows) < 40).encode(x=x, y=y, tooltip=tips)
     if not bounds:
-        return compile_chart(line.properties(height=height, title=title), {"points": rows}, title)
+        return compile_chart(line.properties(height=HEIGHT, title=title), {"points": rows}, title)
     y_low = alt.Y("low:Q", title=None, scale=alt.Scale(zero=False))
     area = create_named_chart("band").mark_area(opacity=0.18).encode(x=x, y=y_low, y2=alt.Y2("high:Q"))
     band = [{"at": _format_time(point.at), "low": low, "high": high} for point, (low, high) in bounds]
     return compile_chart(
-        alt.layer(area, line).properties(height=height, title=title), {"points": rows, "band": band}, title
+        alt.layer(area, line).properties(height=HEIGHT, title=title), {"points": rows, "band": band}, title
     )
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from aisbench_core.running.progress.snapshots import RunSnapshot
 from pages._ui.cards.job_details import watch_of
-from pages._ui.run import answers, causes, timeline
+from pages._ui.run import answers
 from pages._ui.shell.words import t
 
 MAX_DRAWINGS = 64  # each of some 50 kB
@@ -19,9 +19,9 @@ _NUMBERS = count()
 
 
 def show_drawing(now: RunSnapshot) -> None:
-    """The answers about a run that is under way, what was wrong with its job, and its timeline. Draws no widget."""
+    """The answers about a run that is under way. Draws no widget."""
     context = st.context
-    seen = (watch_of(now.run), timeline.read_timeline(now.run.run_id), t.language, context.theme.type, context.timezone)
+    seen = (watch_of(now.run), t.language, context.theme.type, context.timezone)
     _draw_snapshot(now, _assign_number(now, seen))
 
 
@@ -34,5 +34,3 @@ def _assign_number(_now: RunSnapshot, _seen: Hashable) -> int:
 @st.cache_resource(max_entries=MAX_DRAWINGS, show_spinner=False)
 def _draw_snapshot(_now: RunSnapshot, number: int) -> None:  # noqa: ARG001  # the number is what Streamlit knows a drawing by
     answers.show_answers(_now)
-    causes.show_causes(_now)
-    timeline.show_timeline(_now)

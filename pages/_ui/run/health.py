@@ -1,8 +1,9 @@
 """Whether a run is healthy: hangs and restarts, nodes that do little, and what the platform measured on the nodes."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from statistics import fmean, median
 from typing import Any
 
@@ -10,13 +11,13 @@ import altair as alt
 import streamlit as st
 
 from aisbench_core.base.formats import format_duration
-from aisbench_core.domain.liveness.slow_cards import slow_message
-from aisbench_core.domain.liveness.stalls import sign_of_life
+from aisbench_core.domain.liveness.slow_cards import CardRate, slow_message
+from aisbench_core.domain.liveness.stalls import SignOfLife, sign_of_life
 from aisbench_core.domain.results.utilisation import busiest_metric, low_utilisation
-from aisbench_core.model import MetricSample, RunState
+from aisbench_core.model import MetricSample
 from aisbench_core.running.progress.snapshots import RunSnapshot
 from pages._ui.cards.job_details import alert_kind, show_alert, watch_of
-from pages._ui.run.run_charts import RunChart, Tables, compile_chart, create_named_chart, show_run_charts
+from pages._ui.run.run_charts import HEIGHT, RunChart, Tables, compile_chart, create_named_chart
 from pages._ui.run.snapshot import read_snapshot
 from pages._ui.shell import charts, widgets
 from pages._ui.shell.errors import errors_shown, escape_markdown
@@ -26,8 +27,6 @@ from pages._ui.shell.words import t
 MAX_WARNINGS = 3  # about single nodes
 
 MAX_LINES = 8  # with more nodes, lines hide each other: the chart has their range, median and the idlest one
-
-HEIGHT = 200
 
 
 def show_alerts(now: RunSnapshot) -> None:
@@ -46,43 +45,47 @@ class _Use:
 
 
 def show_health(now: RunSnapshot) -> None:
-    """Slow cards, the use of all nodes on one chart, and which of them do little."""
-    st.markdown(f"**{t('run.health')}**")
-    slow = [rate for rate in now.rates if rate.slow_since]
-    if slow:
+    """Slow cards, and nodes that do little."""
+    if slow := _list_slow(now):
         st.warning(escape_markdown(t.message(slow_message(slow))), icon=":material/hourglass_bottom:")
-    if now.run.state is RunState.RUNNING:
-        _show_life(now, is_slow=bool(slow))
-    use = now.once("use", _measure_use)
-    if use is None:
-        st.caption(t("live.no_metrics"))
-        return
     _show_low_utilisation(now)
-    show_run_charts(now, "use of nodes", lambda _: [_draw_use(use)])
-    text = t("run.use_of_nodes", metric=t.sample(use.name), nodes=use.nodes)
-    st.caption(text if use.nodes == 1 else f"{text} {t('run.lowest_node', node=use.lowest)}")
 
 
-def _show_life(now: RunSnapshot, *, is_slow: bool) -> None:
-    """When the job gave its last sign of life, and when its silence will count as a stall."""
+def _list_slow(now: RunSnapshot) -> list[CardRate]:
+    return [rate for rate in now.rates if rate.slow_since]
+
+
+def show_life(now: RunSnapshot) -> None:
+    """When the job gave its last sign of life, what its pauses were so far, and after which one there is an alarm."""
     watch, last, at = watch_of(now.run), now.overview.last, now.overview.at
     life = sign_of_life(watch, last.at if last else None) if watch else None
     if life is None:
         st.caption(t("run.life_unknown"))
         return
-    facts = {
-        "at": format_time(life.at, "%H:%M:%S"),
-        "age": format_duration(max(0, round((at - life.at).total_seconds()))),
-        "longest": format_duration(life.longest_s),
-        "typical": format_duration(life.typical_s),
-        "limit": format_duration(life.limit_s),
-    }
-    alert = alert_kind(now.run, now.details)
+    text = " · ".join(_describe_life(life, at))
+    # Three times the longest pause of this run is no alarm, but worth a look.
+    st.markdown(f":orange[:material/hourglass_bottom: {text}]" if life.is_long(at) else f":small[{text}]")
     if not life.is_observed(at):
         st.warning(t("run.unobserved", at=format_time(life.observed_at, "%H:%M:%S")), icon=":material/visibility_off:")
-    elif alert is None and not is_slow:
+    elif alert_kind(now.run, now.details) is None and not life.is_long(at) and not _list_slow(now):
         st.caption(t("run.healthy" if now.rates else "run.healthy_without_steps"))
-    st.caption(t("run.life", **facts))
+
+
+def _describe_life(life: SignOfLife, at: datetime) -> Iterator[str]:
+    age = format_duration(max(0, round((at - life.at).total_seconds())))
+    yield t("run.life", at=format_time(life.at, "%H:%M:%S"), age=age)
+    for key, seconds in (("typical", life.typical_s), ("longest", life.longest_s), ("alarm", life.limit_s)):
+        if seconds is not None:
+            yield t(f"pause.{key}", time=format_duration(seconds))
+
+
+def describe_use(now: RunSnapshot) -> str:
+    """What the chart of the nodes shows, and which of them does least."""
+    use = now.once("use", _measure_use)
+    if use is None:
+        return t("live.no_metrics")
+    text = t("run.use_of_nodes", metric=t.sample(use.name), nodes=use.nodes)
+    return text if use.nodes == 1 else f"{text} {t('run.lowest_node', node=use.lowest)}"
 
 
 def _measure_use(now: RunSnapshot) -> _Use | None:
@@ -96,9 +99,14 @@ def _measure_use(now: RunSnapshot) -> _Use | None:
     return _Use(name, used, len(by_node), min(by_node, key=lambda node: fmean(by_node[node])))
 
 
-def _draw_use(use: _Use) -> RunChart:
-    chart, tables = _draw_range(use.samples, use.lowest) if use.nodes > MAX_LINES else _draw_lines(use.samples)
-    return compile_chart(chart.properties(height=HEIGHT), tables, t("charts.metric", name=t.sample(use.name)))
+def draw_use(now: RunSnapshot) -> Iterator[RunChart]:
+    """How much the nodes compute; nothing without samples."""
+    if use := now.once("use", _measure_use):
+        chart, tables = (
+            _draw_range(use.samples, use.lowest) if use.nodes > MAX_LINES else _draw_lines(use.samples, use.nodes)
+        )
+        title = t.sample(use.name)
+        yield compile_chart(chart.properties(height=HEIGHT, title=title), tables, t("charts.metric", name=title))
 
 
 def _show_low_utilisation(now: RunSnapshot) -> None:
@@ -113,12 +121,12 @@ def _show_low_utilisation(now: RunSnapshot) -> None:
         st.caption(t("live.low_more", count=len(found) - MAX_WARNINGS))
 
 
-def _draw_lines(used: Sequence[MetricSample]) -> tuple[Any, Tables]:
+def _draw_lines(used: Sequence[MetricSample], nodes: int) -> tuple[Any, Tables]:
     rows = [
         {"at": sample.at.isoformat(), "node": t("charts.node", node=sample.node), "value": sample.value}
         for sample in used
     ]
-    colour = alt.Color("node:N", title=None, legend=alt.Legend(orient="right"))
+    colour = alt.Color("node:N", title=None, legend=None if nodes == 1 else alt.Legend(orient="right", labelLimit=60))
     tips = [alt.Tooltip("at:T", format="%H:%M"), alt.Tooltip("node:N", title=""), alt.Tooltip("value:Q", format=".0f")]
     line = (
         create_named_chart("nodes")
@@ -162,8 +170,7 @@ def _build_y_axis() -> Any:
 
 def show_node_metrics(run_id: str) -> None:
     """One metric of the platform, a line for each node."""
-    with errors_shown():
-        st.header(t("live.metrics"))
+    with errors_shown(), st.expander(t("live.metrics"), icon=":material/monitoring:"):
         samples = read_snapshot(run_id).samples
         names = sorted({sample.name for sample in samples})
         if not names:

@@ -33,7 +33,7 @@ ANCHOR = "log"  # as links to it are written, in any language
 def show_log(run: Run) -> None:
     """The logs of a run's nodes; their end follows them while the run is under way."""
     st.header(t("live.log"), anchor=ANCHOR)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, key="log-fields"):
         nodes = _choose_node(run)
         url.input_text("find", t("log.find"), icon=":material/search:", width=260)
         level = url.choose_option(st.selectbox, "log_level", t("log.level"), LEVELS, _level_title, width=190)

@@ -1,25 +1,52 @@
-"""The result of an ended run, and where it can be compared."""
+"""The result of an ended run: its figures and where they stand, above the log; what is behind them, below it."""
+
+from collections.abc import Iterator
 
 import streamlit as st
 
+from aisbench_core.model import Run, RunState
 from aisbench_core.warehouse.values.runs import RunRow
-from pages._ui.runs.recorded import board_selection, show_details, show_measured
-from pages._ui.runs.validity import show_validity_badge
-from pages._ui.shell import navigation
-from pages._ui.shell.navigation import link_page
+from pages._ui.runs.ranks import show_ranks_of
+from pages._ui.runs.reproduce import show_result
+from pages._ui.runs.servers import show_servers_of
+from pages._ui.runs.target import show_missed_target, target_text
+from pages._ui.runs.tiles import show_places, show_tiles
+from pages._ui.runs.validity import show_verdict_of
 from pages._ui.shell.words import t
 
 
-def show_run_outcome(recorded: RunRow | None) -> None:
-    """What was measured, and what it is worth."""
+def show_run_outcome(run: Run, recorded: RunRow | None) -> None:
+    """What was measured, and what stands in the way of its use."""
     if recorded is None:
         st.caption(t("live.not_recorded"))
         return
+    if run.state is RunState.COMPLETED and recorded.throughput is None:
+        st.markdown(t("run.no_result"))
+    show_figures(recorded)
+
+
+def show_figures(recorded: RunRow) -> None:
+    """The figures of a run with a result, links to where it stands, and how a reproduction came out."""
+    if recorded.throughput is not None:
+        show_tiles(recorded)
+        show_places(recorded)
+        show_missed_target(recorded)
+        if notes := [*_list_notes(recorded)]:
+            st.caption(" · ".join(notes))
+    show_result(recorded)
+
+
+def _list_notes(recorded: RunRow) -> Iterator[str]:
+    if recorded.rehearsal:
+        yield t("board.rehearsal")
+    if recorded.accuracy is None:  # beside the accuracy, if there is one
+        yield target_text(recorded)
+
+
+def show_details(recorded: RunRow) -> None:
+    """What is behind the figures: the verdict, and single servers and cards."""
     if recorded.throughput is None:
-        show_validity_badge(recorded.validity)
-    else:
-        show_measured(recorded)
-    show_details(recorded)
-    with st.container(horizontal=True):
-        link_page(navigation.LEADERBOARD, t("live.go_leaderboard"), board_selection(recorded))
-        link_page(navigation.COMPARE, t("live.go_compare"), {"ids": [recorded.run_id]})
+        show_places(recorded)
+    show_verdict_of(recorded)
+    show_servers_of(recorded)
+    show_ranks_of(recorded)

@@ -12,6 +12,8 @@ from aisbench_core.running.progress.snapshots import RunSnapshot
 from pages._ui.shell.charts import LOCALE, get_text_colour
 from pages._ui.shell.words import t
 
+HEIGHT = 150  # pixels; title and axis included: the chart is fitted into it
+
 Tables = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
@@ -40,11 +42,16 @@ def create_named_chart(table: str) -> Any:
     return alt.Chart(alt.NamedData(table))
 
 
-def show_run_charts(now: RunSnapshot, name: str, draw: Callable[[RunSnapshot], Iterable[RunChart]]) -> None:
+def draw_run_charts(
+    now: RunSnapshot, name: str, draw: Callable[[RunSnapshot], Iterable[RunChart]]
+) -> Sequence[RunChart]:
     """Charts under a name of their own, drawn once per state of the run's files, language and theme."""
-    for chart in now.once((name, t.language, st.context.theme.type), lambda now: tuple(draw(now))):
-        # A spec of its own each time: Streamlit takes the tables out of it.
-        st.vega_lite_chart(spec={**chart.spec, "datasets": dict(chart.tables)}, alt=chart.text)
+    return now.once((name, t.language, st.context.theme.type), lambda now: tuple(draw(now)))
+
+
+def show_run_chart(chart: RunChart) -> None:
+    # A spec of its own each time: Streamlit takes the tables out of it.
+    st.vega_lite_chart(spec={**chart.spec, "datasets": dict(chart.tables)}, alt=chart.text)
 
 
 def _to_arrow(rows: Sequence[Mapping[str, Any]]) -> bytes:

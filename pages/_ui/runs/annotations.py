@@ -20,12 +20,6 @@ OUTCOME = "annotation-outcome"
 BASE = "annotation-base"  # what the form was filled with: the run's id, name and tags, and when its note was written
 
 
-def show_annotations(run_id: str) -> None:
-    """The run's tags and note, and how to change them."""
-    show_annotation_form(run_id)
-    show_note(run_id)
-
-
 def show_annotation_form(run_id: str) -> None:
     """The run's tags, and the button behind which tags and note are changed."""
     with errors_shown():
@@ -34,7 +28,7 @@ def show_annotation_form(run_id: str) -> None:
             show_tags(annotations.tags)
             if not is_allowed("AnnotationService.tag"):
                 return
-            with st.popover(t("annotations.edit"), icon=":material/sell:"):
+            with st.popover(t("annotations.edit"), icon=":material/sell:", type="tertiary"):
                 if st.session_state.get(BASE, ("",))[0] != run_id:
                     _fill_form(run_id, annotations)
                 _show_form(run_id)

@@ -19,38 +19,38 @@ def show_card_metrics(run: Run) -> None:
         samples = core().files.card_samples(run.run_id)
         if not samples:
             return
-        st.header(t("live.cards"))
-        nodes = sorted({sample.node for sample in samples})
-        names = [name for name in NAMES if any(sample.name == name for sample in samples)]
-        with st.container(horizontal=True):
-            choice = widgets.session_choice("card-metric-of-run", names, names[0], t.sample)
-            name = str(st.selectbox(t("live.card_metric"), width=320, **choice))
-            node = nodes[0]
-            if len(nodes) > 1:
-                node = url.choose_option(st.selectbox, "card_node", t("live.node"), nodes, width=220)
-        chosen = [sample for sample in samples if sample.name == name and sample.node == node]
-        charts.draw_chart(
-            charts.cards_over_time(chosen, name), text=t("charts.card_metric", name=t.sample(name), node=node)
-        )
-        rows = [
-            {
-                "node": card.node,
-                "card": card.card,
-                "readings": card.readings,
-                "core_use": _round_whole(card.core_use),
-                "memory_used": _round_whole(card.memory_used),
-                "memory_total": _round_whole(card.memory_total),
-                "power": _round_whole(card.power),
-                "temperature": _round_whole(card.temperature),
-            }
-            for card in card_summaries(samples)
-        ]
-        titles = {
-            "node": t("live.node"), "card": t("live.card"), "readings": t("live.readings"),
-            "core_use": t("live.core_use"), "memory_used": t("live.memory_used"),
-            "memory_total": t("live.memory_total"), "power": t("live.power"), "temperature": t("live.temperature"),
-        }  # fmt: skip
-        show_table(rows, titles, t("live.cards"), visible=min(len(rows), VISIBLE_CARDS))
+        with st.expander(t("live.cards"), icon=":material/developer_board:"):
+            nodes = sorted({sample.node for sample in samples})
+            names = [name for name in NAMES if any(sample.name == name for sample in samples)]
+            with st.container(horizontal=True):
+                choice = widgets.session_choice("card-metric-of-run", names, names[0], t.sample)
+                name = str(st.selectbox(t("live.card_metric"), width=320, **choice))
+                node = nodes[0]
+                if len(nodes) > 1:
+                    node = url.choose_option(st.selectbox, "card_node", t("live.node"), nodes, width=220)
+            chosen = [sample for sample in samples if sample.name == name and sample.node == node]
+            charts.draw_chart(
+                charts.cards_over_time(chosen, name), text=t("charts.card_metric", name=t.sample(name), node=node)
+            )
+            rows = [
+                {
+                    "node": card.node,
+                    "card": card.card,
+                    "readings": card.readings,
+                    "core_use": _round_whole(card.core_use),
+                    "memory_used": _round_whole(card.memory_used),
+                    "memory_total": _round_whole(card.memory_total),
+                    "power": _round_whole(card.power),
+                    "temperature": _round_whole(card.temperature),
+                }
+                for card in card_summaries(samples)
+            ]
+            titles = {
+                "node": t("live.node"), "card": t("live.card"), "readings": t("live.readings"),
+                "core_use": t("live.core_use"), "memory_used": t("live.memory_used"),
+                "memory_total": t("live.memory_total"), "power": t("live.power"), "temperature": t("live.temperature"),
+            }  # fmt: skip
+            show_table(rows, titles, t("live.cards"), visible=min(len(rows), VISIBLE_CARDS))
 
 
 def _round_whole(value: float | None) -> int | None:

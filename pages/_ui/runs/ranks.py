@@ -24,8 +24,8 @@ def show_ranks_of(run: RunRow) -> None:
     """The cards of one run, when it has several and their results are recorded."""
     ranks = run_cached(core().warehouse.cards.find_map, run.run_id)
     if ranks and ranks.spread.ranks > 1:
-        st.header(t("ranks.title"))
-        _draw_ranks(ranks, run.throughput_unit)
+        with st.expander(t("ranks.title"), icon=":material/grid_view:"):
+            _draw_ranks(ranks, run.throughput_unit)
 
 
 def show_live_ranks(run: Run) -> None:
@@ -35,9 +35,9 @@ def show_live_ranks(run: Run) -> None:
         ranks = live_rank_map(run.run_id, rates, core().slow_share()) if rates else None
         if ranks is None:
             return
-        st.header(t("ranks.title"))
-        st.caption(t("ranks.live"))
-        _draw_ranks(ranks, core().workloads.get(run.spec.workload).throughput_unit)
+        with st.expander(t("ranks.title"), icon=":material/grid_view:"):
+            st.caption(t("ranks.live"))
+            _draw_ranks(ranks, core().workloads.get(run.spec.workload).throughput_unit)
 
 
 def show_ranks(groups: Sequence[Sequence[RunRow]], results: Mapping[str, Sequence[RankResult]]) -> None:

@@ -1,4 +1,4 @@
-"""Reproduce: what is the same as when a run was made, the launch, and how the new result compares."""
+"""Run again: what is the same as when a run was made, the launch, and how the new result compares."""
 
 import secrets
 
@@ -32,11 +32,12 @@ MARKS = {Sameness.SAME: "=", Sameness.DIFFERENT: "≠", Sameness.NOT_KNOWN: "?"}
 VISIBLE = 12  # rows that are visible at a time: the launch button below them should be, too
 
 
-def show_reproduce_button(run_id: str) -> None:
+def show_reproduce_button(run_id: str, *, is_primary: bool) -> None:
     if is_allowed("Reproductions.launch"):
         st.button(
-            t("reproduce.button"), key="reproduce", icon=":material/replay:", on_click=_open_dialog, args=(run_id,)
-        )
+            t("reproduce.button"), key="reproduce", type="primary" if is_primary else "secondary",
+            icon=":material/replay:", on_click=_open_dialog, args=(run_id,),
+        )  # fmt: skip
     if REPRODUCE.subject and REPRODUCE.subject[0] == run_id:
         REPRODUCE.show(t("reproduce.title"), _show_dialog)
 

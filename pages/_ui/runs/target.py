@@ -40,8 +40,8 @@ def outcome_text(outcome: TargetOutcome, missed: int = 0, runs: int = 0) -> str:
     return t(f"target.{outcome.name.lower()}", missed=missed, runs=runs)
 
 
-def show_target(row: RunRow) -> None:
-    """Below the figures of a run; one that missed its target says what that means for its throughput."""
+def show_missed_target(row: RunRow) -> None:
+    """Below the figures of a run that missed its target: what that means for its throughput; nothing for any other."""
     if row.accuracy is not None and row.target_outcome is TargetOutcome.MISSED:
         target = format_percent(row.accuracy_target)
         if row.accuracy_target is None or row.accuracy >= row.accuracy_target:  # the ruleset's check names its own
@@ -51,11 +51,3 @@ def show_target(row: RunRow) -> None:
             t("target.run_missed", accuracy=format_percent(row.accuracy), target=target),
             icon=":material/trending_down:",
         )
-    else:
-        st.caption(target_text(row))
-
-
-def target_badge(row: RunRow | None) -> None:
-    """Beside the state of a run that missed its target; nothing for any other."""
-    if row and row.target_outcome is TargetOutcome.MISSED and row.validity.counts:
-        st.badge(target_text(row), color="red", icon=":material/trending_down:")

@@ -29,10 +29,6 @@ MAX_LETTERS = 600  # of what a check expects or finds: names in it may be of any
 CHECKS = ":material/rule:"
 
 
-def show_validity_badge(validity: Validity) -> None:
-    st.badge(t(f"validity.{validity}"), color=COLOURS[validity])
-
-
 def show_verdict_of(row: RunRow) -> None:
     """The ruleset and the division, and every check that failed or warns, with what to do."""
     ruleset = ruleset_of(row.ruleset_id)
@@ -44,7 +40,8 @@ def show_verdict_of(row: RunRow) -> None:
     stopped = row.state is RunState.STOPPED
     if stopped:
         st.info(t("validity.stopped"), icon=":material/stop_circle:")
-    expanded = not stopped and (not row.validity.counts or len(row.reasons) <= MAX_OPEN)
+    completed = row.state is RunState.COMPLETED  # what failed has a cause, of which its checks are consequences
+    expanded = completed and (not row.validity.counts or len(row.reasons) <= MAX_OPEN)
     with st.expander(_format_counts(row), expanded=expanded, icon=CHECKS):
         for check in row.reasons:
             show_check(check, ruleset, row)

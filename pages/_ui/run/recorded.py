@@ -1,10 +1,11 @@
-"""A run as the warehouse has it: its result, and, where the ledger does not have the run, the whole page."""
+"""The page of a run that the ledger does not have: as the warehouse has it."""
 
 from collections.abc import Iterable
 from dataclasses import fields
 from datetime import datetime
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from aisbench_core.base.errors import AisbenchError
 from aisbench_core.base.formats import (
@@ -12,68 +13,53 @@ from aisbench_core.base.formats import (
     clip_text,
     format_duration,
     format_number,
-    format_percent,
     nodes_and_cards,
 )
 from aisbench_core.model import JobDetails, Origin, RunRecord, TrainResultInfo
-from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
+from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.cards.job_details import show_job_attempts
 from pages._ui.configure.clones import show_clone_button
-from pages._ui.runs.annotations import show_annotations
+from pages._ui.run.head import show_recorded_title, show_run_facts
+from pages._ui.run.result import show_details, show_figures
 from pages._ui.runs.cleaning import show_removals
-from pages._ui.runs.ranks import show_ranks_of
-from pages._ui.runs.reproduce import show_original, show_reproduce_button, show_result
-from pages._ui.runs.servers import show_servers_of
+from pages._ui.runs.reproduce import show_original, show_reproduce_button
 from pages._ui.runs.system_form import show_system
-from pages._ui.runs.target import show_target, target_badge
-from pages._ui.runs.validity import show_validity_badge, show_verdict_of
 from pages._ui.shell import navigation
-from pages._ui.shell.core import core, run_cached
+from pages._ui.shell.core import core
 from pages._ui.shell.errors import escape_markdown, show_sentence
-from pages._ui.shell.filters import region_key
 from pages._ui.shell.formats import format_time, whole_name
 from pages._ui.shell.navigation import link_page
-from pages._ui.shell.status import create_heading, title_tab
+from pages._ui.shell.status import title_tab
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
 MAX_RAW = 20_000  # letters of a result's block on the page; `record.json` in the run's folder has all of them
 
 
-def show_recorded(row: RunRow) -> None:
+def show_recorded(row: RunRow, title: DeltaGenerator, actions: DeltaGenerator) -> None:
     """The page of a run that is imported, or older than the ledger."""
-    name = core().annotations.of(row.run_id).name or row.title
+    name = core().annotations.of(row.run_id).name or _build_name(row)
     title_tab(clip_text(name, 80))
-    title = f"{escape_markdown(clip_text(name, 80))} · {escape_markdown(row.run_id)}"
-    create_heading().title(title, help=whole_name(name, 80))
+    show_recorded_title(title, clip_text(name, 80), row, whole_name(name, 80))
     record: RunRecord | None = None
+    trouble: AisbenchError | None = None
     try:
         record = core().imports.record(row.run_id)
     except AisbenchError as error:
-        show_sentence(error)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.badge(t(f"origin.{row.origin}"), icon=":material/history:", color="violet")
-        show_validity_badge(row.validity)
-        target_badge(row)
-        link_page(navigation.LEADERBOARD, t("live.go_leaderboard"), board_selection(row))
+        trouble = error
+    with actions:
+        show_reproduce_button(row.run_id, is_primary=False)
         link_page(navigation.COMPARE, t("live.go_compare"), {"ids": [row.run_id]})
-        show_clone_button(row.run_id, key="one")
-        show_reproduce_button(row.run_id)
-        if record:
-            show_system(record.run)
-    if row.origin is Origin.IMPORTED:
-        st.caption(
-            t(
-                "recorded.from",
-                source=escape_markdown(row.source),
-                at=format_time(row.imported_at),
-                who=escape_markdown(row.created_by),
-            )
-        )
+        with st.popover(t("run.more"), icon=":material/more_horiz:", key="run-more"):
+            show_clone_button(row.run_id, key="one")
+            if record:
+                show_system(record.run)
+    if trouble:
+        show_sentence(trouble)
+    show_run_facts((escape_markdown(row.run_id), *_describe_origin(row)), row.run_id)
     show_removals(row.run_id)
-    show_annotations(row.run_id)
     show_original(row.run_id)
-    show_measured(row)
+    show_figures(row)
     show_details(row)
     if record:
         show_job_attempts(JobDetails(attempts=record.attempts))
@@ -95,38 +81,19 @@ def show_recorded(row: RunRow) -> None:
         st.caption(escape_markdown(note))
 
 
-def show_measured(row: RunRow) -> None:
-    """The result in three figures; those of a rehearsal are marked as such."""
-    throughput, accuracy, validity = st.columns(3)
-    unit = escape_markdown(row.throughput_unit)
-    throughput.metric(t("charts.throughput", unit=unit), format_number(row.throughput), border=True)
-    accuracy.metric(t("board.accuracy"), format_percent(row.accuracy), border=True)
-    validity.metric(t("board.validity"), t(f"validity.{row.validity}"), border=True)
-    show_target(row)
-    if row.rehearsal:
-        st.caption(t("board.rehearsal"))
+def _build_name(row: RunRow) -> str:
+    size = nodes_and_cards(row.node_count, row.cards_per_node) if row.card_count else ""
+    return " · ".join(filter(None, (row.title or row.workload, row.framework_version, size)))
 
 
-def show_details(row: RunRow) -> None:
-    """Behind the figures: a reproduction's comparison, the verdict, and single servers and cards."""
-    show_result(row)
-    show_verdict_of(row)
-    show_servers_of(row)
-    show_ranks_of(row)
-
-
-def board_selection(row: RunRow) -> dict[str, str]:
-    """The parameters of a leaderboard that has a row for the run, whether or not it is valid, and however many others
-    there are: the run alone, unless it is among the newest."""
-    is_counted = row.validity.counts
-    newest = BoardQuery(row.region, rehearsal=row.rehearsal, include_invalid=not is_counted, sort="created_at")
-    is_on_first_page = any(one.run_id == row.run_id for one in run_cached(core().warehouse.runs.list_rows, newest).rows)
-    return {
-        "region": region_key(row),
-        "show": "runs",
-        **({} if is_counted else {"invalid": "1"}),
-        **({} if is_on_first_page else {"q": row.run_id}),
-    }
+def _describe_origin(row: RunRow) -> Iterable[str]:
+    if row.origin is Origin.IMPORTED:
+        yield t(
+            "recorded.from",
+            source=escape_markdown(row.source),
+            at=format_time(row.imported_at),
+            who=escape_markdown(row.created_by),
+        )
 
 
 def _list_facts(row: RunRow, record: RunRecord | None) -> Iterable[tuple[str, str]]:
@@ -158,4 +125,5 @@ def _list_result_fields(record: RunRecord) -> Iterable[tuple[str, str]]:
 
 def _show_pairs(pairs: Iterable[tuple[str, str]], alt: str) -> None:
     titles = {"field": t("compare.field"), "value": t("import.value")}
-    show_table([{"field": name, "value": value.strip() or MISSING} for name, value in pairs], titles, alt)
+    rows = [{"field": name, "value": value.strip() or MISSING} for name, value in pairs]
+    show_table(rows, titles, alt, visible=len(rows))  # all of them, in the height that they have before they are there

@@ -1,0 +1,92 @@
+"""The head of a run's page: what ran and how it ended in one line, what can be done at its end, and facts below it."""
+
+from collections.abc import Iterable, Iterator
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from aisbench_core.base.formats import format_duration, shorten_hash
+from aisbench_core.model import Run
+from aisbench_core.warehouse.values.runs import RunRow, TargetOutcome, Validity
+from pages._ui.cards import run_cards as cards
+from pages._ui.runs.annotations import show_annotation_form, show_note
+from pages._ui.runs.target import target_text
+from pages._ui.runs.validity import COLOURS
+from pages._ui.shell.core import core
+from pages._ui.shell.errors import escape_markdown
+from pages._ui.shell.words import t
+
+# What is drawn later has its room from the beginning: nothing moves. Badges are as small as text, links have edges.
+STYLE = """<style>
+    .st-key-run-head, .st-key-run-facts { min-height: 2.9rem; }
+    .st-key-run-facts { margin-top: -.75rem; }
+    .st-key-log-fields { min-height: 4.25rem; }
+    @media (min-width: 768px) {
+        .st-key-run-head { flex-wrap: nowrap; }
+        .st-key-run-actions { min-width: 22rem; }
+    }
+    .st-key-run-head h1 { font-size: 1.6rem; line-height: 2.4rem; }
+    .st-key-run-head h1 .stMarkdownBadge { font-size: .85rem; line-height: 1.5; font-weight: 500; }
+    .st-key-run-head h1 .stMarkdownBadge { vertical-align: middle; }
+    .st-key-run-links a, .st-key-run-actions a, .st-key-cause [data-testid="stPageLink"] a { border: 1px solid #8886; }
+    .st-key-run-links a { border-radius: 999px; }
+    .st-key-run-actions a { height: 2.5rem; }
+    .st-key-run-links p, .st-key-run-actions a p { font-weight: 400; }
+    .st-key-cause { background: color-mix(in srgb, #d93025 9%, transparent); border-color: #d93025; }
+    .st-key-tiles [data-testid="stMetricValue"] { font-weight: 600; }
+    .st-key-tiles > div { min-height: 8.4rem; }
+</style>"""
+
+
+def create_head() -> tuple[DeltaGenerator, DeltaGenerator]:
+    """The places of the title and of the actions."""
+    st.html(STYLE)
+    with st.container(horizontal=True, vertical_alignment="center", key="run-head"):
+        title = st.empty()
+        actions = st.container(
+            horizontal=True,
+            horizontal_alignment="right",
+            vertical_alignment="center",
+            key="run-actions",
+            width="content",
+        )
+    return title, actions
+
+
+def show_run_title(title: DeltaGenerator, run: Run, recorded: RunRow | None = None) -> None:
+    """A sign of the state, the name, the state in words, and of a recorded run what its result is worth."""
+    colour = cards.COLOURS.get(run.state, "blue")
+    name = escape_markdown(core().run_names.of([run])[run.run_id])
+    parts = (f":{colour}[{cards.TAB_MARKS.get(run.state, '▶')}] {name}", f":{colour}-badge[{t(f'state.{run.state}')}]")
+    title.title(" ".join((*parts, *_list_badges(recorded))), anchor=False)
+
+
+def show_recorded_title(title: DeltaGenerator, name: str, row: RunRow, help_text: str | None) -> None:
+    """The same for a run that the ledger does not have."""
+    origin = () if row.validity is Validity.CLAIMED else (f":violet-badge[{t(f'origin.{row.origin}')}]",)
+    title.title(" ".join((escape_markdown(name), *origin, *_list_badges(row))), anchor=False, help=help_text)
+
+
+def _list_badges(row: RunRow | None) -> Iterator[str]:
+    if row is None:
+        return
+    yield f":{COLOURS[row.validity]}-badge[{t(f'validity.{row.validity}')}]"
+    if row.target_outcome is TargetOutcome.MISSED and row.validity.counts:
+        yield f":red-badge[{target_text(row)}]"
+
+
+def show_run_facts(facts: Iterable[str], run_id: str) -> None:
+    """One line about a run, with its tags and what changes them; below it, its note."""
+    with st.container(horizontal=True, vertical_alignment="center", key="run-facts"):
+        st.caption(" · ".join(filter(None, facts)), width="content")
+        show_annotation_form(run_id)
+    show_note(run_id)
+
+
+def list_facts(run: Run) -> tuple[str, ...]:
+    """Which run it is, where, by whom, when, for how long, and with which code."""
+    has_name = bool(core().annotations.of(run.run_id).name)
+    took = t("run.took", time=format_duration(run.duration_s)) if run.duration_s is not None else ""
+    code = t("run.code", hash=shorten_hash(run.code_sha256)) if run.code_sha256 else ""
+    what = escape_markdown(cards.run_facts(run) if has_name else run.profile)
+    return run.run_id, what, cards.started_text(run), took, code
