@@ -8,7 +8,7 @@ import streamlit as st
 from aisbench_core.model import LINE, AlertKind, Progress, Run, RunState
 from pages._ui.cards.job_details import alert_kind
 from pages._ui.shell import navigation
-from pages._ui.shell.core import actor, core, is_allowed, right_to
+from pages._ui.shell.core import actor, core, is_allowed
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.formats import format_time
@@ -131,11 +131,10 @@ def describe_progress(run: Run, progress: Progress | None) -> tuple[float | None
 
 
 def show_stop(run: Run, *, key: str) -> None:
-    """A button that stops the run, after asking; the page calls `show_stop_dialog`, too."""
-    if not run.can_stop:
+    """A button that stops the run, after asking, for who may; the page calls `show_stop_dialog`, too."""
+    if not run.can_stop or not is_allowed("Runs.stop", run.created_by):
         return
-    right, icon = right_to("Runs.stop", run.created_by), ":material/front_hand:"
-    if st.button(t("runs.stop"), key=f"stop-{key}", icon=icon, disabled=not right.is_given, help=right.help_text):
+    if st.button(t("runs.stop"), key=f"stop-{key}", icon=":material/front_hand:"):
         STOPPING.open(run.run_id)
 
 

@@ -181,10 +181,9 @@ def _show_draft(spec: RunSpec, draft: SeriesDraft, profile: str) -> None:
     cells, icon = draft.estimate.cells, ":material/rocket_launch:"
     label = t("series.launch_one") if cells == 1 else t("series.launch", cells=cells)
     right = right_to("SeriesService.launch")
-    if st.button(
-        label, key="series-launch-button", type="primary", icon=icon, width="stretch",
-        disabled=not right.is_given, help=right.help_text,
-    ):  # fmt: skip
+    if not right.is_given:
+        st.caption(right.help_text or "")
+    elif st.button(label, key="series-launch-button", type="primary", icon=icon, width="stretch"):
         LAUNCH.open(secrets.token_hex(8))
     LAUNCH.show(t("series.launch_title"), _confirm_launch, spec, draft, profile)
 
