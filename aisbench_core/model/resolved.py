@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter, ValidationError
 
-from aisbench_core.base.messages import Message, from_json, to_json
+from aisbench_core.base.messages import Message
+from aisbench_core.base.messages.stored import from_json, to_json
 from aisbench_core.model.spec import canonical_json
 
 

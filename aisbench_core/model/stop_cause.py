@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
-from aisbench_core.base.messages import Message, from_data, to_data
+from aisbench_core.base.messages import Message
+from aisbench_core.base.messages.stored import from_data, to_data
 
 
 class StopKind(StrEnum):

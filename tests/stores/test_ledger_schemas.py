@@ -9,7 +9,8 @@ from typing import Any, cast
 import pytest
 
 from aisbench_core.base.errors import AisbenchError
-from aisbench_core.base.messages import Message, join_parts, to_json
+from aisbench_core.base.messages import Message, join_parts
+from aisbench_core.base.messages.stored import to_json
 from aisbench_core.maintenance.upgrading.ledger_tables import FORMER_COLUMNS, FORMER_TABLES, upgrade_ledger
 from aisbench_core.model import RunState, StopCause, StopKind
 from aisbench_core.store.ledger.database.ledger_schema import SQLITE, VERSION

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from aisbench_core.base.messages import Message, to_json
+from aisbench_core.base.messages import Message
+from aisbench_core.base.messages.stored import to_json
 from aisbench_core.domain.results.record import dump_record, parse_outline
 from aisbench_core.maintenance.upgrading.run_folders import rename_keys
 from aisbench_core.model import RunState, StopCause, StopKind

@@ -8,7 +8,8 @@ from typing import cast
 import pytest
 
 from aisbench_core.base.errors import CloudRejected
-from aisbench_core.base.messages import from_json, in_chinese, make_bilingual, make_verbatim, to_json
+from aisbench_core.base.messages import in_chinese, make_bilingual, make_verbatim
+from aisbench_core.base.messages.stored import from_json, to_json
 from aisbench_core.cloud.modelarts_v2 import detail_replies, replies
 from aisbench_core.cloud.ports import TrainingService
 from aisbench_core.domain.results.job_events import alert_message, cloud_events, describe_interruption, sort_events

@@ -12,16 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aisbench_core.base.errors import AisbenchError, CloudRejected, SpecError
-from aisbench_core.base.messages import (
-    Message,
-    choose_plural,
-    from_json,
-    in_chinese,
-    join_parts,
-    make_verbatim,
-    to_json,
-)
+from aisbench_core.base.messages import Message, choose_plural, in_chinese, join_parts, make_verbatim
 from aisbench_core.base.messages.message import CATALOGUE, load_entries
+from aisbench_core.base.messages.stored import from_json, to_json
 from tests.source_tree import nodes_of, product
 
 TRY_AGAIN = Message("try again")

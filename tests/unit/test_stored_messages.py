@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.base.messages import Message, from_data, from_json, in_chinese, list_from_json, list_to_json
+from aisbench_core.base.messages import Message, in_chinese
+from aisbench_core.base.messages.stored import from_data, from_json, list_from_json, list_to_json
 
 NESTED: dict[str, Any] = {"id": "x", "values": {}}
 for _ in range(60):

@@ -13,24 +13,17 @@ from aisbench_core.base.messages.message import (
     make_verbatim,
     message_of,
 )
-from aisbench_core.base.messages.stored import from_data, from_json, list_from_json, list_to_json, to_data, to_json
 
 __all__ = [
     "Hint",
     "Message",
     "Value",
     "choose_plural",
-    "from_data",
-    "from_json",
     "in_chinese",
     "join_parts",
     "label_in_chinese",
     "labels_in_chinese",
-    "list_from_json",
-    "list_to_json",
     "make_bilingual",
     "make_verbatim",
     "message_of",
-    "to_data",
-    "to_json",
 ]  # fmt: skip

@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from aisbench_core.base.errors import ResultError, disk_error
-from aisbench_core.base.messages import Message, from_json, join_parts, list_from_json, list_to_json, to_json
+from aisbench_core.base.messages import Message, join_parts
+from aisbench_core.base.messages.stored import from_json, list_from_json, list_to_json, to_json
 from aisbench_core.base.private_files import write_whole
 from aisbench_core.model import (
     SYSTEM_FIELDS,

@@ -21,7 +21,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aisbench_core.base.errors import ConfigError
-from aisbench_core.base.messages import Message, from_json, message_of, to_json
+from aisbench_core.base.messages import Message, message_of
+from aisbench_core.base.messages.stored import from_json, to_json
 from aisbench_core.base.private_files import is_orphan, is_read_only, make_private_folder, process_name
 
 # Subfolder of the data folder, with a folder for each console process.

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from aisbench_core.base.messages import from_data
+from aisbench_core.base.messages.stored import from_data
 from aisbench_core.model import StopCause, StopKind
 
 _PERSON = "stopped by {who}"

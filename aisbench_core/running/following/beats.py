@@ -4,7 +4,8 @@ import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from aisbench_core.base.messages import from_json, message_of, to_json
+from aisbench_core.base.messages import message_of
+from aisbench_core.base.messages.stored import from_json, to_json
 from aisbench_core.store.ledger.database.connection import ProfileShare, Row
 from aisbench_core.store.ledger.database.rows import replace_row
 from aisbench_core.store.ledger.ledger import Beat, Ledger, as_text, as_time

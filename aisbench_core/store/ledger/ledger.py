@@ -9,7 +9,8 @@ from typing import Any
 
 from aisbench_core.base.clock import utc_now
 from aisbench_core.base.errors import RunNotFound, StaleRun
-from aisbench_core.base.messages import Message, from_json, message_of, to_json
+from aisbench_core.base.messages import Message, message_of
+from aisbench_core.base.messages.stored import from_json, to_json
 from aisbench_core.model import ACTIVE, Attempt, Clock, Event, Level, Notice, Progress, Run, RunSort, RunSpec, RunState
 from aisbench_core.model.stop_cause import StopCause
 from aisbench_core.store.ledger.database.address import LedgerAddress

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from aisbench_core.base.messages import from_json, message_of, to_json
+from aisbench_core.base.messages import message_of
+from aisbench_core.base.messages.stored import from_json, to_json
 from aisbench_core.model import Delivery, DeliveryState, News, NewsKind, Notice
 from aisbench_core.store.ledger.database.rows import insert_new, make_marks
 from aisbench_core.store.ledger.ledger import Ledger, as_text, as_time

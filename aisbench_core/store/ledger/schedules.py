@@ -4,7 +4,8 @@ from dataclasses import fields
 from datetime import datetime
 
 from aisbench_core.base.errors import ScheduleExists, ScheduleNotFound, StaleRun
-from aisbench_core.base.messages import Message, from_json, message_of, to_json
+from aisbench_core.base.messages import Message, message_of
+from aisbench_core.base.messages.stored import from_json, to_json
 from aisbench_core.model import Event, Notice, Role, Schedule, SeriesPlan
 from aisbench_core.store.ledger.database.connection import Row
 from aisbench_core.store.ledger.database.rows import insert_new, insert_row

@@ -7,7 +7,8 @@ from datetime import datetime
 from pydantic import TypeAdapter
 
 from aisbench_core.base.errors import NotAllowed, SeriesNotFound, StaleRun
-from aisbench_core.base.messages import Message, from_json, to_json
+from aisbench_core.base.messages import Message
+from aisbench_core.base.messages.stored import from_json, to_json
 from aisbench_core.model import (
     ACTIVE,
     Attempt,

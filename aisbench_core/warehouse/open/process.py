@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from aisbench_core.base.errors import AisbenchError, ConfigError, DiskError, QueryError, WarehouseBusy, WarehouseError
-from aisbench_core.base.messages import Message, from_data, make_verbatim, to_data
+from aisbench_core.base.messages import Message, make_verbatim
+from aisbench_core.base.messages.stored import from_data, to_data
 from aisbench_core.warehouse.open.memory import too_large
 from aisbench_core.warehouse.open.queries import Query, too_slow
 from aisbench_core.warehouse.open.reading import FileReader, Reader

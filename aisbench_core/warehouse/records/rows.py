@@ -12,7 +12,8 @@ from itertools import chain
 from statistics import fmean, median
 from typing import Any
 
-from aisbench_core.base.messages import Message, list_to_json, to_json
+from aisbench_core.base.messages import Message
+from aisbench_core.base.messages.stored import list_to_json, to_json
 from aisbench_core.model import (
     SYSTEM_FIELDS,
     TESTER_FIELDS,

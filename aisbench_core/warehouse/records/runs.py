@@ -8,7 +8,7 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.base.messages import from_json
+from aisbench_core.base.messages.stored import from_json
 from aisbench_core.model import Mode, Origin, RankResult, RunState, StopCause
 from aisbench_core.model.columns import Kind, by_field
 from aisbench_core.warehouse.queries.search import rows_at, search_runs

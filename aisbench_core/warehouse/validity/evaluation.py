@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from aisbench_core.base.messages import Message, from_data, make_verbatim, to_data
+from aisbench_core.base.messages import Message, make_verbatim
+from aisbench_core.base.messages.stored import from_data, to_data
 from aisbench_core.domain.rulesets.ruleset import Consequence, Ruleset, ValidityRule
 from aisbench_core.model import Division, RunState, canonical_json
 from aisbench_core.warehouse.validity.facts import Facts, facts_of

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.base.messages import from_json, list_from_json
+from aisbench_core.base.messages.stored import from_json, list_from_json
 from aisbench_core.model.columns import RESULTS, RUNS, Kind, stored_in
 from aisbench_core.warehouse.measures.throughput import LARGEST, SMALLEST, is_card
 

@@ -1,26 +1,29 @@
 """The choices of the History page: which group, against which baseline, and which metric."""
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import streamlit as st
 
-from aisbench_core.base.formats import clip_text, nodes_and_cards, shorten_hash
+from aisbench_core.base.formats import clip_text, format_change, nodes_and_cards, shorten_hash
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.values.histories import (
     History,
     MetricHistory,
     Outcome,
     Regressions,
+    RegressionVerdict,
     TrendRow,
     VersionField,
 )
 from aisbench_core.warehouse.values.runs import BoardQuery
-from pages._ui.cards.run_cards import Colour
 from pages._ui.shell import url
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.filters import choose_row
 from pages._ui.shell.formats import whole_name
 from pages._ui.shell.words import t
+
+Colour = Literal["red", "green", "gray", "orange"]
 
 MAX_GROUPS = 200  # how many groups the picker offers, the latest ones; filters reach the others
 SIGNS = {Outcome.REGRESSION: "▼", Outcome.IMPROVEMENT: "▲", Outcome.NO_CHANGE: "✓"}  # in the browser's tab
@@ -30,6 +33,7 @@ BADGES: dict[Outcome, tuple[Colour, str]] = {  # a colour and a sign, beside the
     Outcome.NO_CHANGE: ("gray", ":material/trending_flat:"),
     Outcome.NOT_ENOUGH: ("orange", ":material/hourglass_empty:"),
 }
+OUTCOME = "outcome"  # parameter of the URL: verdicts
 AXES = ("time", "version")  # along what a metric may be drawn
 
 
@@ -147,3 +151,12 @@ def group_title(row: TrendRow, parameters: Mapping[str, str]) -> str:
         group.fingerprint[:8],
     ]
     return " · ".join(part for part in parts if part)
+
+
+def change_of(regression_verdict: RegressionVerdict) -> str:
+    """By how much the newest version changed; the metric, unless it is throughput."""
+    metric = regression_verdict.decisive
+    name = t(f"metric.{metric.name}") if metric and metric.name != "throughput" else ""
+    return " ".join(
+        filter(None, (format_change(metric.difference.change, 1) if metric and metric.difference else "", name))
+    )

@@ -7,9 +7,9 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from aisbench_core.base.formats import MISSING, clip_text, format_change, nodes_and_cards, shorten_hash
-from aisbench_core.warehouse.values.histories import Outcome, RegressionVerdict, TrendVerdict
+from aisbench_core.warehouse.values.histories import Outcome, TrendVerdict
 from aisbench_core.warehouse.values.runs import BoardQuery, RegionFacts
-from pages._ui.history.choice import BADGES, SIGNS, find_distinctions
+from pages._ui.history.choice import BADGES, OUTCOME, SIGNS, change_of, find_distinctions
 from pages._ui.shell import url
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.filters import region_key
@@ -20,7 +20,6 @@ from pages._ui.shell.status import title_tab
 from pages._ui.shell.tables import Width, without_prefix
 from pages._ui.shell.words import t
 
-OUTCOME = "outcome"  # parameter of the URL
 SIZE = 25  # rows of a page
 MAX_LETTERS = 2000  # of a cell: its column cuts it earlier, and a double click shows it
 
@@ -126,12 +125,3 @@ def _to_row(group: TrendVerdict, flavor: str, parameters: str) -> dict[str, Any]
         "runs": group.row.valid,
         "at": format_time(group.row.latest_at, "%Y-%m-%d %H:%M"),
     }
-
-
-def change_of(regression_verdict: RegressionVerdict) -> str:
-    """By how much the newest version changed; the metric, unless it is throughput."""
-    metric = regression_verdict.decisive
-    name = t(f"metric.{metric.name}") if metric and metric.name != "throughput" else ""
-    return " ".join(
-        filter(None, (format_change(metric.difference.change, 1) if metric and metric.difference else "", name))
-    )

@@ -7,7 +7,7 @@ import streamlit as st
 from aisbench_core.warehouse.values.boards import BoardRow
 from aisbench_core.warehouse.values.histories import Outcome, TrendVerdict
 from aisbench_core.warehouse.values.runs import BoardQuery
-from pages._ui.history.groups import OUTCOME, change_of
+from pages._ui.history.choice import OUTCOME, change_of
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.filters import region_key
 from pages._ui.shell.navigation import HISTORY, link_page

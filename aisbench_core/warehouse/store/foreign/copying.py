@@ -21,7 +21,8 @@ from typing import Any
 import duckdb
 
 from aisbench_core.base.errors import AisbenchError, DiskError, WarehouseBusy, WarehouseError, disk_error
-from aisbench_core.base.messages import Message, from_json, message_of, to_json
+from aisbench_core.base.messages import Message, message_of
+from aisbench_core.base.messages.stored import from_json, to_json
 from aisbench_core.warehouse.queries.group_statistics import regroup_runs
 from aisbench_core.warehouse.store import warehouse_file
 from aisbench_core.warehouse.store.engine import OFFLINE, PATIENCE_S
