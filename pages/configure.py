@@ -6,6 +6,7 @@ from aisbench_core.domain.authoring.specfile import explain_error
 from pages._ui.configure import clones, draft_list, drafts, form, jump, launch, summary, upstream_export, yaml_view
 from pages._ui.configure.upstream_import import show_import, show_import_button
 from pages._ui.series.form import link_to_form
+from pages._ui.shell.core import profile_in_url
 from pages._ui.shell.words import t
 
 drafts.reopen_last()
@@ -14,8 +15,7 @@ heading.title(t("configure.title"), anchor=False)
 draft_list.show_deleted()
 difference = st.container()
 left, right = st.columns([2, 1], gap="large")
-with right:
-    profile = launch.choose_profile()
+profile = profile_in_url()
 draft = drafts.read_draft()
 fields, problem = form.read_form(draft, profile)
 
@@ -46,5 +46,6 @@ with left:
     else:
         yaml_view.show_yaml(draft, summary.mark_lines(draft, found))
 with right:
+    launch.choose_profile()
     summary.show_summary(fields, text, profile, found, link_to_form)
 jump.show_jump(text)

@@ -62,6 +62,9 @@ STYLE = f"""<style>
     @media (min-width: 768px) {{
         body [data-testid="stAppViewContainer"]:not(:has([data-testid="stSidebar"])) {{ padding-left: {SIDEBAR}px; }}
     }}
+    body [class*="st-key-about-"] {{ position: relative; }}
+    body [class*="st-key-about-"] > :nth-child(2) {{ position: absolute; inset: 0; pointer-events: none; }}
+    [class*="st-key-about-"] [data-testid="stSkeleton"] {{ height: 68px; }}
     @media (max-width: 767px) {{ body [data-testid="stMainBlockContainer"] {{ padding-top: 4rem; }} }}
     @media (max-width: 640px) {{
         body [data-testid="stMainBlockContainer"] {{ padding-inline: 16px; }}

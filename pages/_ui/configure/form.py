@@ -94,7 +94,8 @@ def _show_workload(form: Form) -> None:
     store = make_spec_store(_change_version)
     versions = list(form.workload.versions)
     choice = widgets.single_choice("spec.framework_version", versions, form.edition.version, store)
-    right.selectbox(label, **choice)
+    with right, describe_field(choice["key"], ""):
+        st.selectbox(label, **choice)
     show_field_findings(form.findings, "workload", "framework_version")
 
 

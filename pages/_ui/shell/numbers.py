@@ -20,8 +20,6 @@ from pages._ui.shell.words import t
 
 # A field's help is in its description for screen readers as soon as the field has the cursor.
 DESCRIPTIONS = """<style>
-    [class*="st-key-about-"] { position: relative; }
-    [class*="st-key-about-"] [data-testid="stElementContainer"]:has(> * > .about-field),
     [class*="st-key-about-"] [data-testid="stHtml"] { position: static; }
     [class*="st-key-about-"]:has(.about-limits:not(:empty)) [data-testid="stWidgetLabel"] { padding-right: 5.5rem; }
     .about-limits { position: absolute; top: .2rem; right: 2px; font-size: .8rem; line-height: 1.2rem; opacity: .75; }
