@@ -39,9 +39,10 @@ def show_verdict(comparison: Comparison) -> None:
             colour, sign = SIGNS.get(verdict.outcome, ("gray", ""))
             text = escape_markdown(f"{sign} {_format_headline(comparison, verdict)}".strip())
             st.header(f":{'gray' if verdict.is_small else colour}[{text}]", anchor=False)
-            details = [*_list_details(comparison, verdict), *_list_missed(comparison, verdict)]
-            if details:
-                st.caption("  \n".join(details))
+            if details := "  \n".join(_list_details(comparison, verdict)):
+                st.caption(details)
+            if missed := "  \n".join(dict.fromkeys(_list_missed(comparison, verdict))):
+                st.markdown(missed)
 
 
 def show_sentences(comparison: Comparison) -> None:
