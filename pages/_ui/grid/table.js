@@ -39,6 +39,7 @@ class Grid {
     this.ticked = new Set();
     this.at = 0; // when something was ticked last: what was cleared later is cleared
     this.current = this.anchor = null; // ids of rows
+    this.lines = new Map(); // what was drawn of each row, by its id
     this.box = make("div", "grid-box");
     this.table = make("table", "grid");
     this.caption = make("caption", "grid-unseen");
@@ -93,12 +94,29 @@ class Grid {
     this.rows = new Map(data.rows.map(row => [row.id, row]));
     if (!this.rows.has(this.current)) this.current = data.rows.length ? data.rows[0].id : null;
     this.paddings = new Map(data.columns.map(column => [column.key, measure(column, data.rows)]));
-    this.head.replaceChildren(this.drawHead());
-    this.body.replaceChildren(...data.rows.map(row => this.drawRow(row)));
+    this.drawChanged();
     this.showTicks();
     this.showCurrent();
     this.fit();
     if (focus) this.focus(focus);
+  }
+
+  // Only what differs from before: an element that is replaced between the two halves of a click would lose it.
+  drawChanged() {
+    const { columns, rows, sorted, tickable, words } = this.data;
+    const frame = JSON.stringify([columns, tickable, words, ...this.paddings]);
+    const head = frame + JSON.stringify(sorted);
+    if (head !== this.drawnHead) this.head.replaceChildren(this.drawHead());
+    this.drawnHead = head;
+    const lines = new Map();
+    for (const row of rows) {
+      const content = frame + JSON.stringify(row), before = this.lines.get(row.id);
+      lines.set(row.id, before?.content === content ? before : { content, line: this.drawRow(row) });
+    }
+    this.lines = lines;
+    const next = [...lines.values()].map(({ line }) => line);
+    const isSame = next.length === this.body.rows.length && next.every((line, index) => line === this.body.rows[index]);
+    if (!isSame) this.body.replaceChildren(...next);
   }
 
   drawHead() {
