@@ -164,7 +164,6 @@ def test_each_page_shows_its_main_answer_above_the_fold_and_is_whole_on_a_phone(
     ("address", "alt", "titles"),
     [
         ("/leaderboard?show=runs", "Table of runs", {"Run", "Throughput (samples/s)", "Flavor"}),
-        ("/leaderboard?show=groups", "Leaderboard table", {"Rank", "Median (samples/s)", "Change"}),
         ("/history", "All benchmark configurations", {"Verdict", "Change", "Candidate", "Baseline"}),
     ],
 )

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.grids import action_bar, grid
 from tests.browser.prepared_console import PreparedConsole
 from tests.browser.visit import OpenWindow
 
@@ -37,9 +38,11 @@ def test_a_newcomer_follows_a_regression_of_the_demo_and_removes_it(
     visit.publish("leaderboard")
 
     visit.open("/leaderboard?show=groups&model=ResNet-50 v1.5")
+    boxes = grid(visit, "Leaderboard table").locator("tbody").get_by_role("checkbox")
     for row in (0, 2):
-        visit.tick(row)
-    visit.page.get_by_role("link", name="Compare 2 rows").click()
+        boxes.nth(row).check()
+        visit.rest()
+    action_bar(visit).get_by_role("link", name="Compare").click()
     verdict = visit.page.get_by_role("heading", level=2).first
     expect(verdict).to_have_text(re.compile(r"r2\.0 is 4\.\d % slower than r1\.10 \(3\.\d–5\.\d %\)"))
     visit.rest()

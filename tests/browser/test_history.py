@@ -11,6 +11,7 @@ from aisbench_core.warehouse.facade import Warehouse
 from pages._ui.shell.status import RESULTS_SECONDS
 from tests import records as a
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.grids import column, grid
 from tests.browser.prepared_console import PreparedConsole
 from tests.browser.visit import OpenWindow
 
@@ -59,12 +60,12 @@ def test_a_new_result_is_on_the_leaderboard_without_a_click(console: ConsoleProc
     visit.page.clock.install()
     visit.open("/leaderboard?show=groups")
     expect(visit.page.get_by_text("Updated")).to_be_visible()
-    before = visit.rows(TABLE)
+    before = len(column(visit, TABLE, "version"))
 
     fast = a.record("fast", throughputs=[1100.0] * 8, framework_version="r2.0")
     Warehouse(console.data_dir / "warehouse.duckdb").record(fast)
     visit.page.clock.fast_forward(RESULTS_SECONDS * 1000)
 
-    expect(visit.table(TABLE).locator("tr", has_text="r2.0")).to_be_attached()
-    assert len(visit.rows(TABLE)) == len(before) + 1
+    expect(grid(visit, TABLE).locator("tr", has_text="r2.0")).to_be_attached()
+    assert len(column(visit, TABLE, "version")) == before + 1
     assert visit.troubles() == []

@@ -17,9 +17,7 @@ from tests.browser.visit import LookAt, OpenWindow, Visit
 BEFORE = [
     ("runs", "live", ()),
     ("runs", "live", ("Space",)),
-    pytest.param("runs", "live", ("Space", "ArrowUp", "Space", "ArrowDown"), marks=pytest.mark.exhaustive),
-    *(pytest.param("groups", "configuration", keys, marks=pytest.mark.exhaustive) for keys in ((), ("Space",))),
-    ("groups", "configuration", ("Space", "ArrowUp", "Space", "ArrowDown")),
+    ("runs", "live", ("Space", "ArrowUp", "Space", "ArrowDown")),
 ]
 """What a table shows, the page that Enter opens, and what was pressed before it: each of them once in `make test`."""
 
@@ -38,9 +36,8 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess
         process.stop()
 
 
-@pytest.mark.parametrize("address", ["/leaderboard?show=runs", "/leaderboard?show=groups"])
-def test_two_rows_are_ticked_and_compared_by_keyboard(console: ConsoleProcess, look: LookAt, address: str) -> None:
-    visit = look(console, address)
+def test_two_rows_are_ticked_and_compared_by_keyboard(console: ConsoleProcess, look: LookAt) -> None:
+    visit = look(console, "/leaderboard?show=runs")
     focus_table(visit)
 
     press(visit, "Space", "ArrowDown", "Space")
@@ -57,8 +54,11 @@ def test_two_rows_are_ticked_and_compared_by_keyboard(console: ConsoleProcess, l
     assert visit.troubles() == []
 
 
-def test_rows_of_a_benchmark_are_ticked_compared_and_opened_by_keyboard(console: ConsoleProcess, look: LookAt) -> None:
-    visit = look(console, "/leaderboard")
+@pytest.mark.parametrize("address", ["/leaderboard", "/leaderboard?show=groups"])
+def test_configurations_are_ticked_compared_and_opened_by_keyboard(
+    console: ConsoleProcess, look: LookAt, address: str
+) -> None:
+    visit = look(console, address)
     visit.page.locator("table.grid tbody tr").first.focus()
     compare = visit.keyed("action-bar").get_by_role("link", name="Compare")
 
@@ -156,7 +156,6 @@ def test_a_run_of_a_configuration_and_of_its_history_opens_by_keyboard(console: 
     ("address", "page"),
     [
         ("/leaderboard?show=runs", "live"),
-        ("/leaderboard?show=groups", "configuration"),
         ("/history", "history"),
     ],
 )
@@ -171,7 +170,7 @@ def test_a_click_on_a_cell_opens_its_row(console: ConsoleProcess, window: OpenWi
 
 
 def test_heads_boxes_double_clicks_and_the_space_below_open_nothing(console: ConsoleProcess, look: LookAt) -> None:
-    visit = look(console, "/leaderboard?show=groups")
+    visit = look(console, "/leaderboard?show=runs")
     click_cell(visit, row=-1)  # sorts
     visit.rest()
     visit.tick(1)

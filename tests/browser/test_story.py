@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, expect
 
 from aisbench_core.warehouse.exporting.runs import RUNS
 from tests.browser.console_process import ConsoleProcess
-from tests.browser.grids import action_bar, row, tick_box
+from tests.browser.grids import action_bar, column, grid, row, tick_box
 from tests.browser.visit import OpenWindow, Visit
 
 RUN_MS = 240_000
@@ -247,9 +247,9 @@ def find_on_the_leaderboard(visit: Visit, on_one_node: str, on_two_nodes: str) -
     expect(visit.page.get_by_text("Rehearsal – not a measurement.")).to_be_visible()
     visit.page.get_by_label("Rows", exact=True).click()
     visit.page.get_by_role("option", name="Configurations").click()
-    expect(visit.table("Leaderboard table")).to_be_visible()
+    expect(grid(visit, "Leaderboard table")).to_be_visible()
     visit.rest()
-    assert {"1 × 2", "2 × 2"} <= set(visit.column("Leaderboard table", "Size"))
+    assert {"1 × 2", "2 × 2"} <= set(column(visit, "Leaderboard table", "size"))
     visit.page.get_by_text("Chart", exact=True).click()
     expect(chart(visit)).to_be_visible()
     visit.rest()
@@ -258,9 +258,10 @@ def find_on_the_leaderboard(visit: Visit, on_one_node: str, on_two_nodes: str) -
 
 def compare(visit: Visit) -> None:
     """Tick both rows: the verdict first, then metrics and what differs; how they scale is folded."""
-    for number in (0, 1):
-        visit.tick(number)
-    visit.page.get_by_role("link", name="Compare 2 rows").click()
+    for box in grid(visit, "Leaderboard table").locator("tbody").get_by_role("checkbox").all()[:2]:
+        box.check()
+        visit.rest()
+    action_bar(visit).get_by_role("link", name="Compare").click()
     expect(visit.page.get_by_role("heading", level=1, name="Compare")).to_be_visible()
     expect(visit.page.get_by_text("Scaling over nodes")).to_be_visible()
     visit.rest()

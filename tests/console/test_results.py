@@ -64,16 +64,27 @@ def test_filters_come_from_the_url_and_go_there(open_page: OpenPage, used: Path)
 def test_all_rows_are_sorted_and_searched_not_only_those_of_the_page(open_page: OpenPage, used: Path) -> None:
     assert used.exists()
     app = open_page("leaderboard", sort="node_count", order="up", size="50")
-    assert list(table(app)["Size"])[-1] == "4 × 8"
+    assert Grid(app).column("size")[-1] == "4 × 8"
 
     app.selectbox(key="sort").set_value("framework_version").run()
     app.selectbox(key="order").set_value("down").run()
 
-    assert table(app)["Version"].iloc[0] == "mindspore r1.11"
+    assert Grid(app).column("version")[0] == "mindspore r1.11"
     assert app.query_params["sort"] in ("framework_version", ["framework_version"])
     app = open_page("leaderboard", show="runs", q="run-n2", sort="throughput", order="up")
     assert list(table(app)["Run"]) == ["run-n2-0", "run-n2-1"]
     assert list(table(app)["Throughput (samples/s)"]) == [15_600, 15_700]
+
+
+def test_the_head_of_a_column_sorts_all_rows_as_the_address_says(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+    app = open_page("leaderboard", show="groups")
+    before = Grid(app).ids
+
+    Grid(app).sort("throughput")
+
+    assert Grid(app).ids == before[::-1]
+    assert app.query_params["order"] in ("up", ["up"])
 
 
 def test_an_order_that_a_list_does_not_know_is_the_usual_one(open_page: OpenPage, used: Path) -> None:
@@ -83,7 +94,7 @@ def test_an_order_that_a_list_does_not_know_is_the_usual_one(open_page: OpenPage
 
     assert not app.exception
     assert app.selectbox(key="sort").value == "throughput"
-    assert len(table(app)) == 4
+    assert len(Grid(app).rows) == 4
 
 
 def test_bars_have_their_single_runs_as_dots(open_page: OpenPage, used: Path) -> None:
@@ -133,14 +144,14 @@ def test_chosen_rows_lead_to_a_comparison(open_page: OpenPage, used: Path) -> No
 def test_chosen_rows_of_the_leaderboard_are_compared_as_rows(open_page: OpenPage, used: Path) -> None:
     assert used.exists()
     app = open_page("leaderboard", show="groups")
-    rows = list(table(app)["Size"])
-    chosen = [rows.index("1 × 8", rows.index("1 × 8") + 1), rows.index("2 × 8")]
+    rows = Grid(app).rows
+    sizes = [row["size"] for row in rows]
+    chosen = [sizes.index("1 × 8", sizes.index("1 × 8") + 1), sizes.index("2 × 8")]
 
-    app.session_state["groups"] = {"selection": {"rows": chosen, "columns": [], "cells": []}}
-    app.run()
+    Grid(app).tick(*(rows[index].id for index in chosen))
 
-    link = next(link for link in app.page_link if link.label == "Compare 2 rows")
-    assert parse_qsl(link.proto.query_string)[:3] == [("ids", "run-n1-1"), ("ids", "run-n2-0"), ("by", "rows")]
+    [link] = [link for link in app.page_link if "ids=" in link.proto.query_string]
+    assert parse_qsl(link.proto.query_string)[:3] == [("ids", "run-n2-0"), ("ids", "run-n1-1"), ("by", "rows")]
     compared = open_page("compare", ids=["run-n1-0", "run-n2-1"], by="rows")
     metrics = Grid(compared, "Metrics")
     throughput = metrics.row("throughput")

@@ -76,7 +76,7 @@ def test_the_list_of_configurations_has_it_last(
 ) -> None:
     app = open_page("leaderboard", **view)
 
-    assert list(table(app)["Target"]) == expected
+    assert Grid(app).column("target") == expected
 
 
 @pytest.mark.usefixtures("fast_and_useless")

@@ -120,10 +120,42 @@ def build_table(
             drawn["trend"] = GridCell(spark=_draw_curve(curve, axis) if curve else None)
         if "flavor" in drawn:
             drawn["flavor"] = GridCell(flavor, Tone.MUTED, title=str(own["flavor"]))
-        name = " ".join((row.framework_version, str(own["flavor"]), str(own["size"])))
-        link = PageLink(CONFIGURATION, {"run": row.median_run_id or row.latest_run_id})
-        built.append(GridRow(row.latest_run_id, name, drawn, link))
+        built.append(_build_row(row, own, drawn))
     return columns, built
+
+
+def build_list(
+    rows: Sequence[BoardRow], cells: Sequence[Cells], titles: Mapping[str, str]
+) -> tuple[list[GridColumn], list[GridRow]]:
+    """The table of rows of several benchmarks: columns with these titles, whose heads sort."""
+    columns = [
+        GridColumn(
+            name, title, _find_align(name, cells), COLUMNS[name].sort, _find_hint(name), width=_WIDTHS.get(name, 0)
+        )
+        for name, title in titles.items()
+    ]
+    flavors = without_prefix([str(own["flavor"]) for own in cells])
+    drawn = [
+        {name: _draw_list_cell(name, row, own[name]) for name in titles if name in own}
+        | {"flavor": GridCell(flavor, Tone.MUTED, title=str(own["flavor"]))}
+        for row, own, flavor in zip(rows, cells, flavors, strict=True)
+    ]
+    return columns, [_build_row(row, own, one) for row, own, one in zip(rows, cells, drawn, strict=True)]
+
+
+def _draw_list_cell(name: str, row: BoardRow, value: Any) -> GridCell:
+    if name == "accuracy":  # whether it reached the target is said by a column of its own
+        return GridCell(MISSING if value is None else format_number(value))
+    if name == "target":
+        return GridCell(str(value), Tone.BAD if row.target_outcome.is_missed else Tone.PLAIN)
+    return GridCell() if name == "change" and not value else _draw_cell(name, row, value, name == "throughput")
+
+
+def _build_row(row: BoardRow, cells: Cells, drawn: Mapping[str, GridCell]) -> GridRow:
+    name = " ".join((row.framework_version, str(cells["flavor"]), str(cells["size"])))
+    return GridRow(
+        row.latest_run_id, name, drawn, PageLink(CONFIGURATION, {"run": row.median_run_id or row.latest_run_id})
+    )
 
 
 def _with_note(cells: Cells, note: str) -> Cells:
@@ -140,10 +172,14 @@ def _find_note(row: BoardRow, names: Collection[str]) -> str:
 
 def _build_column(name: str, cells: Sequence[Cells], axis: tuple[float, float]) -> GridColumn:
     label = t("board.trend_range", range=format_range(*axis)) if name == "trend" and axis[1] else find_head(name)
+    align = Align.LEFT if name == "accuracy" else _find_align(name, cells)
+    return GridColumn(name, label, align, hint=_find_hint(name), width=_WIDTHS.get(name, 0))
+
+
+def _find_align(name: str, cells: Sequence[Cells]) -> Align:
     values = [row[name] for row in cells if row.get(name) is not None]
     is_number = bool(values) and all(isinstance(value, int | float) for value in values)
-    align = Align.RIGHT if name in _TO_THE_RIGHT or (is_number and name != "accuracy") else Align.LEFT
-    return GridColumn(name, label, align, hint=_find_hint(name), width=_WIDTHS.get(name, 0))
+    return Align.RIGHT if name in _TO_THE_RIGHT or is_number else Align.LEFT
 
 
 def _find_hint(name: str) -> str:

@@ -8,7 +8,6 @@ from aisbench_core.base.formats import clip_text, format_number, nodes_and_cards
 from aisbench_core.domain.rulesets.ruleset import DEFAULT
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.values.boards import BenchmarkBoard, BoardRow, abbreviate_value
-from aisbench_core.warehouse.values.compared import ComparedBy
 from aisbench_core.warehouse.values.runs import BoardQuery
 from pages._ui.grid.table import show_grid
 from pages._ui.leaderboard import block_columns
@@ -69,7 +68,7 @@ def show_blocks(query: BoardQuery, names: Sequence[str], tab: SizeTab) -> bool:
     link_to_others(query, rows)
     url.input_switch("chart", t("board.chart"))
     run_ids = [row.median_run_id or row.latest_run_id for row in ticked]
-    show_row_actions([_key_of(block) for block in page.rows], run_ids, ComparedBy.ROWS)
+    show_row_actions([_key_of(block) for block in page.rows], run_ids)
     return bool(ticked)
 
 

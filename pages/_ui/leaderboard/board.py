@@ -16,8 +16,11 @@ from aisbench_core.warehouse.values.histories import TrendVerdict
 from aisbench_core.warehouse.values.runs import BoardQuery, RegionFacts, Validity
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.grid.action_bar import create_action_bar
+from pages._ui.grid.sorting import read_sorting
+from pages._ui.grid.table import show_grid
 from pages._ui.leaderboard import chart
-from pages._ui.leaderboard.changes import badge_colours, change_text, known_changes, link_to_others
+from pages._ui.leaderboard.block_columns import build_list
+from pages._ui.leaderboard.changes import change_text, known_changes, link_to_others
 from pages._ui.leaderboard.columns import (
     GROUP_COLUMNS,
     RUN_COLUMNS,
@@ -31,7 +34,7 @@ from pages._ui.shell import charts, url
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.filters import FACETS, choose_facets, filter_by
 from pages._ui.shell.listing import choose_sorting, choose_text, page_of, show_pages
-from pages._ui.shell.navigation import COMPARE, CONFIGURATION, ICONS, LEADERBOARD, LIVE, link_page
+from pages._ui.shell.navigation import COMPARE, ICONS, LEADERBOARD, LIVE, link_page
 from pages._ui.shell.row_keys import LINKS, create_openable
 from pages._ui.shell.tables import Width, configure_columns, height_of, text_width, title_cells, without_prefix
 from pages._ui.shell.words import t
@@ -40,7 +43,6 @@ VISIBLE = 25  # rows of a table that are visible at a time
 MAX_BARS, MAX_DOTS = 25, 40  # how many rows are drawn as bars, and how many single runs of each at most
 
 _WIDTHS: Mapping[str, Width] = {"model": 115, "parameters": 115, "reason": 260, "checks": 260}
-_BADGE, _CHIP = 85, 14  # width of the column of changes at least, and what a chip adds to its text, in pixels
 
 
 # Parameters of the URL that filter what the leaderboard shows.
@@ -146,15 +148,18 @@ def show_groups(query: BoardQuery) -> bool:
     names = [", ".join(filter(None, (parameters.get(row.fingerprint), system_text(row)))) for row in page.rows]
     changes = known_changes(query, page.rows)
     cells = [_group_cells(row, name, changes) for row, name in zip(page.rows, names, strict=True)]
-    ticked = _draw_table(cells, list_titles(cells, GROUP_COLUMNS, page.rows), t("board.table"), "groups")
+    columns, table = build_list(page.rows, cells, list_titles(cells, GROUP_COLUMNS, page.rows))
+    sorting = read_sorting(BOARD_SORTS, "throughput")
+    ids = show_grid(columns, table, t("board.table"), key="groups", is_tickable=True, sorting=sorting)
     st.caption(t("board.rank_about"))
     show_pages(page.total, query.limit)
     show_rules([rule_id for row in page.rows for rule_id in row.reason.split(";")], query.ruleset_id or DEFAULT)
     link_to_others(query, page.rows)
-    show_links([page.rows[index].median_run_id or page.rows[index].latest_run_id for index in ticked], ComparedBy.ROWS)
     if url.input_switch("chart", t("board.chart")):
         show_bars(query, page.rows, parameters)
-    return bool(ticked)
+    run_ids = [row.median_run_id or row.latest_run_id for row in page.rows if row.latest_run_id in ids]
+    show_row_actions(["groups"], run_ids)
+    return bool(ids)
 
 
 def _group_cells(row: BoardRow, parameters: str, changes: Mapping[str, TrendVerdict]) -> Cells:
@@ -197,9 +202,11 @@ def show_run_table(query: BoardQuery) -> bool:
     cells = [read_cells(row, RUN_COLUMNS) for row in page.rows]
     ticked = _draw_table(cells, list_titles(cells, RUN_COLUMNS, page.rows), t("board.run_table"), "runs-table")
     show_pages(page.total, query.limit)
+    if page.total > query.limit:  # Streamlit sorts the rows that it was given
+        st.caption(t("listing.only_this_page"))
     if len(ticked) == 1:
         show_verdict_of(page.rows[ticked[0]])
-    show_links([page.rows[index].run_id for index in ticked], ComparedBy.RUNS)
+    show_links([page.rows[index].run_id for index in ticked])
     return bool(ticked)
 
 
@@ -214,7 +221,7 @@ def _draw_table(cells: Sequence[Cells], titles: Mapping[str, str], alt: str, key
         "hide_index": True,
         "alt": alt,
         "height": height_of(rows, VISIBLE),
-        "column_config": config | ({titles["change"]: _build_badge_column(cells)} if "change" in titles else {}),
+        "column_config": config,
         "placeholder": MISSING,
     }
     with create_openable(key):
@@ -223,27 +230,13 @@ def _draw_table(cells: Sequence[Cells], titles: Mapping[str, str], alt: str, key
     return [index for index in event["selection"]["rows"] if index < len(rows)]
 
 
-def _build_badge_column(cells: Sequence[Cells]) -> Any:
-    """How the column of changes is drawn."""
-    texts = [text for row in cells for text in row["change"]]
-    colours = badge_colours(texts)
-    return st.column_config.MultiselectColumn(
-        t("board.block_change"),
-        options=[*colours],
-        color=[*colours.values()],
-        help=t("board.change_help"),
-        width=max([_BADGE, *(text_width(text) + _CHIP for text in texts)]),
-    )
-
-
-def show_row_actions(keys: Sequence[str], run_ids: Sequence[str], by: ComparedBy) -> None:
+def show_row_actions(keys: Sequence[str], run_ids: Sequence[str]) -> None:
     """What can be done with the ticked rows of these tables: several are compared, groups as groups."""
     if not run_ids:
         return
     with create_action_bar(keys, len(run_ids)):
         if MIN_COMPARED <= len(run_ids) <= MAX_COMPARED:
-            selection = {"ids": list(run_ids)} | ({} if by is ComparedBy.RUNS else {"by": by.value})
-            link_page(COMPARE, t("run_actions.compare"), selection)
+            link_page(COMPARE, t("run_actions.compare"), {"ids": list(run_ids), "by": ComparedBy.ROWS.value})
         else:
             hint, icon = t("board.compare_hint"), ICONS[COMPARE]
             st.button(t("run_actions.compare"), key="compare-ticked", disabled=True, help=hint, icon=icon)
@@ -251,19 +244,15 @@ def show_row_actions(keys: Sequence[str], run_ids: Sequence[str], by: ComparedBy
             show_clone_button(run_ids[0], key="ticked", label=t("run_actions.again"))
 
 
-def show_links(run_ids: Sequence[str], by: ComparedBy) -> None:
-    """Links for the ticked rows: each is shown, several are compared, groups as groups."""
+def show_links(run_ids: Sequence[str]) -> None:
+    """Links for the ticked runs: each is shown, several are compared."""
     if len(run_ids) <= MAX_COMPARED:
         with st.container(horizontal=True, vertical_alignment="center", key=LINKS):
             for run_id in dict.fromkeys(run_ids):
-                if by is ComparedBy.ROWS:
-                    link_page(CONFIGURATION, t("board.open_configuration", run=run_id), {"run": run_id})
-                else:
-                    link_page(LIVE, t("board.open", run=run_id), {"run": run_id})
+                link_page(LIVE, t("board.open", run=run_id), {"run": run_id})
             if len(run_ids) == 1:
                 show_clone_button(run_ids[0], key="ticked")
     if MIN_COMPARED <= len(run_ids) <= MAX_COMPARED:
-        selection = {"ids": list(run_ids)} | ({} if by is ComparedBy.RUNS else {"by": by.value})
-        link_page(COMPARE, t("board.compare", count=len(run_ids)), selection)
+        link_page(COMPARE, t("board.compare", count=len(run_ids)), {"ids": list(run_ids)})
     else:
         st.caption(t("board.compare_hint"))

@@ -89,11 +89,6 @@ def change_text(found: TrendVerdict) -> str:
     return f"{CHANGES[found.verdict.outcome][0]} {change_of(found.verdict)}".rstrip()
 
 
-def badge_colours(texts: Iterable[str]) -> dict[str, str]:
-    """The colour of each text of `change_text`."""
-    return {text: COLOURS[text[0]] for text in texts}
-
-
 def link_to_others(query: BoardQuery, rows: Sequence[BoardRow]) -> None:
     """The way to what changed in these rows' benchmarks but has no row among them; nothing if every change has one."""
     if not _is_read(query):

@@ -25,7 +25,8 @@ class BoardColumn:
     `name`: also in the URL. `title`: the key of its text, or the column of the catalogue that it is the median of.
     `cell`: of a row, in the table of runs of a run; None where it takes more than that: the table adds it. `in_list`:
     the title where rows of several benchmarks are in one table, if another; it may name their unit. `short`: the head
-    over numbers that are narrower than the title. `is_sparse`: left out of a table in which no row has one."""
+    over numbers that are narrower than the title. `is_sparse`: left out of a table in which no row has one. `sort`:
+    what the URL calls the order of a list by this column."""
 
     name: str
     title: str | Column
@@ -33,6 +34,7 @@ class BoardColumn:
     in_list: str = ""
     short: str = ""
     is_sparse: bool = False
+    sort: str = ""
 
 
 def rank_text(row: BoardRow) -> str:
@@ -64,40 +66,53 @@ COLUMNS: Mapping[str, BoardColumn] = {
     column.name: column
     for column in (
         BoardColumn("rank", "board.rank", lambda row: rank_text(row) or MISSING),
-        BoardColumn("model", "board.model", _get_field("model")),
-        BoardColumn("flavor", "board.flavor", describe_hardware, short="board.hardware"),
+        BoardColumn("model", "board.model", _get_field("model"), sort="model"),
+        BoardColumn("flavor", "board.flavor", describe_hardware, short="board.hardware", sort="flavor"),
         BoardColumn(
             "size", "board.size", lambda row: nodes_and_cards(row.node_count, row.cards_per_node),
-            in_list="board.block_size", short="board.block_size",
+            in_list="board.block_size", short="board.block_size", sort="node_count",
         ),
-        BoardColumn("version", "board.version", lambda row: f"{row.framework} {row.framework_version}"),
+        BoardColumn(
+            "version", "board.version", lambda row: f"{row.framework} {row.framework_version}",
+            sort="framework_version",
+        ),
         BoardColumn("unit", "board.unit", _get_field("throughput_unit")),
-        BoardColumn("throughput", "board.block_median", _get_field("throughput", round_digits), in_list="board.median"),
-        BoardColumn("per_card", "board.block_per_card", _get_field("per_card", round_digits), in_list="board.per_card"),
+        BoardColumn(
+            "throughput", "board.block_median", _get_field("throughput", round_digits), in_list="board.median",
+            sort="throughput",
+        ),
+        BoardColumn(
+            "per_card", "board.block_per_card", _get_field("per_card", round_digits), in_list="board.per_card",
+            sort="per_card",
+        ),
         BoardColumn("relation", "board.relation"),
         BoardColumn("change", "board.change", short="board.block_change", is_sparse=True),
         BoardColumn("interval", "board.interval", interval_text),
-        BoardColumn("runs", "board.runs", _get_field("runs"), short="board.block_runs"),
+        BoardColumn("runs", "board.runs", _get_field("runs"), short="board.block_runs", sort="runs"),
         BoardColumn("trend", "board.trend", short="board.block_trend"),
-        BoardColumn("cv", "board.cv", _get_field("cv", to_percent)),
+        BoardColumn("cv", "board.cv", _get_field("cv", to_percent), sort="cv"),
         BoardColumn(
-            "accuracy", "board.accuracy_percent", _get_field("accuracy", to_percent), short="board.accuracy"
+            "accuracy", "board.accuracy_percent", _get_field("accuracy", to_percent), short="board.accuracy",
+            sort="accuracy",
         ),
         BoardColumn("target", "board.target", target_text),
         BoardColumn("note", "board.note", row_note, is_sparse=True),
         # Medians that few rows have, such as power.
-        *(BoardColumn(each.name, each, _get_field(each.name, round_digits), is_sparse=True) for each in list_medians()),
+        *(
+            BoardColumn(each.name, each, _get_field(each.name, round_digits), is_sparse=True, sort=each.name)
+            for each in list_medians()
+        ),
         BoardColumn("currency", "board.currency", _get_field("currency"), is_sparse=True),
         BoardColumn("ci_low", "board.low", _get_field("ci_low", round_digits)),
         BoardColumn("ci_high", "board.high", _get_field("ci_high", round_digits)),
-        BoardColumn("best", "board.best", _get_field("best", round_digits)),
+        BoardColumn("best", "board.best", _get_field("best", round_digits), sort="best"),
         BoardColumn("parameters", "board.parameters", system_text, is_sparse=True),
         BoardColumn("origin", "board.origin", lambda row: t(f"origin.{row.origin}")),
         BoardColumn("not_valid", "board.not_valid", lambda row: row.invalid + row.incomplete),
         BoardColumn("data", "board.data", lambda row: t("board.synthetic") if row.synthetic_data else row.dataset),
         BoardColumn("best_by", "board.best_by", lambda row: row.best_by or MISSING),
-        BoardColumn("latest", "board.latest", _get_field("latest_at", _to_minute)),
-        BoardColumn("workload", "board.workload", _get_field("workload")),
+        BoardColumn("latest", "board.latest", _get_field("latest_at", _to_minute), sort="latest_at"),
+        BoardColumn("workload", "board.workload", _get_field("workload"), sort="workload"),
         BoardColumn("reason", "board.reason", _get_field("reason")),
         BoardColumn("run", "board.run", _get_field("run_id")),
         BoardColumn("validity", "board.validity", lambda row: t(f"validity.{row.validity}")),

@@ -1,6 +1,4 @@
-"""Lists that are longer than a page: searched, sorted and cut into pages in SQL, as the URL says.
-
-Streamlit sorts a table at a click on a column's header, but only the rows that it was given; pages say so."""
+"""Lists that are longer than a page: searched, sorted and cut into pages in SQL, as the URL says."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -76,9 +74,6 @@ def show_total(total: int, size: int) -> None:
 
 
 def show_pages(total: int, size: int, text: str = "board.total") -> None:
-    """How many rows there are (`text`: the sentence), and the way to the other pages; that a column's header sorts
-    only this one."""
-    pages = url.Pages("page", total, size)
-    pages.show()
-    notes = [t(text, total=f"{total:,}"), *([t("listing.only_this_page")] if pages.count > 1 else [])]
-    st.caption(" · ".join(notes))
+    """How many rows there are (`text`: the sentence), and the way to the other pages."""
+    url.Pages("page", total, size).show()
+    st.caption(t(text, total=f"{total:,}"))
