@@ -6,18 +6,36 @@ from pathlib import Path
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-SCRIPTS, TILES, NOTE = "scripts", "tiles", "note"  # keys of containers
-LINE = "line"  # what the keys of lines begin with
+SCRIPTS, TILES = "scripts", "tiles"  # keys of containers
+LINE, LINKS = "line", "links"  # what the keys of lines, and of containers of links to pages, begin with
 
 SIDEBAR, GUTTER = 212, 32  # pixels: a window of 1280 leaves 1,004 for what a page shows
 
 # Keys of widgets at the top of pages that have a label.
-LABELLED = ("profile", "show", "group", "metric", "along", "days")
+LABELLED = (
+    "profile",
+    "show",
+    "group",
+    "metric",
+    "along",
+    "days",
+    "draft",
+    "view",
+    "question",
+    "at",
+    "curve",
+    "by",
+    "against",
+)
 
 # Until Streamlit has loaded what draws a kind of widget, it draws a box of 40 pixels, from which all below would move.
 _PLACEHOLDERS = f"""
-    [class*="st-key-menu-"] [data-testid="stSkeleton"] {{ height: 20px; }}
+    [class*="st-key-menu-"] [data-testid="stSkeleton"],
+    [class*="st-key-{LINKS}-"] [data-testid="stSkeleton"] {{ height: 20px; }}
     .st-key-{TILES} [data-testid="stSkeleton"] {{ height: 108px; }}
+    [class*="st-key-about-"] [data-testid="stElementContainer"]:not([class*="st-key-"]):has(
+        [data-testid="stSkeleton"]) {{ position: absolute; visibility: hidden; }}
+    [class*="st-key-spec-"] [data-testid="stSkeleton"],
     {", ".join(f'.st-key-{key} [data-testid="stSkeleton"]' for key in LABELLED)} {{ height: 68px; }}
 """
 
@@ -25,13 +43,14 @@ _PLACEHOLDERS = f"""
 _LINES = f"""
     body [class*="st-key-{LINE}-"] {{ min-height: 44px; justify-content: center;
         border-bottom: 1px solid color-mix(in srgb, currentColor 14%, transparent); }}
-    body [class*="st-key-{LINE}-"] p, body .st-key-{NOTE} p {{ font-size: .875rem; line-height: 1.25rem; }}
+    body [class*="st-key-{LINE}-"] p, body .st-key-{LINKS}-week p {{ font-size: .875rem; line-height: 1.25rem; }}
     [class*="st-key-{LINE}-"] [data-testid="stMarkdown"] p {{ display: -webkit-box; -webkit-line-clamp: 2;
         -webkit-box-orient: vertical; overflow: hidden; }}
     [class*="st-key-{LINE}-"] [data-testid="stPageLink"] p {{ overflow: hidden; text-overflow: ellipsis; }}
     [class*="st-key-{LINE}-"] button {{ min-height: 32px; padding-block: 2px; }}
     [class*="st-key-{LINE}-"] [data-testid="stSkeleton"] {{ height: 20px; }}
-    [class*="st-key-{LINE}-"] [data-testid="stColumn"]:last-child [data-testid="stSkeleton"] {{ height: 32px; }}
+    body [class*="st-key-{LINE}-"] [data-testid="stColumn"] [data-testid="stSkeleton"]:is([class*="st-key-retry-"] *,
+        [class*="st-key-stop-"] *, [class*="st-key-missing-"] *) {{ height: 32px; }}
     [class*="st-key-{LINE}-failed"], [class*="st-key-{LINE}-regression"] {{ --sign: light-dark(#a3141a, #ff9a94); }}
     [class*="st-key-{LINE}-alert"] {{ --sign: light-dark(#854600, #ffc078); }}
     [class*="st-key-{LINE}-improvement"] {{ --sign: light-dark(#0b6132, #7fdba3); }}
@@ -41,6 +60,8 @@ _LINES = f"""
     @media (max-width: 640px) {{
         body [class*="st-key-{LINE}-"] {{ padding-block: 6px; }}
         body [class*="st-key-{LINE}-"] [data-testid="stHorizontalBlock"] {{ row-gap: 2px; }}
+        [class*="st-key-{LINE}-"] [data-testid="stColumn"]:not(:nth-child(3)) [data-testid="stSkeleton"] {{
+            height: 12px; }}
     }}
 """
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 from filelock import FileLock
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Browser, Locator, expect
 
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.histories import Trend
@@ -37,6 +37,15 @@ CUT = """values => values
     .map(value => [value, ...value.querySelectorAll("*")].find(part => part.scrollWidth > part.clientWidth + 1))
     .filter(Boolean).map(part => part.textContent)"""
 """The texts of numbers that end with an ellipsis."""
+
+MOST_SHIFT = 0.1
+"""Of a page that stays where it is, by https://web.dev/articles/cls."""
+
+WATCH_SHIFTS = """
+    window.layoutShift = 0;
+    new PerformanceObserver(list => {
+        for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.layoutShift += entry.value;
+    }).observe({type: "layout-shift", buffered: true})"""
 
 MANY = 200
 MOST = 20_000
@@ -158,6 +167,23 @@ def test_each_page_shows_its_main_answer_above_the_fold_and_is_whole_on_a_phone(
 
     assert wrong == []
     assert visit.troubles() == []
+
+
+def test_nothing_moves_while_a_page_loads(grown: OpenGrown, browser: Browser) -> None:
+    """With an empty cache, when what draws a widget comes last. Not yet of comparisons."""
+    console = grown(MOST)
+    shifts: dict[str, float] = {}
+
+    for name in PAGES.keys() - {"compare", "compare-groups"}:
+        address = addresses(console)[name]
+        with browser.new_context(viewport={"width": 1280, "height": HEIGHT}) as context:
+            visit = Visit(context.new_page(), console)
+            visit.page.add_init_script(WATCH_SHIFTS)
+            visit.open(address)
+            shifts[name] = visit.page.evaluate("layoutShift")
+            assert visit.troubles() == []
+
+    assert {name: shift for name, shift in shifts.items() if shift >= MOST_SHIFT} == {}, shifts
 
 
 @pytest.mark.parametrize(

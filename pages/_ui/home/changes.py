@@ -20,6 +20,7 @@ from aisbench_core.warehouse.values.runs import RegionFacts
 from pages._ui.history.choice import find_distinctions, short_title
 from pages._ui.home.drafting import open_draft
 from pages._ui.home.lines import create_actions, create_line, create_lines, show_sparkline
+from pages._ui.layout import LINKS
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core, is_allowed
 from pages._ui.shell.errors import escape_markdown
@@ -58,7 +59,7 @@ def _show_links(regressions: Regressions, region: RegionFacts) -> None:
         reasons = t.message(mixed_or_unknown(*withheld))
         st.caption(t("home.withheld", count=f"{len(withheld):,}", reasons=escape_markdown(reasons)))
     counts = Counter(group.verdict.outcome for group in regressions.groups)
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, key=f"{LINKS}-changes"):
         label = t("home.all_benchmarks", count=f"{regressions.total:,}")
         navigation.link_page(navigation.HISTORY, label, {"region": region_key(region)})
         for outcome in LISTED:

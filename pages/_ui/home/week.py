@@ -6,7 +6,7 @@ from aisbench_core.base.formats import amounts_text, format_change, format_money
 from aisbench_core.model import BudgetScope
 from aisbench_core.warehouse.answers.activity import BrokenRecord, RegionActivity
 from aisbench_core.warehouse.values.runs import RegionFacts
-from pages._ui.layout import NOTE
+from pages._ui.layout import LINKS
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core, ledger_answer
 from pages._ui.shell.errors import escape_markdown
@@ -29,7 +29,7 @@ def show_week(activity: RegionActivity, region: RegionFacts, *, has_ledger: bool
         escape_markdown(amounts_text(activity.costs)),
         *(_list_budgets() if has_ledger else ()),
     ]
-    with st.container(horizontal=True, vertical_alignment="center", key=NOTE):
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{LINKS}-week"):
         st.markdown(f"**{t('home.week')}** :gray[{' · '.join(part for part in parts if part)}]", width="content")
         for record in activity.records[:LISTED]:
             _link_record(record)

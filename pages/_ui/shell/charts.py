@@ -52,14 +52,16 @@ DOTS = 64  # up to so many cards per run, each card is a dot
 def draw_chart(chart: Drawing, *, text: str, height: int | None = None) -> None:
     """Put a chart on the page; `text` describes it to those who cannot see it.
 
-    A `height` in pixels, with axes and legend, is kept for it until the browser has drawn it: nothing below moves."""
+    A `height` in pixels, with axes and legend, or else the chart's own is kept for it until the browser has drawn it:
+    nothing below moves."""
     colour = get_text_colour()  # Streamlit's own axes are too pale to read
     axis = alt.AxisConfig(labelColor=colour, titleColor=colour)
     legend = alt.LegendConfig(labelColor=colour, titleColor=colour)
     chart.config = alt.Config(axis=axis, legend=legend, locale=LOCALE)
     # To check a chart against Altair's schema takes as long as all the rest. The tests check every chart.
     object.__setattr__(chart, "to_dict", partial(chart.to_dict, validate=False))
-    st.altair_chart(chart, alt=text, height=height or "content")
+    known = height or getattr(chart, "height", None)  # Altair's own marks what is not set
+    st.altair_chart(chart, alt=text, height=known if isinstance(known, int) else "content")
 
 
 def chart_of(values: Values) -> Drawing:
