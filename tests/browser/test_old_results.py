@@ -1,7 +1,6 @@
 """A folder's logs in a real browser: handed over, completed, stored, and found on the leaderboard."""
 
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from tests.browser.console_process import ConsoleProcess
 from tests.browser.prepared_console import PreparedConsole
 from tests.browser.test_looks import PEOPLE, assert_looks_right, in_turns
 from tests.browser.visit import OpenWindow, Visit
+from tests.old_tables import write_table
 from tests.unit.old_logs import BERT, RESNET
 
 TABLE = "模型,版本,节点数,单机卡数,我们的数,精度\nnet,2.0,2,8,900.5,0.81\n"
@@ -43,9 +43,6 @@ def hand_over(visit: Visit, files: list[Path]) -> None:
     """Choose files and have them read."""
     visit.page.locator("input[type=file]").set_input_files(files)
     visit.rest()
-    folded = visit.page.get_by_text(re.compile("^(Read:|已读取)"))
-    if folded.count() and not visit.keyed("old-read-files").is_visible():
-        folded.first.click()
     visit.keyed("old-read-files").get_by_role("button").click()
     expect(visit.keyed("old-save").get_by_role("button")).to_be_visible()
     visit.rest()
@@ -86,6 +83,7 @@ def test_the_same_files_again_are_all_here(alone: ConsoleProcess, window: OpenWi
     visit.keyed("old-save").get_by_role("button").click()
     expect(visit.page.get_by_text("Already here:")).to_be_visible()
 
+    visit.reload()
     hand_over(visit, old_files(tmp_path)[:2])
 
     expect(visit.page.get_by_role("table", name="Results", exact=True).get_by_text("already stored")).to_have_count(2)
@@ -98,7 +96,8 @@ def test_the_page_looks_right_with_results(
     visit = window(alone, **PEOPLE[person])
     visit.open("/import")
 
-    hand_over(visit, old_files(tmp_path))
+    (tmp_path / "years.csv").write_text(write_table(260), "utf-8")
+    hand_over(visit, [*old_files(tmp_path), tmp_path / "years.csv"])
 
     assert_looks_right(visit, f"{name}-{person}")
 
