@@ -18,10 +18,12 @@ LONG = "resnet-" + "with-a-name-that-goes-on-" * 4 + "end"
 WHOLE_IN = {
     "compare/comparability.py": "the table of differences",
     "compare/names.py": "the table of differences",
+    "configure/folds.py": "the field, in the fold",
     "history/baselines.py": "the chart's tooltip",
     "history/choice.py": "a line below the field",
     "history/groups.py": "the cell, at a double click",
     "history/results.py": "the chart's tooltip",
+    "history/run_table.py": "the cell's tooltip",
     "history/trend_charts.py": "the chart's tooltip",
     "home/changes.py": "the tooltip of History's chart, which the title links to",
     "leaderboard/blocks.py": "the title's tooltip",

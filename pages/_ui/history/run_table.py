@@ -81,7 +81,7 @@ def _build_row(run: HistoryRun, verdict: RegressionVerdict, metric: str, names: 
         "reason": GridCell(trend_charts.reason_text(run, metric), Tone.WARN),
         "by": GridCell(run.created_by, Tone.MUTED),
         "engine_version": GridCell(run.engine_version, Tone.MUTED),
-        "code_sha256": GridCell(shorten_hash(run.code_sha256), Tone.MUTED),
+        "code_sha256": GridCell(shorten_hash(run.code_sha256), Tone.MUTED, title=run.code_sha256),
     }
     return GridRow(run.run_id, run.run_id, cells, PageLink(LIVE, {"run": run.run_id}))
 
