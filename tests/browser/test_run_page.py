@@ -26,10 +26,11 @@ FAILED_PX = 2_000
 MOST_SHIFT = 0.1
 """How far what is seen may move while the page is drawn: more needs improvement, by the measure of Web Vitals."""
 
-SHIFTS = """window.shifts = []; new PerformanceObserver(list => { for (const entry of list.getEntries())
-    if (!entry.hadRecentInput) window.shifts.push([entry.value, entry.sources.map(part =>
+SHIFTS = """window.shifts || (window.shifts = [], new PerformanceObserver(list => {
+    for (const entry of list.getEntries()) if (!entry.hadRecentInput)
+    window.shifts.push([entry.value, entry.sources.map(part =>
     `${(part.node?.textContent || '').slice(0, 40)}: ${part.previousRect.y} to ${part.currentRect.y}`)])
-}).observe({type: 'layout-shift', buffered: true})"""
+}).observe({type: 'layout-shift', buffered: true}))"""
 """Each movement on the page: how much of the window moved how far, and what."""
 
 LOG = "".join(f"step {step}/40 loss 1.3\n" for step in range(40)) + (

@@ -23,6 +23,7 @@ STYLE = """<style>
     .st-key-log-fields { min-height: 4.25rem; }
     @media (min-width: 768px) {
         .st-key-run-head { flex-wrap: nowrap; }
+        .st-key-run-head > div:first-child { max-width: calc(100% - 23rem); }
         .st-key-run-actions { min-width: 22rem; }
     }
     .st-key-run-head h1 { font-size: 1.6rem; line-height: 2.4rem; }
