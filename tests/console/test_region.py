@@ -82,7 +82,7 @@ def test_flavors_have_the_prices_of_the_profile(client: TrainingClient, open_pag
 
     price = {row["Flavor"]: row["Price per node hour (CNY)"] for row in rows(app)}
     assert price[FLAVOR] == 12.5
-    assert "Asked at" in texts(app)
+    assert "As of" in texts(app)
 
 
 def test_a_search_leaves_what_it_matches(client: TrainingClient, open_page: OpenPage) -> None:

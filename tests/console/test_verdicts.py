@@ -68,7 +68,7 @@ def test_the_leaderboard_can_be_judged_by_another_ruleset_and_narrowed_to_a_verd
     groups = open_page("leaderboard", invalid="1", ruleset="t-cesa-1169-2021", lang="zh")
 
     assert set(table(usual)["Validity"]) == {"invalid"}
-    assert "Stored validity is by aisbench/1" in texts(usual)
+    assert "Validated by aisbench/1" in texts(usual)
     assert "valid" not in set(table(strict)["Validity"])
     assert "Ruleset: t-cesa-1169-2021 T/CESA 1169-2021 (rules inferred without the standard's text)" in texts(strict)
     assert "（规则为推断，未依据标准原文）" in texts(groups)
