@@ -36,10 +36,10 @@ with filter_bar():
 filters = board.list_filters(view, query)
 show_active_filters(*filters)
 tab = sizes.choose_tab(query, filters) if view == "blocks" else sizes.SizeTab()
-query = tab.narrow(query)
 with actions:
     names = block_columns.choose_block_columns(query) if view == "blocks" else []
-    show_results_export(query)
+    show_results_export(query)  # of all tabs: the first one is no filter that somebody chose
+query = tab.narrow(query)
 saved_views.show_missing()
 show_rehearsal(region)
 if view == "blocks":
