@@ -27,7 +27,7 @@ def test_a_row_shows_its_rank_history_curve_and_runs(open_page: OpenPage, used: 
     assert row.latest_run_id in Grid(app).ids
     assert not {"workload", "version", "hardware", "size"} & {*Grid(app).labels}, "what all runs share stands above"
     assert Grid(app).row(row.latest_run_id).href == f"live?run={row.latest_run_id}&lang=en"
-    assert "Run again" in [button.label for button in Grid(app).tick(row.latest_run_id).button]
+    assert "Add tags" in [button.label for button in Grid(app).tick(row.latest_run_id).button]
     assert "Measured by" in texts(app)
     assert not app.exception
 

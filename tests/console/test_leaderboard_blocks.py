@@ -84,13 +84,13 @@ def test_rows_of_several_tables_are_compared_as_groups(open_page: OpenPage) -> N
 
 
 @pytest.mark.usefixtures("two_benchmarks")
-def test_one_ticked_row_cannot_be_compared_but_run_again(open_page: OpenPage) -> None:
+def test_one_ticked_row_cannot_be_compared_but_cloned(open_page: OpenPage) -> None:
     grid = list_grids(open_page("leaderboard"))[1]
 
     app = grid.tick(grid.ids[0])
 
     assert app.button(key="compare-ticked").disabled
-    assert app.button(key="clone-ticked").label == "Run again"
+    assert app.button(key="clone-ticked").label == "Clone into a draft"
 
 
 @pytest.mark.usefixtures("two_benchmarks")

@@ -134,8 +134,8 @@ def test_ticked_runs_are_compared_run_again_and_tagged(open_page: OpenPage, used
     app.text_input(key="tag-ticked").set_value("night, fans")
     app = app.button(key="tag-ticked-add").click().run()
 
-    assert "Run again" in one
-    assert "Run again" not in both
+    assert "Run again…" in one
+    assert "Run again…" not in both
     assert "Added fans, night to runs: 2" in texts(app)
     assert Grid(app).row(DONE_RUN)["run"].endswith("fans night")
     assert Warehouse(used / "warehouse.duckdb").annotations.of([DONE_RUN])[DONE_RUN].tags == ("fans", "night")

@@ -241,7 +241,7 @@ def show_row_actions(keys: Sequence[str], run_ids: Sequence[str]) -> None:
             hint, icon = t("board.compare_hint"), ICONS[COMPARE]
             st.button(t("run_actions.compare"), key="compare-ticked", disabled=True, help=hint, icon=icon)
         if len(run_ids) == 1:
-            show_clone_button(run_ids[0], key="ticked", label=t("run_actions.again"))
+            show_clone_button(run_ids[0], key="ticked")
 
 
 def show_links(run_ids: Sequence[str]) -> None:

@@ -6,9 +6,9 @@ import streamlit as st
 
 from aisbench_core.model import Run, RunState
 from aisbench_core.warehouse.values.compared import MAX_COMPARED, MIN_COMPARED
-from pages._ui.configure.clones import show_clone_button
 from pages._ui.grid.action_bar import create_action_bar
 from pages._ui.grid.table import clear_ticks
+from pages._ui.runs.reproduce import show_reproduce_button
 from pages._ui.shell import navigation
 from pages._ui.shell.core import actor, core, is_allowed, right_to
 from pages._ui.shell.dialogs import Dialog
@@ -31,8 +31,8 @@ def show_actions(key: str, run_ids: Sequence[str], runs: Sequence[Run] = ()) -> 
         return
     with create_action_bar(key, len(run_ids)):
         _show_compare(run_ids)
-        if len(run_ids) == 1:
-            show_clone_button(run_ids[0], key="ticked", label=t("run_actions.again"))
+        if len(run_ids) == 1 and core().ledger.has(run_ids[0]):
+            show_reproduce_button(run_ids[0], is_primary=False)
         if is_allowed("AnnotationService.tag"):
             _show_tagging(key, run_ids)
         _show_stop([run for run in runs if run.can_stop])
