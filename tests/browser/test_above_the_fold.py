@@ -86,7 +86,7 @@ CHART = Answer('[data-testid="stVegaLiteChart"]', CHART_PX)
 PAGES: dict[str, tuple[Answer, ...]] = {
     "home": (Answer("h2", FIELD_PX),),
     "configure": (FIELD,),
-    "runs": (Answer('[class*="st-key-run-"]', FIELD_PX),),
+    "runs": (TABLE,),
     "live": (TILE,),
     "series": (MESSAGE,),
     "leaderboard": (Answer(TABLE.css, TABLE.pixels, FIRST_ROW_PX),),

@@ -201,6 +201,7 @@ def test_the_draft_of_before_goes_to_the_first_browser(used: ConsoleProcess, win
 
 def test_the_menu_and_back_lead_to_the_same_draft(visit: Visit) -> None:
     visit.open(f"/live?run={seeds.DONE_RUN}")
+    visit.open_more()
     visit.keyed("clone-one").get_by_role("button").click()
     expect(visit.page).to_have_url(re.compile("/configure.*draft=from-"))
     visit.rest()
