@@ -76,6 +76,7 @@ STYLE = f"""<style>
     body [data-testid="stHeader"] > * {{ pointer-events: auto; }}
     body [data-testid="stSidebarHeader"] {{ margin-bottom: 0; }}
     body [data-testid="stSidebarContent"] {{ padding-inline: 14px; }}
+    body [data-testid="stCaptionContainer"] code {{ color: inherit; }}
     body [data-testid="stSidebarUserContent"] {{ padding-bottom: 1rem; }}
     body div:has(> .st-key-{SCRIPTS}) {{ position: absolute; width: 0; }}
     body [data-testid="stIconMaterial"] {{ width: 1em; overflow: hidden; white-space: nowrap; }}
