@@ -212,6 +212,8 @@ def test_every_dialog_looks_right(full: ConsoleProcess, look: LookAt, name: str,
 
     if name in IN_MENU:
         visit.open_more()
+    if name == "upstream":
+        visit.open_drafts()
     visit.keyed(button).get_by_role("button").first.click()
     expect(visit.page.get_by_role("dialog")).to_be_visible()
     visit.settle()

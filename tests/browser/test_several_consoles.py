@@ -155,7 +155,7 @@ def test_whose_console_is_killed_goes_on_with_the_other_and_stays_signed_in(cons
     core = core_of(consoles)
     core.ledger.add(a.run("r-shared"))
     page.goto(f"{consoles.url}/runs?show=ended")
-    expect(page.get_by_text("r-shared").first).to_be_visible()
+    expect(page.locator('tr[data-row="r-shared"]')).to_be_visible()
     expect(page.get_by_text("Signed in: ann, lead")).to_be_visible()
     cookies = {str(each.get("name")): str(each.get("value")) for each in page.context.cookies()}
     first = consoles.of(f"aisbench_console={cookies['aisbench_console']}")
@@ -164,6 +164,6 @@ def test_whose_console_is_killed_goes_on_with_the_other_and_stays_signed_in(cons
     core.ledger.add(a.run("r-after-the-kill"))
 
     # Streamlit's page connects again by itself, to the console that is left.
-    expect(page.get_by_text("r-after-the-kill").first).to_be_visible()
+    expect(page.locator('tr[data-row="r-after-the-kill"]')).to_be_visible()
     expect(page.get_by_text("Signed in: ann, lead")).to_be_visible()
     assert page.url.startswith(f"{consoles.url}/runs")

@@ -93,7 +93,7 @@ def revoke_maker(bench: SeriesBench) -> str:
 
 def demote_name(bench: SeriesBench) -> str:
     bench.core.people.set_role("ci", Role.VIEWER, named("boss"))
-    return "ci may not do this: series.launch needs the role engineer, and ci has viewer"
+    return "permission denied: series.launch needs the role engineer, and ci has viewer"
 
 
 @pytest.mark.parametrize("end", [revoke_token, let_token_expire, revoke_name, revoke_maker, demote_name])

@@ -204,7 +204,7 @@ def test_a_plan_that_has_become_impossible_is_told_with_its_reason(bench: Series
     ("role", "says"),
     [
         (Role.ENGINEER, "launched: "),
-        (Role.VIEWER, f"not launched: {PERSON} may not do this: series.launch needs the role engineer"),
+        (Role.VIEWER, "not launched: permission denied: series.launch needs the role engineer"),
         (None, f"not launched: the access of {PERSON} was revoked"),
     ],
 )

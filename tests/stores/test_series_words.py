@@ -31,9 +31,9 @@ def test_a_series_tells_its_story_in_chinese(bench: SeriesBench) -> None:
     bench.core.series.stop(series.series_id, named(PERSON))
 
     assert told(bench, series) == [
-        "已启动：2 格，约 2 节点小时",
-        "已暂停：预算为 1.2 节点小时，已用及为进行中的运行预留共 1，下一格约需 1",
-        "预算：5 节点小时（原为 1.2 节点小时）",
+        "已启动：2 格，约 2 节点时",
+        "已暂停：预算为 1.2 节点时，已用及为进行中的运行预留共 1，下一格约需 1",
+        "预算：5 节点时（原为 1.2 节点时）",
         "再次运行：1 格",
         "已停止",
     ]
@@ -44,7 +44,7 @@ def test_a_series_without_a_budget_has_none(bench: SeriesBench) -> None:
 
     bench.core.series.resume(series.series_id, 2, named(PERSON))
 
-    assert told(bench, series)[-1] == "预算：2 节点小时（原为 无）"
+    assert told(bench, series)[-1] == "预算：2 节点时（原为 无）"
 
 
 def test_why_a_cell_cannot_be_launched_is_told_with_the_words_of_others(bench: SeriesBench) -> None:

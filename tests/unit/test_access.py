@@ -308,7 +308,7 @@ def test_a_refusal_names_the_change_the_needed_role_and_the_own_one(core: Core) 
         core.runs.stop("run-1", with_role(Role.ENGINEER, "ann"))
 
     assert str(refused.value) == (
-        "ann may not do this: run.stop of what others own needs the role lead, and ann has engineer"
+        "permission denied: run.stop of what others own needs the role lead, and ann has engineer"
         " (ask an admin for the role, or ask somebody who has it)"
     )
 

@@ -23,7 +23,7 @@ DISCARDED = {
     "记录 (to record)": "入库",
     "规则集 (ruleset)": "判定规则",
     "检查结果 (findings)": "^发现$",
-    "自报 (claimed)": "声称",
+    "未核实 (claimed)": "声称|自报",
     "填写 (stated)": "声明|未说明",
     "排名 (rank on the leaderboard)": "名次",
     "基线 (baseline)": "(?<!训练|分类)基准(?!测试)",

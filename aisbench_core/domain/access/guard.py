@@ -138,7 +138,11 @@ def _require_role(actor: Actor, permission: Permission, *, of_others: bool) -> N
     change = Message("{change} of what others own", change=permission.change) if of_others else permission.change
     if actor.read_only and permission.is_change:
         raise NotAllowed(
-            Message("{who} may not do this: {change} needs more than a read-only token", who=actor.name, change=change),
+            Message(
+                "permission denied: {change} needs more than a read-only token, and {who} used one",
+                change=change,
+                who=actor.name,
+            ),
             Message("use a token that was created without --read-only"),
         )
     needed = permission.needs(of_others=of_others)
@@ -147,7 +151,7 @@ def _require_role(actor: Actor, permission: Permission, *, of_others: bool) -> N
     held: Any = role_of(actor)
     raise NotAllowed(
         Message(
-            "{who} may not do this: {change} needs the role {needed}, and {who} has {held}",
+            "permission denied: {change} needs the role {needed}, and {who} has {held}",
             who=actor.name,
             change=change,
             needed=ROLES[needed],

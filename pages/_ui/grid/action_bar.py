@@ -1,7 +1,6 @@
 """What can be done with the rows that are ticked, at the bottom of the window wherever the page is scrolled to."""
 
 from collections.abc import Sequence
-from functools import partial
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -20,7 +19,7 @@ def create_action_bar(key: str | Sequence[str], count: int) -> DeltaGenerator:
         st.markdown(f"**{t('grid.selected', count=f'{count:,}')}**", width="content")
         actions = st.container(horizontal=True, vertical_alignment="center", key="actions", width="content")
         keys = [key] if isinstance(key, str) else key
-        st.button(t("grid.clear"), key="clear-ticks", type="tertiary", on_click=partial(_clear_ticks, keys))
+        st.button(t("grid.clear"), key="clear-ticks", type="tertiary", on_click=_clear_ticks, args=(keys,))
     return actions
 
 

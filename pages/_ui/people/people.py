@@ -1,7 +1,6 @@
 """Who signed in, in which role, and the dialogs that change a role or revoke an access."""
 
 from collections.abc import Sequence
-from functools import partial
 
 import streamlit as st
 
@@ -32,7 +31,7 @@ def show_people() -> None:
     show_outcome(OUTCOME)
     if not core().sessions.needs_sign_in:
         st.info(t("people.no_sign_in"), icon=":material/info:")
-    st.button(t("people.add"), key="people-add", icon=":material/person_add:", on_click=partial(ROLE.open, ""))
+    st.button(t("people.add"), key="people-add", icon=":material/person_add:", on_click=ROLE.open, args=("",))
     if not people:
         st.caption(t("people.nobody"))
     else:
