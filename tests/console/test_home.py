@@ -176,10 +176,10 @@ def test_the_cause_of_a_failed_run_stands_in_lists_where_it_is_known(open_page: 
 
 
 def test_what_failed_since_yesterday_and_what_runs_comes_first(open_page: OpenPage, data_dir: Path) -> None:
-    ledger = Ledger(data_dir / "ledger.sqlite3")
+    ledger, now = Ledger(data_dir / "ledger.sqlite3"), datetime.now(UTC)
     ledger.add(a.run("r-active", state=RunState.RUNNING, ended_at=None, duration_s=None))
-    ledger.add(a.run("r-failed", state=RunState.FAILED, ended_at=NOW, detail="no node is free"))
-    ledger.add(a.run("r-long-ago", state=RunState.FAILED, ended_at=NOW - timedelta(days=3), detail="other"))
+    ledger.add(a.run("r-failed", state=RunState.FAILED, ended_at=now, detail="no node is free"))
+    ledger.add(a.run("r-long-ago", state=RunState.FAILED, ended_at=now - timedelta(days=3), detail="other"))
     recorded(data_dir, a.record())
 
     app = open_page("home")
