@@ -6,6 +6,8 @@ from pathlib import Path
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from pages._ui.run_style import RUN_STYLE
+
 SCRIPTS, TILES = "scripts", "tiles"  # keys of containers
 LINE, LINKS = "line", "links"  # what the keys of lines, and of containers of links to pages, begin with
 
@@ -80,7 +82,7 @@ STYLE = f"""<style>
     body [data-testid="stSidebarUserContent"] {{ padding-bottom: 1rem; }}
     body div:has(> .st-key-{SCRIPTS}) {{ position: absolute; width: 0; }}
     body [data-testid="stIconMaterial"] {{ width: 1em; overflow: hidden; white-space: nowrap; }}
-    {_PLACEHOLDERS}{_LINES}
+    {_PLACEHOLDERS}{_LINES}{RUN_STYLE}
     @media (min-width: 768px) {{
         body [data-testid="stAppViewContainer"]:not(:has([data-testid="stSidebar"])) {{ padding-left: {SIDEBAR}px; }}
     }}

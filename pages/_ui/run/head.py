@@ -16,32 +16,9 @@ from pages._ui.shell.core import core
 from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.words import t
 
-# What is drawn later has its room from the beginning: nothing moves. Badges are as small as text, links have edges.
-STYLE = """<style>
-    .st-key-run-head, .st-key-run-facts { min-height: 2.9rem; }
-    .st-key-run-facts { margin-top: -.75rem; }
-    .st-key-log-fields { min-height: 4.25rem; }
-    @media (min-width: 768px) {
-        .st-key-run-head { flex-wrap: nowrap; }
-        .st-key-run-head > div:first-child { max-width: calc(100% - 23rem); }
-        .st-key-run-actions { min-width: 22rem; }
-    }
-    .st-key-run-head h1 { font-size: 1.6rem; line-height: 2.4rem; }
-    .st-key-run-head h1 .stMarkdownBadge { font-size: .85rem; line-height: 1.5; font-weight: 500; }
-    .st-key-run-head h1 .stMarkdownBadge { vertical-align: middle; }
-    .st-key-run-links a, .st-key-run-actions a, .st-key-cause [data-testid="stPageLink"] a { border: 1px solid #8886; }
-    .st-key-run-links a { border-radius: 999px; }
-    .st-key-run-actions a { height: 2.5rem; }
-    .st-key-run-links p, .st-key-run-actions a p { font-weight: 400; }
-    .st-key-cause { background: color-mix(in srgb, #d93025 9%, transparent); border-color: #d93025; }
-    .st-key-tiles [data-testid="stMetricValue"] { font-weight: 600; }
-    .st-key-tiles > div { min-height: 8.4rem; }
-</style>"""
-
 
 def create_head() -> tuple[DeltaGenerator, DeltaGenerator]:
     """The places of the title and of the actions."""
-    st.html(STYLE)
     with st.container(horizontal=True, vertical_alignment="center", key="run-head"):
         title = st.empty()
         actions = st.container(
