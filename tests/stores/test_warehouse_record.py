@@ -244,6 +244,12 @@ def test_a_period_that_ends_before_it_starts_is_warned_about(warehouse: Warehous
     assert levels(row)["V02"] is CheckLevel.WARN
 
 
+def test_a_period_without_length_is_in_order(warehouse: Warehouse) -> None:
+    row = stored(warehouse, with_info(a.record(), proc_start_time=a.T0, proc_end_time=a.T0))
+
+    assert levels(row)["V02"] is CheckLevel.OK
+
+
 @pytest.mark.parametrize("total", [timedelta(hours=1), timedelta(days=400)])
 def test_a_period_that_only_a_wrong_clock_can_explain_is_not_measured_and_named(
     warehouse: Warehouse, total: timedelta

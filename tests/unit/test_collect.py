@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aisbench_core.domain.results.result_files import MOST_BYTES, Layout, ResultFiles, collect_result, read_result_files
-from aisbench_core.domain.results.train_result_info import render_block
+from aisbench_core.domain.results.train_result_info import read_block, render_block
 from aisbench_core.model import CollectedResult, Mode, RankResult, RunSpec, ServerResult, TrainResultInfo
 from tests.memory_store import MemoryStore
 
@@ -293,3 +293,10 @@ def test_of_many_files_of_more_ranks_the_first_are_named() -> None:
 
     (problem,) = found.problems
     assert problem.endswith("throughput_19.json, …")
+
+
+def test_a_block_whose_values_were_not_measured_lacks_none_of_its_keys() -> None:
+    read = read_block(render_block(TrainResultInfo(throughput_ratio=8000.0)), UTC)
+
+    assert read.problems == ()
+    assert read.info == TrainResultInfo(throughput_ratio=8000.0)
