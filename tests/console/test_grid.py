@@ -38,13 +38,13 @@ def said(app: AppTest) -> str:
     return str(app.text[0].value)
 
 
-def test_ticked_rows_are_named_in_the_order_of_the_table_and_have_a_bar_of_actions(app: AppTest) -> None:
+def test_ticked_rows_are_named_in_the_order_of_their_ticks_and_have_a_bar_of_actions(app: AppTest) -> None:
     assert said(app) == "ticked: ; by launched down"
     assert not app.button
 
     Grid(app).tick("two", "one")
 
-    assert said(app).startswith("ticked: one two;")
+    assert said(app).startswith("ticked: two one;")
     assert app.markdown[0].value == "**2 selected**"
     assert [button.label for button in app.button] == ["Compare", "Esc clears"]
 

@@ -234,7 +234,7 @@ class Grid {
   }
 
   tellTicks() {
-    this.ticked = new Set([...this.rows.keys()].filter(id => this.ticked.has(id)));
+    this.ticked = new Set([...this.ticked].filter(id => this.rows.has(id)));
     this.showTicks();
     this.at = Math.max(Date.now(), this.at + 1);
     this.say("ticked", { ids: [...this.ticked], at: this.at });

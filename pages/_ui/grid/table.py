@@ -47,7 +47,8 @@ def show_grid(
     sorting: Sorting[Any] | None = None,
     visible: int = 0,
 ) -> tuple[str, ...]:
-    """Show the table, `visible` rows at a time or all of them; the ids of the rows that are ticked, in their order.
+    """Show the table, `visible` rows at a time or all of them; the ids of the rows that are ticked, in the order
+    in which they were: what was ticked first is the baseline of a comparison.
 
     `name` describes it to those who cannot see it."""
     state = _read_state(key)
@@ -73,8 +74,8 @@ def show_grid(
     )
     if result.opened:
         open_address(result.opened["page"], result.opened["parameters"])
-    ticked = set(_read_state(key)["ids"])
-    return tuple(row.id for row in rows if row.id in ticked)
+    shown = {row.id for row in rows}
+    return tuple(row_id for row_id in _read_state(key)["ids"] if row_id in shown)
 
 
 def grid_height(rows: int) -> int:

@@ -62,7 +62,8 @@ def show_blocks(query: BoardQuery, names: Sequence[str], tab: SizeTab) -> bool:
                 link_page(LEADERBOARD, label, _all_of(block, tab), icon=":material/list:")
             if draws_bars:
                 show_bars(query, block.rows, parameters)
-        ticked += [row for row in block.rows if row.latest_run_id in ids]
+        by_id = {row.latest_run_id: row for row in block.rows}
+        ticked += [by_id[run_id] for run_id in ids]
     show_pages(page.total, query.limit, "board.benchmarks_total")
     show_rules([rule_id for row in rows for rule_id in row.reason.split(";")], query.ruleset_id or DEFAULT)
     link_to_others(query, rows)

@@ -157,7 +157,8 @@ def show_groups(query: BoardQuery) -> bool:
     link_to_others(query, page.rows)
     if url.input_switch("chart", t("board.chart")):
         show_bars(query, page.rows, parameters)
-    run_ids = [row.median_run_id or row.latest_run_id for row in page.rows if row.latest_run_id in ids]
+    typical = {row.latest_run_id: row.median_run_id or row.latest_run_id for row in page.rows}
+    run_ids = [typical[run_id] for run_id in ids]
     show_row_actions(["groups"], run_ids)
     return bool(ids)
 

@@ -36,7 +36,8 @@ def show_runs(runs: list[Run], keys: list[str], sorting: Sorting[RunSort]) -> li
     listed = list_runs(runs)
     columns, rows = list_columns(listed, keys), build_rows(listed, keys)
     ticked = show_grid(columns, rows, t("runs.title"), key=KEY, is_tickable=True, sorting=sorting)
-    return [run for run in runs if run.run_id in ticked]
+    by_id = {run.run_id: run for run in runs}
+    return [by_id[run_id] for run_id in ticked]
 
 
 def list_runs(runs: list[Run]) -> list[ListedRun]:
