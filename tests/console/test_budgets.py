@@ -102,6 +102,7 @@ def test_a_held_launch_says_what_it_needs_and_is_approved_on_its_page(open_page:
 
     assert ledger.get("r-held").state is RunState.PREPARING
     assert "Approved. It starts now." in texts(app)
+    assert "Approved. It starts now." in texts(app.run()), "the page is drawn anew as soon as the run goes on"
     assert not [button for button in app.button if button.key == "approve"]
 
 

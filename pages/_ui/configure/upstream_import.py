@@ -28,7 +28,7 @@ from pages._ui.shell import uploads, widgets
 from pages._ui.shell.callbacks import repeat_if_aborted
 from pages._ui.shell.core import actor, core, right_to
 from pages._ui.shell.dialogs import Dialog
-from pages._ui.shell.outcomes import show_outcome
+from pages._ui.shell.outcomes import keep_outcome, show_outcome
 from pages._ui.shell.words import t
 
 DOCUMENT, PACKAGE, OUTCOME = "import-document", "import-package", "import-outcome"
@@ -124,7 +124,7 @@ def _try_read(read: Callable[[], None]) -> None:
     try:
         read()
     except AisbenchError as error:
-        st.session_state[OUTCOME] = error
+        keep_outcome(OUTCOME, error)
 
 
 def _read_files(files: Sequence[ConfigFile]) -> None:

@@ -17,7 +17,7 @@ from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.filters import region_key
 from pages._ui.shell.formats import format_time
 from pages._ui.shell.navigation import LEADERBOARD
-from pages._ui.shell.outcomes import show_outcome
+from pages._ui.shell.outcomes import keep_outcome, show_outcome
 from pages._ui.shell.words import t
 
 PAGE = 10
@@ -85,7 +85,7 @@ def _confirm_forget() -> None:
     with st.container(horizontal=True):
         if st.button(t("imports.confirm", count=entry.runs), key="imports-yes", type="primary"):
             count = core().imports.forget(entry, actor(), keep_annotations=keep)
-            st.session_state[OUTCOME] = t("imports.done", count=count, file=escape_markdown(entry.files))
+            keep_outcome(OUTCOME, t("imports.done", count=count, file=escape_markdown(entry.files)))
             FORGET.leave()
         if st.button(t("launch.cancel"), key="imports-no"):
             FORGET.leave()

@@ -12,7 +12,7 @@ from pages._ui.shell.callbacks import repeat_if_aborted
 from pages._ui.shell.core import actor, core, is_allowed
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import escape_markdown, show_error
-from pages._ui.shell.outcomes import show_outcome
+from pages._ui.shell.outcomes import keep_outcome, show_outcome
 from pages._ui.shell.words import t
 
 OUTCOME = "notify-outcome"
@@ -168,7 +168,7 @@ def save_channel(name: str) -> None:
     except AisbenchError as error:
         st.session_state[ERROR] = error
         return
-    st.session_state[OUTCOME] = t("notifications.saved", name=escape_markdown(channel.name))
+    keep_outcome(OUTCOME, t("notifications.saved", name=escape_markdown(channel.name)))
     EDIT.close()
 
 
@@ -178,7 +178,7 @@ def _confirm_remove() -> None:
     with st.container(horizontal=True):
         if st.button(t("notifications.remove"), key="notify-remove-yes", type="primary"):
             core().notifications.remove(name, actor())
-            st.session_state[OUTCOME] = t("notifications.removed", name=escape_markdown(name))
+            keep_outcome(OUTCOME, t("notifications.removed", name=escape_markdown(name)))
             REMOVE.leave()
         if st.button(t("launch.cancel"), key="notify-remove-no"):
             REMOVE.leave()

@@ -14,7 +14,7 @@ from pages._ui.shell.core import actor, core
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.formats import format_time
-from pages._ui.shell.outcomes import show_outcome
+from pages._ui.shell.outcomes import keep_outcome, show_outcome
 from pages._ui.shell.words import t
 
 KEY = "people"
@@ -112,5 +112,5 @@ def _confirm_revocation() -> None:
 
 
 def _note_outcome(outcome: str) -> None:
-    st.session_state[OUTCOME] = outcome
+    keep_outcome(OUTCOME, outcome)
     clear_ticks(KEY)

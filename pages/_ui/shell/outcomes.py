@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
+from time import monotonic
 from typing import ParamSpec
 
 import streamlit as st
@@ -26,16 +27,24 @@ def report_outcome(slot: str) -> Callable[[Callable[P, str | None]], Callable[P,
                 outcome: str | AisbenchError | None = callback(*args, **kwargs)
             except AisbenchError as error:
                 outcome = error
-            st.session_state[slot] = outcome
+            keep_outcome(slot, outcome)
 
         return report
 
     return decorate
 
 
-def show_outcome(slot: str) -> None:
-    """What came of the last click, once."""
-    outcome: str | AisbenchError | None = st.session_state.pop(slot, None)
+def keep_outcome(slot: str, outcome: str | AisbenchError | None) -> None:
+    """Keep it for `show_outcome(slot)`."""
+    st.session_state[slot] = (outcome, monotonic())
+
+
+def show_outcome(slot: str, lasts_s: float = 0.0) -> None:
+    """What came of the last click, once; on a page that draws itself anew meanwhile, for so many seconds."""
+    outcome: str | AisbenchError | None
+    outcome, at = st.session_state.get(slot, (None, 0.0))
+    if monotonic() - at >= lasts_s:
+        st.session_state.pop(slot, None)
     if isinstance(outcome, AisbenchError):
         show_error(outcome)
     elif outcome:

@@ -17,7 +17,7 @@ from pages._ui.shell.outcomes import report_outcome, show_outcome
 from pages._ui.shell.words import t
 from pages._ui.spending.budgets import show_use
 
-OUTCOME = "approval-outcome"
+OUTCOME, LASTS_S = "approval-outcome", 10.0  # the pages of runs and series are drawn anew when a launch goes on
 REASON = "decline-reason"
 DECLINING = Dialog("declining")  # about the id of a run or a series
 
@@ -26,7 +26,7 @@ Decision = Callable[..., object]
 
 def show_run_approval(run: Run) -> None:
     """Of a held run: until when it waits, what it is expected to cost, what is left of its budgets, and buttons."""
-    show_outcome(OUTCOME)
+    show_outcome(OUTCOME, LASTS_S)
     if run.state is not RunState.HELD:
         return
     cost = format_money(run.expected_cost, run.currency) if run.expected_cost is not None else t("approval.unknown")
@@ -46,7 +46,7 @@ def show_run_approval(run: Run) -> None:
 
 def show_series_approval(series: Series) -> None:
     """Of a held series: why it waits, and buttons."""
-    show_outcome(OUTCOME)
+    show_outcome(OUTCOME, LASTS_S)
     if not series.held:
         return
     with st.container(border=True, key="approval"):
