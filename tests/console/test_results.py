@@ -41,6 +41,17 @@ def test_pages_of_a_lost_warehouse_say_how_results_come_back(open_page: OpenPage
     assert shown.code[0].value == "aisbench warehouse rebuild"
 
 
+@pytest.mark.usefixtures("used")
+def test_rehearsals_are_marked_where_runs_are_listed_and_compared(open_page: OpenPage) -> None:
+    listed = Grid(open_page("configuration", run="run-pretended")).row("run-pretended")["run"]
+    both = texts(open_page("compare", ids=["run-pretended", "run-n1-0"]))
+    measured = texts(open_page("compare", ids=["run-n1-0", "run-n2-0"]))
+
+    assert "rehearsal" in listed
+    assert "rehearsal – not a measurement" in both
+    assert "rehearsal – not a measurement" not in measured
+
+
 def test_a_rehearsal_is_plainly_marked(open_page: OpenPage, used: Path) -> None:
     assert used.exists()
 
@@ -151,7 +162,7 @@ def test_chosen_rows_of_the_leaderboard_are_compared_as_rows(open_page: OpenPage
     Grid(app).tick(*(rows[index].id for index in chosen))
 
     [link] = [link for link in app.page_link if "ids=" in link.proto.query_string]
-    assert parse_qsl(link.proto.query_string)[:3] == [("ids", "run-n2-0"), ("ids", "run-n1-1"), ("by", "rows")]
+    assert parse_qsl(link.proto.query_string)[:3] == [("ids", "run-n1-1"), ("ids", "run-n2-0"), ("by", "rows")]
     compared = open_page("compare", ids=["run-n1-0", "run-n2-1"], by="rows")
     metrics = Grid(compared, "Metrics")
     throughput = metrics.row("throughput")

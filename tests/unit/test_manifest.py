@@ -63,7 +63,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
             "integer",
             "parameters.epochs.type: input should be 'int', 'float', 'str' or 'bool'",
         ),
-        ("parameters.epochs.default", "3", "parameters.epochs.default: is not of type int (found '3')"),
+        ("parameters.epochs.default", "3", "parameters.epochs.default: must be a whole number (found '3')"),
         ("parameters.epochs.default", 12, "parameters.epochs.default: is out of range; allowed: 1 to 9 (found 12)"),
         ("parameters.mode.default", "c", "parameters.mode.default: is not allowed; allowed: 'a', 'b' (found 'c')"),
         ("parameters.mode.choices", ["a", 1], "parameters.mode.choices: 1 is not of type str"),

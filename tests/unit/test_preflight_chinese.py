@@ -14,7 +14,7 @@ SAID: list[tuple[str, dict[str, Any], str, str]] = [
     (
         "parameters.value",
         {"parameters": {"epoch_size": "none"}},
-        "类型不是 int（实际为 'none'）",
+        "必须是整数（实际为 'none'）",
         "",
     ),
     (

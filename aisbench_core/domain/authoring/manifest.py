@@ -32,6 +32,19 @@ class ParameterType(StrEnum):
             return type(value) in (int, float)  # not isinstance: True is an int
         return type(value).__name__ == self.value
 
+    @property
+    def description(self) -> Message:
+        """In words, for who has entered something else."""
+        match self:
+            case ParameterType.INT:
+                return Message("a whole number")
+            case ParameterType.FLOAT:
+                return Message("a number")
+            case ParameterType.STR:
+                return Message("text")
+            case ParameterType.BOOL:
+                return Message("true or false")
+
 
 class Parameter(Frozen):
     """One hyperparameter: it reaches the boot file as `--name=value`."""
@@ -229,7 +242,7 @@ def _find_problem(
     value: Scalar, kind: ParameterType, choices: tuple[Value, ...], minimum: float | None, maximum: float | None
 ) -> Message | Literal[""]:
     if not kind.fits(value):
-        return Message("is not of type {kind}", kind=kind)
+        return Message("must be {kind}", kind=kind.description)
     if choices and value not in choices:
         return Message("is not allowed; allowed: {choices}", choices=format_values(choices))
     if isinstance(value, float) and not math.isfinite(value):

@@ -43,6 +43,8 @@ def show_verdict(comparison: Comparison) -> None:
                 st.caption(details)
             if missed := "  \n".join(dict.fromkeys(_list_missed(comparison, verdict))):
                 st.markdown(missed)
+        if any(run.rehearsal for run in comparison.runs):
+            st.caption(t("board.rehearsal"))
 
 
 def show_sentences(comparison: Comparison) -> None:

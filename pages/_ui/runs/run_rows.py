@@ -154,7 +154,8 @@ def sort_records(rows: Sequence[RunRow], sorting: Sorting[str]) -> list[RunRow]:
 def _name_cell(run: ListedRun) -> GridCell:
     # The size has a column of its own.
     short = " ".join(run.name.replace(run.size, " ").split())
-    tags = tuple(CellPart(tag, Tone.MUTED, is_badge=True) for tag in run.tags)
+    mark = (t("run_rows.rehearsal"),) if run.recorded and run.recorded.rehearsal else ()
+    tags = tuple(CellPart(tag, Tone.MUTED, is_badge=True) for tag in (*mark, *run.tags))
     dot = Dot(TONES.get(run.known.state, Tone.INFO), t(f"state.{run.known.state}"))
     return GridCell(short, dot=dot, parts=tags, is_strong=True, title=" · ".join((run.name, run.run_id, *run.tags)))
 
