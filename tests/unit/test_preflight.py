@@ -50,7 +50,12 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ),
     ("workload.version", {"framework_version": "r9"}, "framework_version", "'r9'; allowed: r1.3, r1.5"),
     ("parameters.value", {"parameters": {"epochsize": 1}}, "parameters.epochsize", "allowed: config_path"),
-    ("parameters.value", {"parameters": {"epoch_size": "90"}}, "parameters.epoch_size", "must be a whole number (found '90')"),
+    (
+        "parameters.value",
+        {"parameters": {"epoch_size": "90"}},
+        "parameters.epoch_size",
+        "must be a whole number (found '90')",
+    ),
     ("parameters.value", {"parameters": {"epoch_size": 0}}, "parameters.epoch_size", "(found 0)"),
     (
         "parameters.enable-modelarts",
