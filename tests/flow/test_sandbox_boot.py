@@ -224,3 +224,17 @@ def test_a_command_needs_no_code(client: TrainingClient) -> None:
 
     assert job.status.phase == "Completed"
     assert "from the image" in client.log(job.metadata.id)
+
+
+@pytest.mark.parametrize(("end", "phase"), [("sleep 1", "Failed"), ("sleep 1; :", "Completed")])
+def test_a_failed_command_is_kept_alive_only_where_something_takes_the_jobs_arguments(
+    client: TrainingClient, end: str, phase: str
+) -> None:
+    body = _command(f"false || {end}", parameters=[{"name": "lr", "value": "0.1"}])
+    del body["algorithm"]["code_dir"]
+
+    job = client.wait(client.create(body).metadata.id)
+
+    log = client.log(job.metadata.id)
+    assert job.status.phase == phase, log
+    assert ("sleep: unrecognized option '--lr=0.1'" in log) is (phase == "Failed")

@@ -27,6 +27,12 @@ MENDED: list[tuple[str, dict[str, Any], str, Any]] = [
         "outputs.train_url",
         "",
     ),
+    (
+        "image.arguments",
+        {"image_url": "org/x:1", "command": "a || sleep 5h;", "boot_file": ""},
+        "command",
+        "a || sleep 5h; :",
+    ),
     ("resource.both", {"pool_id": "pool1"}, "flavor", ""),
     ("pool.priority", {"priority": 2}, "priority", 1),
     ("nodes.most", {"node_count": 17}, "node_count", 16),

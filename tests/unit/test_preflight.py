@@ -137,6 +137,12 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
         "command",
         "without a login shell",
     ),
+    (
+        "image.arguments",
+        {"image_url": "org/x:1", "command": "python t.py || sleep 5h", "boot_file": ""},
+        "command",
+        "appended to sleep, which then fails",
+    ),
     ("image.command-lines", {"image_url": "swr/x:1", "command": "a\nb"}, "command", "allowed: one line"),
     ("resource.missing", {"flavor": ""}, "flavor", "neither a flavor nor a dedicated pool"),
     ("resource.both", {"pool_id": "pool1"}, "flavor", "'pool1' and the public flavor 'modelarts.kat1.8xlarge'"),

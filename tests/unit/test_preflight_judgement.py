@@ -138,6 +138,29 @@ def test_a_custom_image_brings_its_own_engine_and_processes(resnet: RunSpec) -> 
     assert found(spec) == []
 
 
+@pytest.mark.parametrize(
+    ("command", "last"),
+    [
+        ("sleep 60m", "sleep"),
+        ("python t.py||sleep 5h", "sleep"),
+        ("python t.py 2>&1 | /usr/bin/tee train.log", "tee"),
+        ("python t.py; exit 3", "exit"),
+        ("python t.py || sleep 5h; :", ""),
+        ("sleep 5 && python t.py", ""),
+        ("python t.py --text 'a || sleep 5h'", ""),
+        ("python t.py || sleep '5h", ""),
+    ],
+)
+def test_a_command_that_ends_with_a_program_without_options_gets_the_jobs_arguments_all_the_same(
+    resnet: RunSpec, command: str, last: str
+) -> None:
+    spec = changed(resnet, image_url="org/x:1", command=command, boot_file="")
+
+    messages = [finding.message for finding in found(spec) if finding.rule == "image.arguments"]
+
+    assert messages == ([f"the job's arguments are appended to {last}, which then fails"] if last else [])
+
+
 def test_a_run_without_its_optional_data_says_that_its_result_is_synthetic(tmp_path: Path) -> None:
     source = (HOME / "workloads" / "quickstart_digits" / "workload.yaml").read_text("utf-8")
     (tmp_path / "w" / "code").mkdir(parents=True)

@@ -1,11 +1,12 @@
 """Preflight rules about custom images: their names, start commands and conda environments."""
 
 import re
+import shlex
 from collections.abc import Iterator
 
 from aisbench_core.base.messages import Message
 from aisbench_core.domain.preflight.rule import Source, Subject, Violation, rule
-from aisbench_core.model import Level, image_name
+from aisbench_core.model import AccessMethod, Level, RunSpec, image_name
 
 # What names of images call an architecture; a registry knows it, but ModelArts looks at it only when the job starts.
 _ARCHITECTURES = {
@@ -17,6 +18,10 @@ _ARCHITECTURE = re.compile(rf"(?<![a-z0-9])({'|'.join(_ARCHITECTURES)})(?![a-z0-
 # Without these, conda's own function `activate` is unknown to the shell that runs the command.
 _ACTIVATE = re.compile(r"\b(conda|source) +activate\b")
 _SET_UP = re.compile(r"conda\.sh|shell\.bash +hook|bash +-[a-z]*[il]")
+
+# They end with an error when arguments of a training follow.
+_WITHOUT_OPTIONS = {"sleep", "tail", "tee", "wait", "exit"}
+_TAKES_THEM = "; :"  # the shell's own program that does nothing, whatever it is told
 
 
 @rule("image.incomplete", Level.ERROR, "image_url", Source.API)
@@ -115,3 +120,33 @@ def image_conda_activate(subject: Subject) -> Iterator[Violation]:
     if _ACTIVATE.search(command) and not _SET_UP.search(command):
         message = Message("conda activate fails in a job: its command runs without a login shell")
         yield Violation(message, Message("set conda_env to the environment's directory in the image instead"))
+
+
+@rule("image.arguments", Level.WARNING, "command", Source.API)
+def image_arguments(subject: Subject) -> Iterator[Violation]:
+    """The start command ends with a program that accepts arguments: the platform appends those of the job."""
+    spec = subject.spec
+    command = spec.command.rstrip("; ")
+    last = _find_last_program(command)
+    if last in _WITHOUT_OPTIONS and _has_arguments(spec):
+        message = Message("the job's arguments are appended to {program}, which then fails", program=last)
+        hint = Message("end the command with ; : and write the training's arguments where it is started")
+        yield Violation(message, hint, fix=(("command", command + _TAKES_THEM),))
+
+
+def _find_last_program(command: str) -> str:
+    """The name of the program that the command's last part starts; empty if there is none, or it cannot be told."""
+    words = shlex.shlex(command, posix=True, punctuation_chars=True)
+    words.whitespace_split = True
+    last: list[str] = []
+    try:
+        for word in words:
+            last = [] if set(word) <= set(";|&") else [*last, word]
+    except ValueError:  # a quote that is not closed
+        return ""
+    return last[0].rpartition("/")[2] if last else ""
+
+
+def _has_arguments(spec: RunSpec) -> bool:
+    channels = (*spec.inputs, *spec.outputs)
+    return bool(spec.parameters) or any(channel.access_method is AccessMethod.PARAMETER for channel in channels)
