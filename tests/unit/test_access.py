@@ -59,13 +59,16 @@ def document() -> str:
     """docs/access.md with its table as PERMISSIONS would write it."""
     before, found, after = DOCUMENT.read_text("utf-8").partition(HEAD)
     assert found
-    rows = dict.fromkeys(_row(permission) for permission in PERMISSIONS.values())
+    changes: dict[str, dict[str, None]] = {}
+    for permission in PERMISSIONS.values():
+        changes.setdefault(_describe_need(permission), {})[f"`{permission.change}`"] = None
+    rows = (f"* {', '.join(alike)}: {need}\n" for need, alike in changes.items())
     return before + HEAD + "".join(rows) + re.sub(r"\A(\*.*\n)*", "", after)
 
 
-def _row(permission: Permission) -> str:
+def _describe_need(permission: Permission) -> str:
     others = f", for others' {permission.others}" if permission.others else ""
-    return f"* `{permission.change}`: {permission.role}{others}; {permission.reason}\n"
+    return f"{permission.role}{others}; {permission.reason}"
 
 
 def test_the_page_lists_what_every_role_may_change() -> None:
