@@ -7,10 +7,9 @@ from pages._ui.configure.drafts import MINE
 from pages._ui.grid.sorting import read_sorting
 from pages._ui.runs import run_list
 from pages._ui.runs.run_actions import OUTCOME, show_actions, show_stop_question
+from pages._ui.runs.run_filters import choose_filters, show_filters
 from pages._ui.runs.run_rows import choose_columns
 from pages._ui.shell import url
-from pages._ui.shell.core import core, ledger_answer
-from pages._ui.shell.listing import choose_text
 from pages._ui.shell.navigation import CONFIGURE, REGION, link_page
 from pages._ui.shell.outcomes import show_outcome
 from pages._ui.shell.status import title_tab
@@ -20,25 +19,26 @@ with st.container(horizontal=True, vertical_alignment="center"):
     st.title(t("runs.title"), width="content")
     badge = st.empty()
 with st.container(horizontal=True, vertical_alignment="center"):
-    text = choose_text(t("runs.filter"), t("runs.search"), width="stretch", label_visibility="collapsed")
+    choice = choose_filters()
     keys = choose_columns()
     link_page(REGION, t("jobs.title"), {"show": "jobs"})
     link_page(CONFIGURE, t("runs.new"), {"draft": MINE})
+show_filters(choice)
 sorting = read_sorting(list(RunSort), RunSort.LAUNCHED, texts=[RunSort.WORKLOAD, RunSort.STATE, RunSort.BY, RunSort.ID])
 
 # Before anything is drawn: what changes while the page is drawn is noticed, too.
-state = run_list.state_of_list(text, sorting)
-active, ended = (ledger_answer(core().ledger.count, states, text) for states in (ACTIVE, TERMINAL))
+state = run_list.state_of_list(choice, sorting)
+active, ended = choice.count(ACTIVE), choice.count(TERMINAL)
 title_tab(f"▶ {active:,} {t('runs.title')}" if active else t("runs.title"))
 if active:
     badge.badge(t("runs.running", count=f"{active:,}"), color="blue")
 show_outcome(OUTCOME)
 if active or ended:
-    ticked = run_list.show_runs(run_list.read_runs(text, sorting, active, ended), keys, sorting)
+    ticked = run_list.show_runs(run_list.read_runs(choice, sorting, active, ended), keys, sorting)
     show_actions(run_list.KEY, [run.run_id for run in ticked], ticked)
     pages = url.Pages("page", active + ended, run_list.PAGE)
     pages.show()
 else:
-    run_list.show_empty(text)
-run_list.watch_list(state, text, sorting)
+    run_list.show_empty(choice)
+run_list.watch_list(state, choice, sorting)
 show_stop_question()

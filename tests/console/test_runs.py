@@ -1,5 +1,6 @@
 """The list of runs: how far they are, what they reached, why they failed, and what can be done with several."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
@@ -10,6 +11,7 @@ from aisbench_core.warehouse.facade import Warehouse
 from tests.console.conftest import OpenPage, texts
 from tests.console.grids import Grid
 from tests.console.seeds import ACTIVE_RUN, DONE_RUN, FAILED_RUN, RETRYING_RUN, STOPPED_RUN, many
+from tests.records import run
 
 
 def test_active_runs_come_first_with_how_far_they_are(open_page: OpenPage, used: Path) -> None:
@@ -68,8 +70,8 @@ def test_only_a_failed_run_is_collected_again(open_page: OpenPage, used: Path) -
 
 def test_ended_runs_are_paged_and_the_page_is_in_the_url(open_page: OpenPage, data_dir: Path) -> None:
     ledger = Ledger(data_dir / "ledger.sqlite3")
-    for run in many(45):
-        ledger.add(run)
+    for each in many(45):
+        ledger.add(each)
 
     first, last, beyond = (open_page("runs", page=page) for page in ("1", "3", "99"))
 
@@ -98,12 +100,55 @@ def test_the_filter_is_in_the_url(open_page: OpenPage, used: Path) -> None:
     assert "throughput_3.json" in texts(app)
 
 
+def test_runs_are_those_of_some_people_in_some_states_since_some_days(open_page: OpenPage, data_dir: Path) -> None:
+    ledger, now = Ledger(data_dir / "ledger.sqlite3"), datetime.now(UTC)
+    for run_id, state, who, days in (
+        ("run-1", RunState.COMPLETED, "ann", 40),
+        ("run-2", RunState.FAILED, "ann", 2),
+        ("run-3", RunState.RUNNING, "bob", 0),
+        ("run-4", RunState.COMPLETED, "bob", 2),
+    ):
+        ledger.add(run(run_id, state=state, created_by=who, created_at=now - timedelta(days=days)))
+
+    of_ann, failed, recent = (
+        open_page("runs", who="ann"),
+        open_page("runs", state="failed"),
+        open_page("runs", days="7"),
+    )
+    both = open_page("runs", who="bob", state=["running", "failed"], days="1")
+    nobody = open_page("runs", who="zoe")
+
+    assert Grid(of_ann).ids == ["run-2", "run-1"]
+    assert Grid(failed).ids == ["run-2"]
+    assert Grid(recent).ids == ["run-3", "run-4", "run-2"]
+    assert Grid(both).ids == ["run-3"]
+    assert texts(both).count("Last 24 hours") == 1
+    assert "No run matches the filter." in texts(nobody)
+    assert of_ann.multiselect(key="who").options == ["ann", "bob"]
+
+
+def test_a_filter_of_the_list_is_stored_in_the_url_and_begins_on_its_first_page(
+    open_page: OpenPage, data_dir: Path
+) -> None:
+    ledger = Ledger(data_dir / "ledger.sqlite3")
+    for each in many(45):
+        ledger.add(each)
+    app = open_page("runs", page="3")
+
+    app = app.multiselect(key="state").select(RunState.COMPLETED).run()
+
+    assert app.query_params["state"] in ("completed", ["completed"])
+    assert "page" not in app.query_params
+    assert Grid(app).ids[0] == "old-0000"
+
+
 def ends_between_two_reads() -> None:
     """The ids on the first page, where a run ends after the active runs were counted."""
     import streamlit as st
 
     from aisbench_core.model import RunSort, RunState
     from pages._ui.grid.sorting import read_sorting
+    from pages._ui.runs.run_filters import RunChoice
     from pages._ui.runs.run_list import read_runs
     from pages._ui.shell.core import core
     from tests.console.seeds import RETRYING_RUN
@@ -112,7 +157,8 @@ def ends_between_two_reads() -> None:
     run = ledger.get(RETRYING_RUN)
     for state in (RunState.COLLECTING, RunState.COMPLETED):
         run = ledger.advance(run, run.to(state))
-    st.text(" ".join(run.run_id for run in read_runs("", read_sorting(list(RunSort), RunSort.LAUNCHED), 2, 4)))
+    shown = read_runs(RunChoice(), read_sorting(list(RunSort), RunSort.LAUNCHED), 2, 4)
+    st.text(" ".join(run.run_id for run in shown))
 
 
 def test_a_run_that_ends_while_the_page_is_drawn_is_shown_once(used: Path) -> None:

@@ -161,6 +161,23 @@ def test_a_page_of_one_workload_has_no_run_that_only_mentions_it(ledger: Ledger)
     assert ledger.page(workload="anoth") == []
 
 
+@pytest.mark.every_store
+def test_a_page_has_the_runs_of_some_people_since_a_time(ledger: Ledger) -> None:
+    for number, who in enumerate(("ann", "bob", "ann", "cy")):
+        ledger.add(run(f"r-{number}", minutes=number, created_by=who))
+    since = run("r-1", minutes=1).created_at
+
+    assert ids(ledger.page(people=("ann",))) == ["r-2", "r-0"]
+    assert ids(ledger.page(ACTIVE, people=("ann", "cy"), since=since, sort=RunSort.BY, descending=False)) == [
+        "r-2",
+        "r-3",
+    ]
+    assert ids(ledger.page(since=since)) == ["r-3", "r-2", "r-1"]
+    assert ledger.count(ACTIVE, people=("ann",), since=since) == 1
+    assert ledger.page(people=("an",)) == []
+    assert ledger.list_people() == ["ann", "bob", "cy"]
+
+
 def test_active_runs_come_oldest_first(ledger: Ledger) -> None:
     for number, state in enumerate(RunState):
         ledger.add(run(f"r-{number}", state, minutes=-number))

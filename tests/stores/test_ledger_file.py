@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from tests.processes import FORKED
 
 PROCESSES, THREADS, MOVES = 4, 4, 5
 MOST_TRIES = 5000
+SINCE = datetime(2024, 1, 1, tzinfo=UTC)  # after all of the history that is made up
 
 
 @pytest.fixture
@@ -209,6 +210,9 @@ def lengthen(file: Path, runs: int) -> None:
         pytest.param(lambda ledger: ledger.page(TERMINAL), id="ended page"),
         pytest.param(lambda ledger: ledger.page([RunState.STOPPED], offset=20), id="stopped, later page"),
         pytest.param(lambda ledger: ledger.page(TERMINAL, "resnet"), id="text that is found"),
+        pytest.param(lambda ledger: ledger.page(TERMINAL, people=("ann",)), id="of a person"),
+        pytest.param(lambda ledger: ledger.page(TERMINAL, since=SINCE), id="since a time"),
+        pytest.param(lambda ledger: ledger.count(TERMINAL, people=("ann",), since=SINCE), id="count since a time"),
         pytest.param(lambda ledger: ledger.get("r-"), id="unique beginning"),
         pytest.param(lambda ledger: ledger.events("h-0000050"), id="events"),
     ],
@@ -250,13 +254,14 @@ def test_to_sort_a_long_history_only_an_index_is_read_until_it_is_known_which_ru
     for sort in RunSort:
         ledger.page(states, sort=sort, descending=True)
         ledger.page(states, sort=sort, descending=False)
+        ledger.page(states, sort=sort, people=("ann",), since=SINCE)
 
     with sqlite3.connect(file) as con:
         asked = [each for each in ledger.asked if each.startswith("select * from runs")]
         steps = {str(row[3]) for each in asked for row in con.execute(f"explain query plan {each}")}
 
     whole = {step for step in steps if step.startswith(("SCAN runs", "SEARCH runs")) and "COVERING" not in step}
-    assert len(asked) == 2 * len(RunSort)
+    assert len(asked) == 3 * len(RunSort)
     assert whole == {"SEARCH runs USING INDEX sqlite_autoindex_runs_1 (run_id=?)"}
 
 

@@ -16,6 +16,7 @@ from aisbench_core.model.stop_cause import StopCause
 from aisbench_core.store.ledger.database.address import LedgerAddress
 from aisbench_core.store.ledger.database.connection import Leases, LedgerConnection, LedgerStore, Row
 from aisbench_core.store.ledger.database.rows import insert_new, insert_row, make_marks, replace_row
+from aisbench_core.store.ledger.database.run_filter import RunFilter, build_order
 from aisbench_core.store.ledger.ledger_file import LedgerFile
 
 Check = Callable[[LedgerConnection, Run], Run]
@@ -141,17 +142,19 @@ class Ledger:
         sort: RunSort = RunSort.LAUNCHED,
         descending: bool = True,
         workload: str = "",
+        people: Collection[str] = (),
+        since: datetime | None = None,
     ) -> list[Run]:
-        """One page of runs, newest first by default; of one workload, if it is named.
+        """One page of runs, newest first by default; of one workload, of some people and since a time, if named.
 
         `text` is searched in id, given name, workload, job's name, creator and more."""
         if states is not None and not states:
             return []
-        order = _build_order(sort, descending)
+        run_filter, order = RunFilter(states, text, workload, people, _to_text(since)), build_order(sort, descending)
         if sort is RunSort.LAUNCHED and descending:
-            query, values = _build_newest(states, text, limit + offset, workload)
+            query, values = run_filter.build_newest(limit + offset)
         else:
-            where, values = _build_filter(states, text, workload)
+            where, values = run_filter.build_where()
             query = f"select run_id from runs where {where} {order}"  # noqa: S608  # `where` holds only ? marks
         sql = f"select * from runs where run_id in ({query} limit ? offset ?) {order}"  # noqa: S608  # only ? marks
         return [run_of(row) for row in self.rows(sql, [*values, limit, offset])]
@@ -167,10 +170,10 @@ class Ledger:
         self, before: tuple[str, str] | None, states: Collection[RunState] | None, text: str, limit: int
     ) -> list[Run]:
         """The newest runs that are older than a position (launch time as stored, id), by which they are sorted."""
-        where, values = _build_filter(states, text)
+        where, values = RunFilter(states, text).build_where()
         if before:
             where, values = f"{where} and (created_at, run_id) < (?, ?)", [*values, *before]
-        sql = f"select * from runs where {where} {_build_order(RunSort.LAUNCHED, True)} limit ?"  # noqa: S608  # only ? marks
+        sql = f"select * from runs where {where} {build_order(RunSort.LAUNCHED, True)} limit ?"  # noqa: S608  # only ? marks
         return [run_of(row) for row in self.rows(sql, [*values, limit])]
 
     def of_jobs(self, job_ids: Collection[str]) -> list[Run]:
@@ -186,10 +189,20 @@ class Ledger:
         )
         return [str(row[0]) for row in self.rows(query, [run_id, run_id, run_id])]
 
-    def count(self, states: Collection[RunState] | None = None, text: str = "") -> int:
+    def count(
+        self,
+        states: Collection[RunState] | None = None,
+        text: str = "",
+        people: Collection[str] = (),
+        since: datetime | None = None,
+    ) -> int:
         """The number of runs over all pages of `page`."""
-        where, values = _build_filter(states, text)
+        where, values = RunFilter(states, text, people=people, since=_to_text(since)).build_where()
         return int(self.rows(f"select count(*) from runs where {where}", values)[0][0])  # noqa: S608  # `where` holds only ? marks
+
+    def list_people(self) -> list[str]:
+        """Everybody who launched a run, by name."""
+        return [str(row[0]) for row in self.rows("select distinct created_by from runs order by created_by", [])]
 
     def active(self) -> list[Run]:
         """All active runs, oldest first."""
@@ -360,41 +373,5 @@ def as_time(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def _build_newest(states: Collection[RunState] | None, text: str, most: int, workload: str) -> tuple[str, list[Any]]:
-    """SQL for the ids of the newest runs, without its limit.
-
-    One query per state, since for several at once SQLite sorts the whole history; ids only, which an index covers."""
-    single = [None] if states is None else [[state] for state in states]
-    filters = [_build_filter(each, text, workload) for each in single]
-    order = _build_order(RunSort.LAUNCHED, descending=True)
-    parts = [
-        f"select * from (select run_id, created_at from runs where {where} {order} limit ?) as newest"  # noqa: S608  # `where` holds only ? marks
-        for where, _ in filters
-    ]
-    values = [value for _, values in filters for value in (*values, most)]
-    return f"select run_id from ({' union all '.join(parts)}) as found {order}", values  # noqa: S608  # only ? marks
-
-
-def _build_order(sort: RunSort, descending: bool) -> str:
-    """Rows without a value come last."""
-    if sort is RunSort.LAUNCHED and descending:
-        return "order by created_at desc, run_id desc"
-    return f"order by {sort} {'desc' if descending else 'asc'} nulls last, created_at desc, run_id desc"
-
-
-def _build_filter(states: Collection[RunState] | None, text: str, workload: str = "") -> tuple[str, list[Any]]:
-    where, values = ["1 = 1"], list[Any]()
-    if states is not None:
-        where.append(f"state in {make_marks(states)}")
-        values += sorted(states)
-    if workload:
-        where.append("workload = ?")
-        values.append(workload)
-    if text:
-        where.append(
-            "(instr(lower(run_id || ' ' || job_name || ' ' || workload || ' ' || created_by || ' ' || profile"
-            " || ' ' || detail), lower(?)) > 0"
-            " or run_id in (select run_id from names where instr(lower(name), lower(?)) > 0))"
-        )
-        values += [text, text]
-    return " and ".join(where), values
+def _to_text(time: datetime | None) -> str:
+    return as_text(time) if time else ""

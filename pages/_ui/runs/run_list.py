@@ -2,10 +2,11 @@
 
 import streamlit as st
 
-from aisbench_core.model import ACTIVE, TERMINAL, Run, RunSort, RunState
+from aisbench_core.model import ACTIVE, TERMINAL, Run, RunSort
 from pages._ui.cards.job_details import alert_kind
 from pages._ui.grid.sorting import Sorting
 from pages._ui.grid.table import show_grid
+from pages._ui.runs.run_filters import RunChoice
 from pages._ui.runs.run_rows import ListedRun, build_rows, list_columns
 from pages._ui.runs.validity import recorded_by_id
 from pages._ui.shell import url
@@ -22,12 +23,12 @@ SECONDS = 2.5  # how often the page checks whether its list has changed
 ListState = tuple[object, ...]
 
 
-def read_runs(text: str, sorting: Sorting[RunSort], active: int, ended: int) -> list[Run]:
+def read_runs(choice: RunChoice, sorting: Sorting[RunSort], active: int, ended: int) -> list[Run]:
     """The page that the URL names, of so many active and ended runs. A run that ends meanwhile is in it once."""
     offset = url.Pages("page", active + ended, PAGE).offset
-    found = _read_states(ACTIVE, text, sorting, PAGE, offset) if offset < active else []
+    found = choice.read(ACTIVE, sorting, PAGE, offset) if offset < active else []
     room = PAGE - len(found)
-    rest = _read_states(TERMINAL, text, sorting, room, max(0, offset - active)) if room else []
+    rest = choice.read(TERMINAL, sorting, room, max(0, offset - active)) if room else []
     return list({run.run_id: run for run in (*found, *rest)}.values())
 
 
@@ -47,35 +48,30 @@ def list_runs(runs: list[Run]) -> list[ListedRun]:
     return [ListedRun(run, names[run.run_id], recorded.get(run.run_id), annotations[run.run_id].tags) for run in runs]
 
 
-def show_empty(text: str) -> None:
+def show_empty(choice: RunChoice) -> None:
     """Instead of a table without rows."""
-    st.info(
-        t("runs.no_match" if text else "runs.none"), icon=":material/search:" if text else ":material/rocket_launch:"
-    )
+    if choice.is_narrow:
+        st.info(t("runs.no_match"), icon=":material/search:")
+    else:
+        st.info(t("runs.none"), icon=":material/rocket_launch:")
 
 
-def state_of_list(text: str, sorting: Sorting[RunSort]) -> ListState:
+def state_of_list(choice: RunChoice, sorting: Sorting[RunSort]) -> ListState:
     """What changes in the list by itself: how many runs there are, and the state and progress of the active ones."""
     ledger = core().ledger
     offset = PAGE * (min(url.page_number("page"), MAX_PAGES) - 1)
-    runs = _read_states(ACTIVE, text, sorting, PAGE, offset)
+    runs = choice.read(ACTIVE, sorting, PAGE, offset)
     progress = [(run.run_id, run.version, ledger_answer(ledger.progress, run.run_id), alert_kind(run)) for run in runs]
-    return (ledger_answer(ledger.count, ACTIVE, text), ledger_answer(ledger.count, TERMINAL, text), *progress)
+    return (choice.count(ACTIVE), choice.count(TERMINAL), *progress)
 
 
-def watch_list(drawn: ListState, text: str, sorting: Sorting[RunSort]) -> None:
+def watch_list(drawn: ListState, choice: RunChoice, sorting: Sorting[RunSort]) -> None:
     """Draw the page anew as soon as its list differs from `drawn`."""
 
     def redraw_if_changed() -> None:
         # The page's own run ends with a call, too: a list that changes while it is drawn would be drawn without end.
         with errors_shown():
-            if is_timer() and state_of_list(text, sorting) != drawn:
+            if is_timer() and state_of_list(choice, sorting) != drawn:
                 st.rerun()
 
     st.fragment(redraw_if_changed, run_every=SECONDS)()
-
-
-def _read_states(
-    states: frozenset[RunState], text: str, sorting: Sorting[RunSort], limit: int, offset: int
-) -> list[Run]:
-    return ledger_answer(core().ledger.page, states, text, limit, offset, sorting.by, sorting.is_descending)

@@ -1,0 +1,65 @@
+"""Which runs a list has, and in which order, as SQL."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+from aisbench_core.model import RunSort, RunState
+from aisbench_core.store.ledger.database.rows import make_marks
+
+
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """What is empty, or None, filters nothing; `since`: the launch, as it is stored."""
+
+    states: Collection[RunState] | None = None
+    text: str = ""
+    workload: str = ""
+    people: Collection[str] = ()
+    since: str = ""
+
+    def build_newest(self, most: int) -> tuple[str, list[Any]]:
+        """SQL for the ids of the newest runs, without its limit.
+
+        One query per state, since for several at once SQLite sorts the whole history; ids only, which an index
+        covers."""
+        single = [self] if self.states is None else [replace(self, states=(state,)) for state in self.states]
+        filters = [each.build_where() for each in single]
+        order = build_order(RunSort.LAUNCHED, descending=True)
+        parts = [
+            f"select * from (select run_id, created_at from runs where {where} {order} limit ?) as newest"  # noqa: S608  # `where` holds only ? marks
+            for where, _ in filters
+        ]
+        values = [value for _, values in filters for value in (*values, most)]
+        return f"select run_id from ({' union all '.join(parts)}) as found {order}", values  # noqa: S608  # only ? marks
+
+    def build_where(self) -> tuple[str, list[Any]]:
+        """A condition on `runs`, and the values of its ? marks."""
+        where, values = ["1 = 1"], list[Any]()
+        if self.states is not None:
+            where.append(f"state in {make_marks(self.states)}")
+            values += sorted(self.states)
+        if self.workload:
+            where.append("workload = ?")
+            values.append(self.workload)
+        if self.people:
+            where.append(f"created_by in {make_marks(self.people)}")
+            values += self.people
+        if self.since:
+            where.append("created_at >= ?")
+            values.append(self.since)
+        if self.text:
+            where.append(
+                "(instr(lower(run_id || ' ' || job_name || ' ' || workload || ' ' || created_by || ' ' || profile"
+                " || ' ' || detail), lower(?)) > 0"
+                " or run_id in (select run_id from names where instr(lower(name), lower(?)) > 0))"
+            )
+            values += [self.text, self.text]
+        return " and ".join(where), values
+
+
+def build_order(sort: RunSort, descending: bool) -> str:
+    """Rows without a value come last."""
+    if sort is RunSort.LAUNCHED and descending:
+        return "order by created_at desc, run_id desc"
+    return f"order by {sort} {'desc' if descending else 'asc'} nulls last, created_at desc, run_id desc"
