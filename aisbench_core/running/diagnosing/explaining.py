@@ -96,6 +96,8 @@ def _of_failure(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[Fou
     if facts.run.final_state is not RunState.COMPLETED:
         yield from _of_ascend_fd(facts, FaultKind.OWN)
     yield from _of_fault(facts, rules, but=JobFault.HANG)
+    # The platform knows its machines; what the programs on them wrote as they were killed does not.
+    yield from _of_messages(facts, {rule_id: rule for rule_id, rule in rules.items() if rule.faults})
     if facts.run.final_state is RunState.COMPLETED:
         yield FoundCause(rules[_RESULT].to_cause(_RESULT, CauseSource.RESULT))
     yield from _of_events(facts, rules)
@@ -189,7 +191,8 @@ def _rate_confidence(hits: Sequence[Hit], rules: Mapping[str, CauseRule]) -> Con
 def _of_messages(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[FoundCause]:
     """What the platform says about tasks and requests."""
     tasks = facts.attempt.tasks if facts.attempt else ()
-    said = [*((task.message, task.task) for task in tasks), (facts.run.detail, "")]
+    ended = [(facts.attempt.reason, facts.attempt.task)] if facts.attempt and not facts.attempt.is_restarted else []
+    said = [*((task.message, task.task) for task in tasks), *ended, (facts.run.detail, "")]
     for text, task in said:
         for rule_id, rule in rules.items():
             if text and _has_clue(text, rule.messages):
