@@ -1,21 +1,26 @@
 """The table of figures in docs/diagnosis.md, which the bench writes."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.failure_corpus import Score
+from aisbench_core.running.diagnosing.cause import Confidence
+from tests.failure_corpus import FirstScore, Score
 
 PAGE = Path(__file__).parents[2] / "docs" / "diagnosis.md"
-HEAD = "| part of the corpus | cases | precision | recall | wrong causes |\n|---|---|---|---|---|\n"
-FIGURES = ("all", "documented messages", "jobs that died in the sandbox", "posted logs", "nothing to find", "held out")
+HEAD = (
+    "| part of the corpus | cases | precision | recall | wrong causes | *certain*: right | *likely*: right |\n"
+    "|---|---|---|---|---|---|---|\n"
+)
+FIGURES = ("own", "documented messages", "jobs that died in the sandbox", "posted logs", "nothing to find", "unseen")
+FIRST = "unseen, when first scored"
 
 
-def put(scores: Mapping[str, Score]) -> None:
+def put(scores: Mapping[str, Score], first: Sequence[FirstScore]) -> None:
     """Write the table anew, and print it."""
     before, found, after = PAGE.read_text("utf-8").partition(HEAD)
     assert found, PAGE
-    rows = "".join(_row(name, scores[name]) for name in FIGURES)
+    rows = "".join(_row(name, scores[name]) for name in FIGURES) + _first_row(first)
     print(f"\n{HEAD}{rows}", end="")
     PAGE.write_text(before + HEAD + rows + re.sub(r"\A(\|.*\n)*", "", after), "utf-8")
 
@@ -27,4 +32,13 @@ def reached_lines(text: str) -> list[list[str]]:
 
 
 def _row(name: str, found: Score) -> str:
-    return f"| {name} | {found.cases} | {found.precision:.2f} | {found.recall:.2f} | {len(found.wrong)} |\n"
+    sure = [f"{found.calibration(each):.2f}" for each in (Confidence.CERTAIN, Confidence.LIKELY)]
+    cells = [name, str(found.cases), f"{found.precision:.2f}", f"{found.recall:.2f}", str(len(found.wrong)), *sure]
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _first_row(first: Sequence[FirstScore]) -> str:
+    named, right = sum(each.named for each in first), sum(each.right for each in first)
+    precision, recall = right / named, right / sum(each.expected for each in first)
+    cases = sum(each.cases for each in first)
+    return f"| {FIRST} | {cases} | {precision:.2f} | {recall:.2f} | {named - right} | – | – |\n"

@@ -7,23 +7,24 @@ from aisbench_core.running.diagnosing.log_clues import find_clues
 from aisbench_core.running.diagnosing.rules import shipped_rules
 from tests.bench import diagnosis_figures
 from tests.bench.figures import put
-from tests.failure_corpus import NOTHING_FOUND, cases, score
+from tests.failure_corpus import NOTHING_FOUND, cases, first_scores, score, unseen_cases
 
 NODES, NODE_BYTES = 64, 1024 * 1024
 STEP = "2026-11-20 03:00:00,000 INFO [rank{}]: step {} loss 2.31 error rate 0.31 samples/s 410.2\n"
 
 
 def test_precision_and_recall_of_causes(tmp_path: Path) -> None:
+    firsts = [first for first in first_scores().values() if first is not None]
     parts = {
-        "all": cases(),
+        "own": cases(),
         "documented messages": [case for case in cases() if case.kind == "documented"],
         "jobs that died in the sandbox": [case for case in cases() if case.kind == "sandbox"],
         "posted logs": [case for case in cases() if case.kind == "posted"],
         "nothing to find": [case for case in cases() if case.cause in NOTHING_FOUND],
-        "held out": [case for case in cases() if case.held_out],
+        "unseen": unseen_cases(),
     }
 
-    diagnosis_figures.put({name: score(part, tmp_path) for name, part in parts.items()})
+    diagnosis_figures.put({name: score(part, tmp_path) for name, part in parts.items()}, firsts)
 
 
 def test_an_explanation_of_many_nodes_takes_a_moment(tmp_path: Path) -> None:
