@@ -174,6 +174,16 @@ COMMANDS = [
     ('python $MA_JOB_DIR/code/train.py fail; echo "it\'s $?"', 0, ["it's 5"], []),
     ("python $MA_JOB_DIR/code/train.py fail || echo saved", 0, ["saved"], []),
     ("export MINE='two  words'; echo \"<$MINE>\" '$MINE'; exit 3", 3, ["<two  words> $MINE"], []),
+    (
+        "tqdm --version && conda run --no-capture-output -n bench sh -c 'echo ran in it'",
+        0,
+        ["ran in it"],
+        ["not found"],
+    ),
+    ("python -c 'print(6)'; conda run -n bench python -c 'raise SystemExit(4)'", 4, ["6"], []),
+    ("conda activate bench || echo refused", 0, ["Run 'conda init' before", "refused"], []),
+    ('eval "$(conda shell.bash hook)"; conda activate bench; echo "in $CONDA_DEFAULT_ENV"', 0, ["in bench"], []),
+    ('source activate /opt/envs/bench && echo "in $CONDA_PREFIX"; conda install torch', 1, ["in /opt/envs/bench"], []),
     ('pwd; [ -z "$PS1" ] && shopt -q login_shell || echo no-login', 0, ["ma-user", "no-login"], []),
 ]
 
@@ -238,3 +248,29 @@ def test_a_failed_command_is_kept_alive_only_where_something_takes_the_jobs_argu
     log = client.log(job.metadata.id)
     assert job.status.phase == phase, log
     assert ("sleep: unrecognized option '--lr=0.1'" in log) is (phase == "Failed")
+
+
+def test_what_a_job_installs_precedes_what_the_sandbox_has(client: TrainingClient) -> None:
+    program = r"#!/bin/sh\necho mine\n"
+    install = f"""f=$(dirname "$(command -v pip)")/tqdm; printf '{program}' > $f; chmod +x $f"""
+
+    job = client.wait(client.create(_command(f"{install}; tqdm", code_dir="")).metadata.id)
+
+    assert job.status.phase == "Completed"
+    assert "mine\n" in client.log(job.metadata.id)
+
+
+@pytest.mark.torch
+def test_torchrun_starts_its_processes_in_a_custom_image(client: TrainingClient) -> None:
+    client.put("code/train.py", "import os\nprint('rank', os.environ['RANK'], 'of', os.environ['WORLD_SIZE'])\n")
+
+    job = client.wait(
+        client.create(
+            _command("torchrun --nproc_per_node 2 code/train.py", working_dir="/home/ma-user/modelarts/user-job-dir")
+        ).metadata.id
+    )
+
+    log = client.log(job.metadata.id)
+    assert job.status.phase == "Completed", log
+    assert "rank 0 of 2" in log
+    assert "rank 1 of 2" in log

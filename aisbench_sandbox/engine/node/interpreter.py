@@ -27,8 +27,8 @@ def make_interpreter(folder: Path) -> None:
     for name in ("python", "python3", NAME.replace("-", "")):
         (folder / "bin" / name).symlink_to(base)
     for name in ("pip", "pip3"):
-        _write_program(folder / "bin" / name, '#!/bin/sh\nexec "$(dirname "$0")/python" -m pip "$@"\n')
-    _write_program(folder / "bin" / "sudo", _SUDO)
+        write_program(folder / "bin" / name, '#!/bin/sh\nexec "$(dirname "$0")/python" -m pip "$@"\n')
+    write_program(folder / "bin" / "sudo", _SUDO)
     # Two files, read in this order: the sandbox's packages, including a real moxing, precede our modules.
     # addsitedir rather than the bare path, so that .pth files in there count, such as those of editable installs.
     add = "".join(f"import site; site.addsitedir({path!r})\n" for path in list_package_folders())
@@ -42,6 +42,7 @@ def list_package_folders() -> list[str]:
     return [path for path in sys.path if Path(path).name in names and Path(path).is_dir()]
 
 
-def _write_program(file: Path, text: str) -> None:
+def write_program(file: Path, text: str) -> None:
+    """Write an executable file."""
     file.write_text(text, "utf-8")
     file.chmod(0o755)

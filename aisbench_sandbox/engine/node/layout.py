@@ -8,6 +8,7 @@ from typing import Any
 
 from aisbench_sandbox.engine import rank_tables
 from aisbench_sandbox.engine.node import interpreter, links, safe_files
+from aisbench_sandbox.engine.node.base_programs import make_base_programs
 from aisbench_sandbox.engine.node.container import (
     ContainerView,
     Visibility,
@@ -110,6 +111,11 @@ class Node:
         return self.home / "anaconda3" / "envs" / interpreter.NAME
 
     @property
+    def base_programs(self) -> Path:
+        """Programs of packages, and conda, where an image's base environment has them."""
+        return self.python_home.parents[1] / "bin"
+
+    @property
     def python(self) -> Path:
         """The interpreter that runs the job's programs."""
         return self.python_home / "bin" / "python"
@@ -185,6 +191,7 @@ class Node:
             folder.chmod(0o755)
         (self.root / "tmp").chmod(0o1777)
         interpreter.make_interpreter(self.python_home)
+        make_base_programs(self.base_programs.parent, self.python)
         # Not complete at first, as in the cloud, so that programs which do not wait for it fail here, too.
         rank_tables.write_platform_table(self.tables, self.job, completed=False)
         if self.view:

@@ -67,7 +67,7 @@ def _build_system(node: Node) -> dict[str, str]:
     threads = str(max(1, (os.cpu_count() or 1) // node.job.card_count))
     inside = {"HOSTNAME": node.name} if node.view else {"TMPDIR": str(node.root / "tmp")}
     return {
-        "PATH": os.pathsep.join([str(node.python.parent), os.environ.get("PATH", os.defpath)]),
+        "PATH": os.pathsep.join([str(node.python.parent), str(node.base_programs), os.environ.get("PATH", os.defpath)]),
         "HOME": str(node.home),
         "LANG": "C.UTF-8",
         # Else prints appear in the log only when a buffer is full.
