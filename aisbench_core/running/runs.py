@@ -116,7 +116,7 @@ class Runs:
         """Request the end of a run; one that is ending or has ended stays as it is.
 
         A run whose results cannot be fetched ends as failed, and can be collected again."""
-        message = Message("stop asked for by {who}", who=actor.name)
+        message = Message("stop requested by {who}", who=actor.name)
 
         def mark_stopping(run: Run) -> Run:
             return _build_stopping(run, actor, self.clock()) if run.can_stop else run
@@ -207,7 +207,7 @@ def _describe_launch(run: Run, described: int, reproduces: str) -> Message:
         Message("launched: {nodes} x {cards} cards, profile {profile}", nodes=nodes, cards=cards, profile=run.profile)
     ]
     if described:
-        parts.append(Message("{count} kept fields of the system description taken over", count=described))
+        parts.append(Message("{count} saved fields of the system description applied", count=described))
     if reproduces:
         parts.append(Message("reproduces {run_id}", run_id=reproduces))
     return join_parts("; ", parts)

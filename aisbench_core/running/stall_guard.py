@@ -145,7 +145,7 @@ class StallGuard:
             notices.append(Notice(notice_id, run.run_id, NewsKind.STALLED, now, warning))
         elif before and was and not now:
             quiet = _to_minutes(before.current.seconds)
-            goes_on = Message("a sign of life again, after {minutes} minutes", minutes=quiet)
+            goes_on = Message("sign of life again after {minutes} minutes", minutes=quiet)
             events.append(Event(run.run_id, after.observed_at, "follower", Level.INFO, goes_on))
         self.watches.save(run.run_id, watched.configuration, after, events=events, notices=notices)
         watched.saved = after
@@ -161,7 +161,7 @@ def find_stop_cause(run: Run, watch: Watch) -> StopCause | None:
 
 def _describe_stall(watch: Watch, limits: Limits) -> Message:
     values = {"minutes": _to_minutes(watch.current.seconds), "limit": _to_minutes(limits.of(watch))}
-    return Message("stalled: no sign of life for {minutes} minutes, and {limit} are normal at most", **values)
+    return Message("stalled: no sign of life for {minutes} minutes (alarm after {limit})", **values)
 
 
 def _to_minutes(seconds: float) -> int:

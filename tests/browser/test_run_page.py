@@ -82,7 +82,7 @@ def test_a_failed_run_says_why_first_and_leads_to_the_line(ended: ConsoleProcess
     visit.open("/live?run=failed")
 
     cause = visit.keyed("cause")
-    expect(cause).to_contain_text("The memory of a card was exhausted")
+    expect(cause).to_contain_text("Card out of memory")
     expect(cause).to_contain_text("Rank 1")
     assert end_of(cause.get_by_text("Why it failed")) <= RESULT_PX
     assert height_of(visit) <= FAILED_PX

@@ -48,7 +48,7 @@ def test_a_budget_that_nobody_has_used_is_on_the_page_too(open_page: OpenPage, d
 
     app = open_page("spending")
 
-    assert "Person, each month · 100.00 CNY: not used so far" in texts(app)
+    assert "Person, each month · 100.00 CNY: unused" in texts(app)
     assert "ann · Person, each month · 100.00 CNY" in app.selectbox(key="budget-removed").options
 
 

@@ -44,7 +44,7 @@ def test_a_failed_run_says_why_with_its_lines_and_what_to_do(
 
     english, chinese = (open_page("live", run=RUN, lang=lang) for lang in ("en", "zh"))
 
-    assert "Why it failed: The memory of a card was exhausted" in texts(english)
+    assert "Why it failed: Card out of memory" in texts(english)
     assert "Node 0 · Rank 1 · Line 2" in texts(english)
     assert any("Tried to allocate *2.00* GiB" in html.proto.body for html in english.get("html"))
     assert "Reduce the batch size" in texts(english)

@@ -74,7 +74,7 @@ def test_a_region_that_does_not_answer_hinders_no_clean_up_here(open_page: OpenP
     app.checkbox(key="clean-folder").check().run()
     app.button(key="clean-yes").click().run()
 
-    assert "Stays:" in shown
+    assert "Kept:" in shown
     assert not logs.exists()
     assert "Fetched logs and other local files: removed" in texts(app)
 
@@ -95,7 +95,7 @@ def test_an_interrupted_removal_and_a_damaged_account_are_said(open_page: OpenPa
     folder.removals.write_text("nonsense")
     damaged = texts(open_page("live", run=DONE_RUN))
 
-    assert "Outputs in OBS: removal begun" in page
+    assert "Outputs in OBS: removal started" in page
     assert "Logs in OBS: removed" in page
     assert "cannot be read" in damaged
     with pytest.raises(Exception, match="cannot be read"):

@@ -40,7 +40,7 @@ def test_an_empty_console_shows_a_picture_of_what_will_be_there_and_one_way_to_b
     [picture] = [each.proto.body for each in app.get("html") if "An example" in each.proto.body]
     assert "data:image/svg+xml" in picture
     primary = [button for button in app.button if button.proto.type == "primary"]
-    assert [button.label for button in primary] == ["Configure a run"]
+    assert [button.label for button in primary] == ["New run"]
     assert "Import earlier results" in links(app)
     assert [header.value for header in app.header] == []
 
@@ -102,7 +102,7 @@ def test_a_record_leads_to_its_run(open_page: OpenPage, data_dir: Path) -> None:
 
     [record] = [link for link in app.page_link if link.label.startswith("Record:")]
     assert record.label.endswith("1 × 8, 8,800 samples/s (+7.32 %)")
-    assert "The record before: 8,200 samples/s." in record.proto.help
+    assert "Previous record: 8,200 samples/s." in record.proto.help
     assert dict(parse_qsl(record.proto.query_string))["run"] == "fast"
 
 
@@ -125,7 +125,7 @@ def test_missing_runs_are_one_click_away_as_a_series(open_page: OpenPage, data_d
     newest = version("r1.11", (8000.0,), 1)
     recorded(data_dir, *version("r1.10", GOOD, 0), *newest)
     app = open_page("home")
-    assert "1 more run decides" in texts(app)
+    assert "1 more run needed" in texts(app)
 
     [button] = [button for button in app.button if button.label == "Launch 1 more…"]
     button.click().run()
@@ -147,7 +147,7 @@ def test_more_runs_of_imported_results_are_imported_not_launched(open_page: Open
 
     app = open_page("home")
 
-    assert "1 more run decides" in texts(app)
+    assert "1 more run needed" in texts(app)
     assert not [button for button in app.button if "Launch" in button.label]
     assert "Import more results" in links(app)
 
@@ -171,7 +171,7 @@ def test_the_cause_of_a_failed_run_stands_in_lists_where_it_is_known(open_page: 
     home, runs = texts(open_page("home")), texts(open_page("runs"))
 
     for page in (home, runs):
-        assert "The memory of a card was exhausted" in page
+        assert "Card out of memory" in page
         assert "exited with code" not in page
 
 
@@ -203,7 +203,7 @@ def test_a_failed_run_is_tried_again_with_what_corrects_it(open_page: OpenPage, 
     app = open_page("home")
 
     button = app.button(key="retry-r-failed")
-    assert button.label.replace("\\", "") == "Retry with batch_size 32…"
+    assert button.label.replace("\\", "") == "Retry with batch_size 32"
     button.click().run()
 
     assert app.title[0].value == "New run"

@@ -376,5 +376,5 @@ def test_no_interval_of_a_throughput_is_negative_and_a_wide_one_ties_with_all(
 
     assert not wide["interval"].startswith(("0 –", "−"))
     assert wide["interval"].endswith(" CV 124 %")
-    assert wide.cells["interval"]["title"] == "CV 123.7 %: the mean says little"
+    assert wide.cells["interval"]["title"] == "CV 123.7 %: runs vary a lot"
     assert wide["rank"] == "1–6"

@@ -96,7 +96,7 @@ def test_messages_are_listed_with_what_became_of_them(open_page: OpenPage, data_
 
     [row] = next(frame.value for frame in app.dataframe).to_dict("records")
     assert (row["Event"], row["Run or series"], row["Channel"], row["State"]) == (
-        "waits: over its budget", "s-1", "lab", "sent",
+        "over budget, waiting", "s-1", "lab", "sent",
     )  # fmt: skip
 
 

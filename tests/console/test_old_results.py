@@ -91,12 +91,12 @@ def test_a_cause_is_said_once_and_one_answer_mends_all_results(open_page: OpenPa
 
     assert f"{MANY} results: 3 models, 4 versions, 2 flavors" in texts(app)
     assert sum("throughput definition missing" in each.value for each in app.markdown) == 1
-    assert app.button(key="old-save").label == f"Import {MANY} (0 will count)"
+    assert app.button(key="old-save").label == f"Import {MANY} (0 usable)"
     app.selectbox(key="old-definition").set_value("warmup_epoch_excluded").run()
 
     assert "throughput definition missing" not in texts(app)
     assert set(Grid(app, "Results").column("counts")) == {"yes yes"}
-    assert app.button(key="old-save").label == f"Import {MANY} (all will count)"
+    assert app.button(key="old-save").label == f"Import {MANY} (all usable)"
     app.button(key="old-save").click().run()
     assert {row.validity for row in imported(data_dir)} == {Validity.CLAIMED}
 

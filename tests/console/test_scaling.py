@@ -53,7 +53,7 @@ def test_the_serial_share_and_what_more_nodes_would_bring_are_said_with_their_in
     foretold = table(app, 1).set_index("Nodes")
     assert list(foretold.index) == [16, 32, 64]
     assert set(foretold["Basis"]) == {"extrapolated"}
-    assert "Runs that do not count: 1" in app.expander[0].label
+    assert "Runs left out: 1" in app.expander[0].label
     assert len(app.get("vega_lite_chart")) == 3
 
 
@@ -67,7 +67,7 @@ def test_runs_of_which_something_decisive_is_not_known_are_named_and_not_drawn(
 
     assert not app.get("vega_lite_chart")
     assert not app.info
-    assert "Runs that do not count: 2" in app.expander[0].label
+    assert "Runs left out: 2" in app.expander[0].label
     assert set(table(app)["Reason"]) == {"Mixed or unknown"}
 
 

@@ -112,8 +112,8 @@ def test_each_row_says_whether_it_counts_and_what_to_do_in_the_reader_s_language
     assert "AISBench Console (aisbench/1)" in texts(english)
     assert "5 valid runs · found\\: 2 of 3 runs" in texts(english)
     assert "要求：5 次有效运行 · 实际：3 次运行中有 2 次" in texts(chinese)
-    assert "counts" in tables(english)
-    assert "Rows that count as a measurement:" in texts(listed)
+    assert "passed" in tables(english)
+    assert "Rows that pass:" in texts(listed)
 
 
 def test_lost_cells_run_again_and_all_is_stopped_after_the_question(open_page: OpenPage, bench: SeriesBench) -> None:
@@ -157,7 +157,7 @@ def test_the_list_shows_every_series_and_a_run_leads_back_to_its_own(open_page: 
     live = open_page("live", run=run.run_id)
 
     assert "tonight" in "".join(str(link.proto.label) for link in listed.get("page_link"))
-    assert any("Its series · cell 1" in str(link.proto.label) for link in live.get("page_link"))
+    assert any("Series · cell 1" in str(link.proto.label) for link in live.get("page_link"))
 
 
 def test_a_series_of_another_console_is_shown_and_nothing_can_be_done_to_it(
@@ -169,7 +169,7 @@ def test_a_series_of_another_console_is_shown_and_nothing_can_be_done_to_it(
 
     app = open_page("series", series=series.series_id)
 
-    assert "Another console launched this series" in texts(app)
+    assert "Launched by another console" in texts(app)
     assert "tonight" in app.title[0].value
     assert "2 of 3" in tables(app)
     assert [button.key for button in app.button if str(button.key).startswith("series-")] == []
@@ -231,7 +231,7 @@ def test_repeats_are_dots_beside_their_median_and_too_much_scatter_is_said(
     assert r"Nodes\: 2" in warning
     assert "CV at most" in warning
     rows = next(table.value for table in app.dataframe if "Verdict" in table.value).set_index("Row")
-    assert rows.loc["Nodes: 2", "Verdict"].startswith("counts, with warnings")
+    assert rows.loc["Nodes: 2", "Verdict"].startswith("passed, with warnings")
 
 
 def test_a_series_that_varies_hyperparameters_leads_with_its_fastest_row(

@@ -34,9 +34,9 @@ def test_a_silent_job_does_not_read_as_healthy(open_page: OpenPage, used: Path) 
     unobserved = open_page("live", run="silent")
 
     assert "No hang or stall detected" not in texts(quiet) + texts(unobserved)
-    assert "this run has never been silent for so long" in texts(quiet)
+    assert "the longest pause of this run" in texts(quiet)
     assert "typical pause 2 s · longest pause 4 s · alarm after 1 h 0 min" in texts(quiet)
-    assert "Not observed since" in texts(unobserved)
+    assert "No data since" in texts(unobserved)
 
 
 @pytest.mark.parametrize(("quiet_s", "is_amber"), [(35, False), (37, True)])
@@ -66,7 +66,7 @@ def test_lists_mark_a_job_as_soon_as_its_page_warns(open_page: OpenPage, used: P
 
     after = texts(open_page(page))
 
-    word = "this run has never been silent for so long" if page == "live" else "Unusually quiet"
+    word = "the longest pause of this run" if page == "live" else "Unusually quiet"
     assert word not in before
     assert word in after
 
@@ -82,7 +82,7 @@ def test_a_running_job_without_trouble_is_said_to_be_so_and_its_files_are_linked
 
     app = open_page("live", run="lively")
 
-    assert "Not observed yet" in before
+    assert "No sign of life recorded yet" in before
     assert "No hang or stall detected" not in before
     assert "No hang or stall detected" in texts(app)
     assert "typical pause 2 s · longest pause 12 s · alarm after 1 h 0 min" in texts(app)

@@ -54,7 +54,7 @@ def test_of_an_imported_result_nobody_is_told_to_run_it_again(open_page: OpenPag
 
     said = texts(open_page("live", run="claimed"))
 
-    assert "What to do: Import it again with what is missing or wrong stated" in said
+    assert "What to do: Import it again with the missing or corrected values" in said
     assert FIX not in said
 
 
@@ -68,7 +68,7 @@ def test_the_leaderboard_can_be_judged_by_another_ruleset_and_narrowed_to_a_verd
     groups = open_page("leaderboard", invalid="1", ruleset="t-cesa-1169-2021", lang="zh")
 
     assert set(table(usual)["Validity"]) == {"invalid"}
-    assert "Validated by aisbench/1" in texts(usual)
+    assert "Validated with aisbench/1" in texts(usual)
     assert "valid" not in set(table(strict)["Validity"])
     assert "Ruleset: t-cesa-1169-2021 T/CESA 1169-2021 (rules inferred without the standard's text)" in texts(strict)
     assert "（规则为推断，未依据标准原文）" in texts(groups)

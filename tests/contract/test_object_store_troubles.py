@@ -147,7 +147,7 @@ def test_a_deletion_that_is_answered_for_some_objects_only_is_not_taken_for_done
     some = "<DeleteResult><Deleted><Key>a</Key></Deleted></DeleteResult>"
     sandbox.faults(obs(method="POST", status=200, body=some))
 
-    with pytest.raises(CloudUnavailable, match="not every object is answered for"):
+    with pytest.raises(CloudUnavailable, match="some objects are not confirmed"):
         place.objects.delete_many([place.path("a"), place.path("b")])
 
 

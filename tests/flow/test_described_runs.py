@@ -35,7 +35,7 @@ def test_a_run_is_recorded_with_what_is_stated_and_what_its_job_says(bench: Benc
     assert system(bench)["cooling"] == "air"
     assert system(bench)["accelerators_per_node"] == 2
     assert system(bench)["system_name"] == "sandbox.cpu.2cards"
-    assert "2 kept fields" in bench.core.ledger.events(run.run_id)[0].message
+    assert "2 saved fields" in bench.core.ledger.events(run.run_id)[0].message
 
 
 def test_an_edit_while_a_run_is_on_its_way_is_in_its_record_and_nowhere_else(bench: Bench) -> None:

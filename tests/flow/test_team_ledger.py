@@ -157,7 +157,7 @@ def test_a_follower_waits_for_its_ledger_and_goes_on(started: CommandLine, away:
 
     assert waiting.startswith("waiting for the ledger: ")
     assert "Connection refused" in waiting
-    assert next_line(follower) == "PostgreSQL answers; going on\n"
+    assert next_line(follower) == "PostgreSQL answers; continuing\n"
     wait_until_followed(away)
     follower.terminate()
     assert follower.wait(60) == 0
@@ -190,7 +190,7 @@ def test_a_wrong_password_is_said_and_can_be_corrected_while_a_follower_waits(st
     keys.write_text(yaml.safe_dump({"ledger": {"password": PASSWORD}}), "utf-8")
 
     assert "password authentication failed" in waiting
-    assert next_line(follower) == "PostgreSQL answers; going on\n"
+    assert next_line(follower) == "PostgreSQL answers; continuing\n"
     wait_until_followed(url)
 
 

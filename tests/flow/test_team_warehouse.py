@@ -131,7 +131,7 @@ def test_a_follower_says_that_the_warehouse_is_away_when_it_starts(
 
     assert waiting.startswith("results are stored once the warehouse answers: ")
     assert "Connection refused" in waiting
-    assert follower.stderr.readline() == "PostgreSQL answers; going on\n"
+    assert follower.stderr.readline() == "PostgreSQL answers; continuing\n"
     follower.terminate()
     assert follower.wait(60) == 0
 

@@ -153,8 +153,8 @@ def test_an_unknown_cost_is_not_zero_unless_an_admin_allows_it(ledger: Ledger, l
 
     assert held.state is RunState.HELD
     assert str(held.detail) == (
-        "the cost of this launch is unknown (profile lab has no price of big.flavor), and the budget of ann holds"
-        " such launches"
+        "the cost of this launch is unknown (profile lab has no price of big.flavor), and the budget of ann requires"
+        " approval for that"
     )
     assert allowed.state is RunState.PREPARING
 

@@ -40,7 +40,7 @@ def test_a_missing_definition_is_one_cause_of_many_results_and_says_what_mends_i
     found = understand(core, write_table(MANY))
 
     assert found.contents == "24 results: 3 models, 4 versions, 2 flavors"
-    assert found.outcome == "0 will count"
+    assert found.outcome == "0 usable"
     [(cause, count)] = found.causes
     assert (cause.sentence, count) == ("throughput definition missing", MANY)
     assert found.mended_by[0] == "throughput_definition"
@@ -50,7 +50,7 @@ def test_a_missing_definition_is_one_cause_of_many_results_and_says_what_mends_i
 def test_one_answer_about_all_of_them_mends_all_of_them(core: Core) -> None:
     found = understand(core, write_table(MANY), throughput_definition=DEFINITION)
 
-    assert (found.outcome, found.causes, found.counting) == ("all will count", (), MANY)
+    assert (found.outcome, found.causes, found.counting) == ("all usable", (), MANY)
 
 
 def test_results_that_are_here_already_say_only_that(core: Core) -> None:
@@ -71,7 +71,7 @@ def test_an_unknown_unit_is_said_once_with_the_answer_that_mends_it(core: Core) 
 
     [(cause, count)] = found.causes
     assert ("'TFLOPS' is not known" in cause.sentence, count, cause.mended_by) == (True, 5, ("unit",))
-    assert understand(core, table, throughput_definition=DEFINITION, unit="TFLOPS").outcome == "all will count"
+    assert understand(core, table, throughput_definition=DEFINITION, unit="TFLOPS").outcome == "all usable"
 
 
 def test_of_more_results_than_were_looked_at_the_sentence_says_of_how_many(core: Core) -> None:
@@ -80,4 +80,4 @@ def test_of_more_results_than_were_looked_at_the_sentence_says_of_how_many(core:
     found = understand_results(core.imports.preview(results[:3], choices, TESTER), len(results))
 
     assert found.contents.startswith("4 results")
-    assert found.outcome == "3 of the first 3 will count"
+    assert found.outcome == "3 of the first 3 usable"

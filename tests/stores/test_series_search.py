@@ -114,7 +114,7 @@ def test_a_run_that_takes_longer_than_was_reserved_is_stopped_before_it_exceeds_
     (stopped,) = bench.admit()
 
     assert stopped.state is RunState.STOPPING
-    assert stopped.detail == "stopped by the search: it took its 1 node hours, and the budget has no more"
+    assert stopped.detail == "stopped by the search: it used its 1 node hours, and the budget has none left"
     assert bench.core.ledger.get(run.run_id).run_id in {one.run_id for one in bench.core.series.ledger.active()}
     assert len(chosen(bench, series)) == 1
 

@@ -112,4 +112,4 @@ def test_a_row_whose_runs_scatter_counts_with_warnings(bench: SeriesBench, tmp_p
     [row] = bench.look(series).rows
     assert row.summary
     assert row.summary.cv == pytest.approx(0.217, abs=0.01)
-    assert "counts, with warnings" in shown.stdout
+    assert "passed, with warnings" in shown.stdout

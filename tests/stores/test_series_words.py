@@ -32,7 +32,7 @@ def test_a_series_tells_its_story_in_chinese(bench: SeriesBench) -> None:
 
     assert told(bench, series) == [
         "已启动：2 格，约 2 节点时",
-        "已暂停：预算为 1.2 节点时，已用及为进行中的运行预留共 1，下一格约需 1",
+        "已搁置：预算为 1.2 节点时，已用及为进行中的运行预留共 1，下一格约需 1",
         "预算：5 节点时（原为 1.2 节点时）",
         "再次运行：1 格",
         "已停止",
@@ -55,7 +55,7 @@ def test_why_a_cell_cannot_be_launched_is_told_with_the_words_of_others(bench: S
 
     error = bench.core.series.get(series.series_id).launch_error
     assert in_chinese(error).startswith("没有名为 'quiet' 的配置档案")
-    assert told(bench, series)[-1] == f"已暂停：{in_chinese(error)}"
+    assert told(bench, series)[-1] == f"已搁置：{in_chinese(error)}"
 
 
 def test_a_series_with_nothing_to_run_again_says_so_in_chinese(bench: SeriesBench) -> None:

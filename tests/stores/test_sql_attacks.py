@@ -319,4 +319,4 @@ def test_the_refusal_names_what_was_found_and_what_is_possible(reading: FileRead
     assert "v_runs, v_groups" in settings.hint
     assert "only the warehouse can be read" in settings.hint
     assert misspelt.hint == "did you mean v_runs?"
-    assert "the function version() tells of the engine, not of the warehouse" in str(function)
+    assert "the function version() describes the engine, not the warehouse" in str(function)

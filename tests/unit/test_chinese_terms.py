@@ -16,7 +16,7 @@ DISCARDED = {
     "次运行 (a number of runs)": "个运行",
     "测试系列 (series)": "(?<!测试)系列",
     "进行中 (active)": "活动",
-    "暂停 (held)": "暂缓|挂起",
+    "搁置 (held)": "暂缓|挂起",
     "重新收集 (collect again)": "再次收集",
     "跟踪进程 (follower)": "跟踪者",
     "沙箱 (sandbox)": "沙盒|模拟区域",

@@ -150,7 +150,7 @@ def test_a_report_says_whether_a_series_counts_and_what_checks_found_in_its_lang
     short = text_of(report(warehouse, "again-1"))
 
     assert "s-1 · Nodes: 1 · r1.10" in english
-    assert "counts · aisbench/1" in english
+    assert "passed · aisbench/1" in english
     assert "s-1 · r1.10" in short
     assert "V08 warning 5 valid runs: 3 of 3 runs" in short
     assert "V08 warning 5 valid runs 3 of 3 runs" in english, "over the whole series, of which one run is reported"
@@ -234,7 +234,7 @@ def test_runs_without_a_result_are_reported_too(warehouse: Warehouse) -> None:
     warehouse.record_many([a.record("failed", with_result=False), a.imported("old", stated=("mode",))])
 
     assert "failed: incomplete" in text_of(report(warehouse, "failed", full=True))
-    assert "1 run does not count (№ 1; modelarts.kat1.8xlarge): not completed" in text_of(report(warehouse, "failed"))
+    assert "1 run is left out (№ 1; modelarts.kat1.8xlarge): not completed" in text_of(report(warehouse, "failed"))
     assert "– × –" in text_of(report(warehouse, "old"))
 
 

@@ -162,7 +162,7 @@ def test_what_does_not_count_is_said_with_its_reason(warehouse: Warehouse) -> No
     )
 
     assert "2 of 3 runs are valid (ruleset aisbench/1); invalid: 1" in english
-    assert re.search(r"1 run does not count \(№ \d; \S+\): V\d\d failed, expected .+, found ", english)
+    assert re.search(r"1 run is not valid \(№ \d; \S+\): V\d\d failed: .+ \(expected: .+\)", english)
     assert "3 次运行中有 2 次有效" in chinese
 
 
@@ -244,7 +244,7 @@ def test_a_missed_target_is_said_first_and_beside_the_accuracy(warehouse: Wareho
 
     page = reports(warehouse).write(["good-0", "useless-0"], ReportLanguage.EN)
 
-    assert "1 run that counts missed its target accuracy (№ 2; modelarts.kat1.8xlarge): 10 %, target 75.9 %" in page
+    assert "1 valid run missed its target accuracy (№ 2; modelarts.kat1.8xlarge): 10 %, target 75.9 %" in page
     assert page.count('<span class="fail">target missed</span>') == 1
 
 

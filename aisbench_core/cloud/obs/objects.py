@@ -202,7 +202,7 @@ class ObsStore:
         refused = body.error or []
         # To the SDK, a web page that is valid XML is an answer without objects.
         if len(body.deleted or []) + len(refused) != len(keys):
-            raise self._refusals.make_unavailable(operation, None, Message("not every object is answered for"))
+            raise self._refusals.make_unavailable(operation, None, Message("some objects are not confirmed"))
         for first in refused:
             named = Message("delete {path}", path=f"/{bucket}/{first.key}")
             raise self._refusals.make_refusal(named, HTTPStatus.FORBIDDEN, first.code or "", first.message or "", "")

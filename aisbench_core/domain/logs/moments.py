@@ -27,7 +27,7 @@ def moment_of(text: str, latest: datetime | None) -> datetime:
         pass
     raise LogTimeError(
         Message("{text} is not a time", text=repr(text[:40])),
-        Message("write a time as the lines do, such as 03:04 or 2026-01-02 03:04:05"),
+        Message("write a time as in the log, such as 03:04 or 2026-01-02 03:04:05"),
     )
 
 

@@ -65,13 +65,13 @@ def alert_message(alert: JobAlert) -> Message:
         case AlertKind.HANG:
             return Message("The platform suspects that the job hangs.")
         case AlertKind.STALLED if alert.is_measured:
-            return Message("No sign of life since then: no log grows, no object is written, no card computes.")
+            return Message("No sign of life since then: no new log lines, no new objects, idle cards.")
         case AlertKind.STALLED:
             return Message(
-                "No sign of life since then: no log grows, no object is written; whether cards compute is not measured."
+                "No sign of life since then: no new log lines, no new objects; use of the cards is not measured."
             )
         case AlertKind.QUIET:
-            return Message("No sign of life since then; this run has never been silent for so long.")
+            return Message("No sign of life since then: the longest pause of this run.")
         case AlertKind.RESTARTING:
             return Message("Attempt {number} ended: {why}. The platform restarts the job.", number=number, why=why)
         case AlertKind.RESTARTED:

@@ -107,7 +107,7 @@ class Preview:
         for check in self.failed:
             if check.id != FIELDS_CHECK or not [*self._gaps]:
                 values = {"id": check.id, "expected": check.expected, "found": check.found}
-                yield Exclusion(Message("{id}: expected {expected}, found {found}", **values))
+                yield Exclusion(Message("{id}: {found} (expected: {expected})", **values))
         if self.validity is Validity.INCOMPLETE and not self.failed:
             yield _INCOMPLETE
 

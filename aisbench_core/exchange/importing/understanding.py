@@ -37,12 +37,12 @@ class Understanding:
 
     @property
     def outcome(self) -> Message:
-        """As "all will count"; of more results than were looked at, it is said of how many."""
+        """As "all usable"; of more results than were looked at, it is said of how many."""
         if self.seen < self.total:
-            return Message("{number} of the first {seen} will count", number=self.counting, seen=self.seen)
+            return Message("{number} of the first {seen} usable", number=self.counting, seen=self.seen)
         if self.counting == self.total:
-            return Message("all will count")
-        return Message("{number} will count", number=self.counting)
+            return Message("all usable")
+        return Message("{number} usable", number=self.counting)
 
     @property
     def mended_by(self) -> tuple[str, ...]:

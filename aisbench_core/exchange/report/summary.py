@@ -77,9 +77,7 @@ def build_sentences(
 
 def _limit_sentences(found: Sequence[Message]) -> list[Message]:
     rest = len(found) - MAX_SENTENCES
-    more = (
-        [choose_plural(rest, "{number} more is in the tables.", "{number} more are in the tables.")] if rest > 0 else []
-    )
+    more = [choose_plural(rest, "{number} more: see the tables.", "{number} more: see the tables.")] if rest > 0 else []
     return [*found[:MAX_SENTENCES], *more]
 
 
@@ -197,8 +195,8 @@ def _iterate_targets(runs: Sequence[NumberedRun]) -> Iterator[Message]:
     if missed:
         yield choose_plural(
             len(missed),
-            "{number} run that counts missed its target accuracy ({runs}; {hardware}): {found}, target {target}",
-            "{number} runs that count missed their target accuracy ({runs}; {hardware}): {found}, target {target}",
+            "{number} valid run missed its target accuracy ({runs}; {hardware}): {found}, target {target}",
+            "{number} valid runs missed their target accuracy ({runs}; {hardware}): {found}, target {target}",
             found=join_few(format_percent(each.run.cells["accuracy"]) for each in missed),
             target=join_few(format_percent(each.run.cells["accuracy_target"]) for each in missed),
             **_describe_runs(missed),
@@ -219,8 +217,8 @@ def _not_counting(runs: Sequence[NumberedRun]) -> Iterator[Message]:
     for check_id, pairs in sorted(failed.items(), key=lambda item: -len(item[1])):
         yield choose_plural(
             len(pairs),
-            "{number} run does not count ({runs}; {hardware}): {check} failed, expected {expected}, found {found}",
-            "{number} runs do not count ({runs}; {hardware}): {check} failed, expected {expected}, found {found}",
+            "{number} run is not valid ({runs}; {hardware}): {check} failed: {found} (expected: {expected})",
+            "{number} runs are not valid ({runs}; {hardware}): {check} failed: {found} (expected: {expected})",
             check=check_id,
             expected=_quote_texts([check.expected for _, check in pairs]),
             found=_quote_texts([check.found for _, check in pairs]),
@@ -230,8 +228,8 @@ def _not_counting(runs: Sequence[NumberedRun]) -> Iterator[Message]:
     if incomplete:
         yield choose_plural(
             len(incomplete),
-            "{number} run does not count ({runs}; {hardware}): not completed, or without a result",
-            "{number} runs do not count ({runs}; {hardware}): not completed, or without a result",
+            "{number} run is left out ({runs}; {hardware}): not completed, or without a result",
+            "{number} runs are left out ({runs}; {hardware}): not completed, or without a result",
             **_describe_runs(incomplete),
         )
 
@@ -252,7 +250,7 @@ def _iterate_series(reported: Reported) -> Iterator[Message]:
         if not row.counts:
             failed = [check.id for check in row.checks if check.level is CheckLevel.FAIL]
             yield Message(
-                "Does not count as a series: {series}, nodes: {nodes}, {version}: {checks}",
+                "Series not valid: {series}, nodes: {nodes}, {version}: {checks}",
                 series=row.series_id,
                 nodes=row.node_count or MISSING,
                 version=row.framework_version or MISSING,

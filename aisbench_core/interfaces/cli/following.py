@@ -91,7 +91,7 @@ def _await_answer(answer: Callable[[], str], passing: type[AisbenchError], outag
             last_error = str(error)
         else:
             if last_error:
-                display.print_message("PostgreSQL answers; going on")
+                display.print_message("PostgreSQL answers; continuing")
             return answered
         stop.wait(RETRY_SECONDS)
     return ""

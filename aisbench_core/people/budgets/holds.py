@@ -79,7 +79,7 @@ def _find_reason(
 def _describe_unknown(budget: Budget, subject: str, cost: ExpectedCost) -> Message:
     title = BudgetUse(budget, subject, 0, 0).title
     return Message(
-        "the cost of this launch is unknown ({reason}), and {budget} holds such launches",
+        "the cost of this launch is unknown ({reason}), and {budget} requires approval for that",
         reason=cost.unknown,
         budget=title,
     )

@@ -30,7 +30,7 @@ _TITLES = {
     NewsKind.REGRESSION: Message("Regression"),
     NewsKind.IMPROVEMENT: Message("Improvement"),
     NewsKind.RECORD: Message("Record broken"),
-    NewsKind.HELD: Message("Held by its budget"),
+    NewsKind.HELD: Message("Over budget, waiting for approval"),
     NewsKind.SKIPPED: Message("Not launched"),
     NewsKind.SERIES: Message("Scheduled series"),
     NewsKind.BUDGET: Message("Budget alert"),

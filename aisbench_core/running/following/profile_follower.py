@@ -154,7 +154,7 @@ class ProfileFollower:
             level = Level.ERROR if RunState.FAILED in (after.state, after.final_state) else Level.INFO
             event = Event(after.run_id, now, "follower", level, state_message(after), self._who)
         elif before.attempts:
-            event = Event(after.run_id, now, "follower", Level.INFO, Message("going on"), self._who)
+            event = Event(after.run_id, now, "follower", Level.INFO, Message("continuing"), self._who)
         try:
             self._ledger.advance(before, after, event)
         except StaleRun:

@@ -91,7 +91,7 @@ class ScheduleService:
         if last.active or not (last.hold or last.series.launch_error or last.series.held):
             return None
         return Message(
-            "its last series, {series_id}, is held (its page says why: resume or stop it)", series_id=schedule.series_id
+            "its last series, {series_id}, is held: see its page, then resume or stop it", series_id=schedule.series_id
         )
 
     def events(self, schedule: Schedule) -> list[Event]:

@@ -43,7 +43,7 @@ def _explain_overrun(snapshot: SeriesSnapshot, run: Run) -> Message | None:
     reserved = snapshot.count_reserved(run)
     if own < reserved:
         return None
-    return Message("it took its {reserved:.4g} node hours, and the budget has no more", reserved=reserved)
+    return Message("it used its {reserved:.4g} node hours, and the budget has none left", reserved=reserved)
 
 
 def _without_hope(

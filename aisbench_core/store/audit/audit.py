@@ -220,7 +220,7 @@ def _make_change_error(entry: AuditEntry) -> AuditChanged:
     return AuditChanged(
         Message("the audit was changed: entry {number} of {at} does not follow the one before it",
                 number=entry.number, at=f"{entry.at:%Y-%m-%d %H:%M:%S %Z}"),
-        Message("compare it with a backup of the ledger; entries before it are as they were written"),
+        Message("compare it with a backup of the ledger; entries before it are unchanged"),
     )  # fmt: skip
 
 

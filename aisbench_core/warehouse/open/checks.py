@@ -111,7 +111,7 @@ def _check_node(node: Mapping[str, Any], named: set[str], sql: str) -> None:
     elif function and _ENGINE_FUNCTION.fullmatch(function):
         raise QueryError(
             Message(
-                "the function {name}() tells of the engine, not of the warehouse{position}",
+                "the function {name}() describes the engine, not the warehouse{position}",
                 name=function, position=position,
             ),
             ONLY_WAREHOUSE,

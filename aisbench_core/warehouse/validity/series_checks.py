@@ -274,7 +274,12 @@ def _check_copies(members: Members, _: ValidityRule, __: Ruleset) -> Result:
         Message("{run} (as {other})", run=run_id, other=originals[run_id]) if run_id in originals else run_id
         for run_id in copies
     ]
-    return not copies, Message("no result twice"), Message("{count} alike", count=len(copies)), join_sentences(evidence)
+    return (
+        not copies,
+        Message("no result twice"),
+        Message("{count} identical", count=len(copies)),
+        join_sentences(evidence),
+    )
 
 
 def _find_repeated(keys: Mapping[str, object]) -> set[str]:

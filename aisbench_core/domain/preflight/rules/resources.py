@@ -195,7 +195,7 @@ def stall_stop(subject: Subject) -> Iterator[Violation]:
         return
     stalled = (subject.workload.stall_minutes if subject.workload else None) or STALL_MINUTES
     if minutes < stalled:
-        message = Message("a run counts as stalled after {minutes} minutes at the earliest", minutes=stalled)
+        message = Message("a run is stalled after {minutes} minutes at the earliest", minutes=stalled)
         yield Violation(message, Message("it is not stopped before"), fix=(("stop_when_stalled_minutes", stalled),))
     if hours is not None and minutes >= 60 * hours:
         message = choose_plural(

@@ -35,11 +35,11 @@ def _iterate_details(group: histories.TrendVerdict, regression: histories.Regres
         yield f"within {candidate}, since its last change of level, image or code:"
         yield _format_metrics(regression.within)
     not_counted = {
-        "imported runs not counted because their time is unknown": group.timeless,
-        "runs not counted because of another accelerator or other data": group.other_systems,
-        "runs not counted because something that affects speed is unknown": group.unknown,
+        "imported runs left out because their time is unknown": group.timeless,
+        "runs left out because of another accelerator or other data": group.other_systems,
+        "runs left out because something that affects speed is unknown": group.unknown,
         "runs below their target accuracy, of which only the accuracy is compared": group.missed,
-        "runs not counted because of an older image or code of their version": regression.other_builds,
+        "runs left out because of an older image or code of their version": regression.other_builds,
     }
     yield from (f"{reason}: {runs}" for reason, runs in not_counted.items() if runs)
     if regression.mixed:

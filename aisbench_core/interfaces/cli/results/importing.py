@@ -194,7 +194,7 @@ def _print_previews(
         found = understand_results(previews, len(previews))
         display.print_message(f"{found.contents}; {found.outcome}")
         for cause, count in found.causes:
-            display.print_message(f"{display.format_count(count, 'result')} not counted: {cause.sentence}")
+            display.print_message(f"{display.format_count(count, 'result')} not usable: {cause.sentence}")
     for source, columns in () if as_json else tables.items():
         meanings = ", ".join(f"{header} = {field or 'ignored'}" for header, field in columns.items())
         display.print_message(f"columns of {source}: {meanings}")
@@ -245,7 +245,7 @@ def _format_previews(previews: list[Preview]) -> str:
         "ended": lambda preview: display.local_time(preview.record.run.ended_at),
         "from": lambda preview: preview.record.imported.source if preview.record.imported else "",
         "validity": lambda preview: preview.validity.label,
-        "not counted": lambda preview: "; ".join(preview.reasons),
+        "not usable": lambda preview: "; ".join(preview.reasons),
         "problems": lambda preview: "; ".join(preview.result.problems),
     }
     return display.table_of(previews, columns)

@@ -185,8 +185,8 @@ def _format_statistics(matrix: Matrix) -> str:
 
 def _describe_counting(evaluation: SeriesEvaluation) -> str:
     if not evaluation.counts:
-        return "does not count"
-    return "counts, with warnings" if any(check.level == "warn" for check in evaluation.checks) else "counts"
+        return "failed"
+    return "passed, with warnings" if any(check.level == "warn" for check in evaluation.checks) else "passed"
 
 
 def used_hours(matrix: Matrix) -> str:
