@@ -27,11 +27,11 @@ class JobField:
 
 # A preset engine starts a boot file, a custom image a command; API v2 refuses both together (2806).
 def _boot_path(job: JobRequest) -> str:
-    return "" if job.spec.image_url else job.boot_path
+    return "" if job.spec.has_own_start else job.boot_path
 
 
 def _engine_name(job: JobRequest) -> str:
-    return "" if job.spec.image_url else job.spec.engine_name
+    return "" if job.spec.has_own_start else job.spec.engine_name
 
 
 def _engine_version(job: JobRequest) -> str:
@@ -42,7 +42,7 @@ def _build_command(job: JobRequest) -> str:
     """The start command of a custom image. No shell reads a profile there, so `conda activate` cannot choose the
     environment; the guide (3.4) puts it first on the path instead."""
     spec = job.spec
-    if not spec.image_url:
+    if not (spec.image_url and spec.command):
         return ""
     return f"export PATH={shlex.quote(spec.conda_env)}/bin:$PATH; {spec.command}" if spec.conda_env else spec.command
 

@@ -345,6 +345,11 @@ class RunSpec(Frozen):
         return bool(self.algorithm or self.subscription_id or self.item_version_id)
 
     @property
+    def has_own_start(self) -> bool:
+        """Whether a custom image starts itself by a command: a preset engine may start the boot file in it instead."""
+        return bool(self.command or (self.image_url and not self.engine_name))
+
+    @property
     def variables(self) -> dict[str, str]:
         """Environment variables set by fields other than `environments`."""
         single = {"SINGLESERVER_MODE": "True"} if self.mode is Mode.SINGLE_SERVER else {}

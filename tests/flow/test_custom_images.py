@@ -43,6 +43,26 @@ def test_the_start_command_finds_the_programs_of_the_conda_environment(
         assert "python of the environment: train.py" in log, log
 
 
+def test_a_preset_engine_starts_the_boot_file_in_a_custom_image(real_sandbox: SandboxProcess, tmp_path: Path) -> None:
+    shell = CommandLine(tmp_path / "data", real_sandbox)
+    spec = tmp_path / "spec.yaml"
+    fields = {"workload": "quickstart_digits", "flavor": "sandbox.cpu.1card", "cards_per_node": 1}
+    fields |= {"image_url": "bench/own:1", "parameters": {"epochs": 1}}
+    spec.write_text(yaml.safe_dump(fields), "utf-8")
+
+    refused = shell.type("preflight", str(spec))
+    spec.write_text(shell.type("preflight", str(spec), "--fix").stdout, "utf-8")
+    ended = shell.start("run", str(spec), "--wait", "--json").communicate(timeout=120)
+    run = json.loads(ended[0])["run"]
+
+    shell.end()
+    assert "or engine_name: Ascend-Powered-Engine then starts the boot file in the image" in refused.output
+    assert run["state"] == "completed", run
+    algorithm = TrainingClient(real_sandbox).show(run["job_id"]).algorithm
+    assert (algorithm.engine.engine_name, algorithm.engine.image_url) == ("Ascend-Powered-Engine", "bench/own:1")
+    assert algorithm.command is None
+
+
 def test_a_conda_environment_without_an_image_is_refused_by_name(sandbox: SandboxProcess, tmp_path: Path) -> None:
     shell = CommandLine(tmp_path / "data", sandbox)
 

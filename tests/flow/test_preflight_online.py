@@ -260,6 +260,16 @@ def test_a_subscription_or_version_that_the_account_does_not_have_is_found(
     assert region.asked(changed(plain, **ids)) == []
 
 
+def test_the_engine_that_starts_a_custom_image_is_one_of_the_regions(region: Region, spec: RunSpec) -> None:
+    def of(engine: str) -> list[str]:
+        found = region.asked(changed(spec, image_url="of-others/x:1", engine_name=engine))
+        return [finding.message for finding in found if finding.rule == "online.engine"]
+
+    assert of("Ascend-Powered-Engine") == []
+    (message,) = of("Ascend")
+    assert "there is no engine 'Ascend'; offered: Ascend-Powered-Engine," in message
+
+
 def test_an_image_of_the_accounts_own_organisations_has_the_version(
     region: Region, spec: RunSpec, sandbox: SandboxProcess
 ) -> None:

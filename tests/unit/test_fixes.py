@@ -33,6 +33,7 @@ MENDED: list[tuple[str, dict[str, Any], str, Any]] = [
         "command",
         "a || sleep 5h; :",
     ),
+    ("image.incomplete", {"image_url": "org/x:1"}, "engine_name", "Ascend-Powered-Engine"),
     ("resource.both", {"pool_id": "pool1"}, "flavor", ""),
     ("pool.priority", {"priority": 2}, "priority", 1),
     ("nodes.most", {"node_count": 17}, "node_count", 16),

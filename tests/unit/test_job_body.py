@@ -80,6 +80,16 @@ def test_a_custom_image_starts_a_command_and_no_boot_file() -> None:
     assert "boot_file" not in algorithm
 
 
+def test_a_preset_engine_starts_the_boot_file_in_a_custom_image() -> None:
+    spec = SPEC.model_copy(update={"image_url": "org/x:1", "engine_name": "PyTorch", "engine_version": "pytorch_1"})
+
+    algorithm = sent(replace(REQUEST, spec=spec))["algorithm"]
+
+    assert algorithm["engine"] == {"engine_name": "PyTorch", "image_url": "org/x:1"}
+    assert algorithm["boot_file"] == sent(REQUEST)["algorithm"]["boot_file"]
+    assert "command" not in algorithm
+
+
 def test_a_conda_environment_is_put_first_on_the_path_of_the_command() -> None:
     changes = {"image_url": "org/x:1", "command": "python t.py", "conda_env": "/home/ma-user/my envs/b"}
 

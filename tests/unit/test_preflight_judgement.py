@@ -138,6 +138,15 @@ def test_a_custom_image_brings_its_own_engine_and_processes(resnet: RunSpec) -> 
     assert found(spec) == []
 
 
+def test_a_preset_engine_starts_the_workloads_boot_file_in_a_custom_image(resnet: RunSpec) -> None:
+    spec = changed(resnet, image_url="org/x:1", engine_name="Ascend-Powered-Engine")
+
+    assert found(spec) == []
+    assert only(found(changed(spec, api="sdk")), "api.sdk").field == "command"
+    assert "starts the boot file" in only(found(changed(spec, conda_env="/opt/a")), "image.conda").message
+    assert only(found(changed(spec, cards_per_node=4)), "cards.flavor").field == "cards_per_node"
+
+
 @pytest.mark.parametrize(
     ("command", "last"),
     [

@@ -157,7 +157,15 @@ def online_flavor(subject: OnlineSubject) -> Iterator[Violation]:
 def online_engine(subject: OnlineSubject) -> Iterator[Violation]:
     """The region offers the preset engine."""
     spec = subject.spec
-    if spec.image_url or not spec.engine_version:
+    if spec.image_url:  # an engine that starts it has a name only
+        names = sorted({engine.name for engine in subject.engines})
+        if spec.engine_name and not spec.command and spec.engine_name not in names:
+            message = Message(
+                "there is no engine {engine!r}; offered: {names}", engine=spec.engine_name, names=", ".join(names)
+            )
+            yield Violation(message, field="engine_name")
+        return
+    if not spec.engine_version:
         return
     versions = [engine.version for engine in subject.engines if engine.name == spec.engine_name]
     if spec.engine_version not in versions:

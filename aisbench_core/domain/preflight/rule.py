@@ -122,11 +122,6 @@ class Subject:
         """The spec's flavor in the region's list; None if it is not there, or the list is unknown."""
         return next((flavor for flavor in self.flavors if flavor.flavor_id == self.spec.flavor), None)
 
-    @property
-    def has_custom_image(self) -> bool:
-        """Whether the spec uses a custom image instead of a preset one."""
-        return bool(self.spec.image_url or self.spec.command)
-
 
 def _get_size(file: Path) -> int:
     try:

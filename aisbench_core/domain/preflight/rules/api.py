@@ -55,10 +55,12 @@ def api_v1(subject: Subject) -> Iterator[Violation]:
     yield from _v1_channels(spec, "inputs", Message("input"), inputs, V1_INPUT)
     yield from _v1_channels(spec, "outputs", Message("output"), spec.outputs, V1_OUTPUT)
     yield from _v1_settings(spec)
+    yield from _check_start(spec)
     yield from _check_scheduling(spec)
 
 
 def _check_sdk(spec: RunSpec) -> Iterator[Violation]:
+    yield from _check_start(spec)
     yield from _check_scheduling(spec)
     for channel in spec.inputs:
         if channel.path and channel.access_method is AccessMethod.ENV:
@@ -75,6 +77,12 @@ def _sdk_v1(spec: RunSpec) -> Iterator[Violation]:
         yield Violation(Message("api sdk-v1 mounts at most one share"), _USE_V2, "volumes")
     if any(volume.read_only for volume in spec.volumes):
         yield Violation(Message("api sdk-v1 cannot mount a share read-only"), _USE_V2, "volumes")
+
+
+def _check_start(spec: RunSpec) -> Iterator[Violation]:
+    if spec.image_url and not spec.has_own_start:
+        message = Message("api {api} starts a custom image only by a command", api=spec.api)
+        yield Violation(message, Message("set command, or use api: v2"), "command")
 
 
 def _check_scheduling(spec: RunSpec) -> Iterator[Violation]:

@@ -84,7 +84,7 @@ def boot_missing(subject: Subject) -> Iterator[Violation]:
     """The boot file is given and exists in the code directory."""
     spec = subject.spec
     if not spec.boot_file:
-        if subject.workload and not (subject.has_custom_image or spec.uses_algorithm):
+        if subject.workload and not (subject.spec.has_own_start or spec.uses_algorithm):
             message = Message("no boot file is given")
             yield Violation(message, Message("set boot_file to a .py file, relative to code_dir"))
     elif spec.code_dir and subject.code_dir.is_dir() and not (_is_outside(subject) or _boot_file(subject).is_file()):

@@ -26,11 +26,16 @@ _TAKES_THEM = "; :"  # the shell's own program that does nothing, whatever it is
 
 @rule("image.incomplete", Level.ERROR, "image_url", Source.API)
 def image_incomplete(subject: Subject) -> Iterator[Violation]:
-    """A custom image has a start command, and vice versa (ModelArts.2806)."""
+    """A custom image has a start command, or an engine that starts the boot file in it (ModelArts.2806)."""
     spec = subject.written  # without the defaults of manifest and profile
-    if spec.image_url and not spec.command:
+    if spec.image_url and not (spec.command or spec.engine_name):
         message = Message("a custom image needs a start command, but command is empty")
-        yield Violation(message, Message("set command"), "command")
+        engine = _find_engine(subject)
+        if not engine:
+            yield Violation(message, Message("set command"), "command")
+            return
+        hint = Message("set command, or engine_name: {engine} then starts the boot file in the image", engine=engine)
+        yield Violation(message, hint, "command", (("engine_name", engine),))
     if spec.command and not spec.image_url:
         hint = Message("set image_url")
         yield Violation(Message("a start command needs a custom image, but image_url is empty"), hint)
@@ -53,8 +58,8 @@ def image_architecture(subject: Subject) -> Iterator[Violation]:
 
 @rule("image.boot-file", Level.ERROR, "boot_file", Source.API)
 def image_boot_file(subject: Subject) -> Iterator[Violation]:
-    """A custom image is started by its command and has no boot file."""
-    if subject.written.boot_file and subject.has_custom_image:
+    """A custom image that a command starts has no boot file."""
+    if subject.written.boot_file and subject.spec.has_own_start:
         yield Violation(
             Message(
                 "both a boot file ({file!r}) and a custom image are given; allowed: one of them",
@@ -105,9 +110,14 @@ def image_conda(subject: Subject) -> Iterator[Violation]:
     spec = subject.spec
     if not spec.conda_env:
         return
-    if not subject.has_custom_image:
+    if not spec.image_url:
         message = Message("a conda environment is in a custom image, but image_url is empty")
         yield Violation(message, Message("set image_url and command, or leave conda_env out"), fix=(("conda_env", ""),))
+    elif not spec.command and spec.engine_name:
+        message = Message(
+            "{engine} starts the boot file, and nothing puts the environment on its path", engine=spec.engine_name
+        )
+        yield Violation(message, Message("set command instead of engine_name"), fix=(("conda_env", ""),))
     elif not spec.conda_env.startswith("/") or ".." in spec.conda_env.split("/") or not spec.conda_env.isprintable():
         message = Message("{path!r} is not an absolute path without ..", path=spec.conda_env)
         yield Violation(message, Message("for example /home/ma-user/anaconda3/envs/bench"))
@@ -145,6 +155,12 @@ def _find_last_program(command: str) -> str:
     except ValueError:  # a quote that is not closed
         return ""
     return last[0].rpartition("/")[2] if last else ""
+
+
+def _find_engine(subject: Subject) -> str:
+    """The engine of the workload's manifest; empty if it has none."""
+    workload, version = subject.workload, subject.spec.framework_version
+    return workload.edition(version).engine_name if workload and version in workload.versions else ""
 
 
 def _has_arguments(spec: RunSpec) -> bool:

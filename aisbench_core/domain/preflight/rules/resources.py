@@ -114,7 +114,7 @@ def cards_flavor(subject: Subject) -> Iterator[Violation]:
     """cards_per_node equals the flavor's cards: the platform starts one process per card."""
     cards, requested = cards_of_flavor(subject), subject.spec.cards_per_node
     # A custom image starts its own processes, and may leave cards idle.
-    if cards and (requested > cards or (requested < cards and not subject.has_custom_image)):
+    if cards and (requested > cards or (requested < cards and not subject.spec.has_own_start)):
         yield Violation(
             Message(
                 "{flavor} has {cards} {unit} per node, but the spec says {requested}",

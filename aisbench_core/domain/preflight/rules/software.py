@@ -94,7 +94,7 @@ def update_accelerator(subject: Subject) -> Iterator[Violation]:
 @rule("update.image", Level.ERROR, "update", Source.API)
 def update_image(subject: Subject) -> Iterator[Violation]:
     """Packages are only installed in preset images: custom images do not run ma-pre-start.sh."""
-    if subject.has_custom_image:
+    if subject.spec.has_own_start:
         for field in subject.spec.update.packages:
             fix = ((f"update.{field}", None),)
             message = Message("packages cannot be installed in a custom image")
@@ -141,7 +141,7 @@ def log_levels_twice(subject: Subject) -> Iterator[Violation]:
 @rule("log-levels.reach", Level.ERROR, "log_levels", Source.API)
 def log_levels_reach(subject: Subject) -> Iterator[Violation]:
     """With api v1, log levels need a preset image: ma-pre-start.sh sets them."""
-    if subject.spec.api.has_versions and subject.has_custom_image and subject.spec.log_levels.variables:
+    if subject.spec.api.has_versions and subject.spec.has_own_start and subject.spec.log_levels.variables:
         message = Message("api {api} passes no log levels to a custom image", api=subject.spec.api)
         yield Violation(message, Message("set them in the image, or use api: v2"))
 
