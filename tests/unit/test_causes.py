@@ -32,7 +32,9 @@ from tests.failure_corpus import (
 )
 
 GOOD = 0.9
-FEWEST, FEWEST_HEALTHY = 60, 15
+CERTAIN_RIGHT, LIKELY_RIGHT = 0.98, 0.85
+UNSEEN_PRECISION, UNSEEN_RECALL = 0.93, 0.8
+FEWEST, FEWEST_HEALTHY = 350, 15
 
 
 def test_the_corpus_is_large_and_has_sources() -> None:
@@ -52,7 +54,7 @@ def test_unseen_reports_were_scored_before_a_rule_was_written_and_are_no_others(
     assert all(first_scores().values())
     assert not {case.id for case in unseen} & {case.id for case in cases()}
     assert all(case.source.startswith("https://") for case in unseen)
-    assert 0 < sum(map(is_sealed, unseen)) < len(unseen)
+    assert any(map(is_sealed, unseen))
 
 
 def test_causes_are_right_nine_times_of_ten_and_none_is_wrong(tmp_path: Path) -> None:
@@ -65,7 +67,7 @@ def test_causes_are_right_nine_times_of_ten_and_none_is_wrong(tmp_path: Path) ->
 
 @pytest.mark.parametrize("case", [case for case in cases() if case.cause in NOTHING_FOUND], ids=lambda case: case.id)
 def test_where_nothing_can_be_known_nothing_is_said(case: Case, tmp_path: Path) -> None:
-    assert answer(explained(case, tmp_path)) == case.cause
+    assert answer(explained(case, tmp_path)) in (case.cause, *case.also)
 
 
 @pytest.mark.parametrize(
@@ -101,6 +103,80 @@ def test_a_clue_is_found_by_its_text_before_its_pattern_is_tried() -> None:
     for rule_id, rule in shipped_rules().items():
         for clue in (*rule.logs, *rule.events, *rule.messages):
             assert clue.text.strip() == clue.text or clue.text.endswith(": "), (rule_id, clue.text)
+
+
+RULES_BY_EXAMPLE = [(rule_id, text) for rule_id, rule in shipped_rules().items() for text in rule.examples]
+RULES_BY_LOOKALIKE = [(rule_id, text) for rule_id, rule in shipped_rules().items() for text in rule.lookalikes]
+
+
+def answer_to(log: str, folder: Path) -> str:
+    return answer(explained(Case(id="log", cause="", source="", logs={0: f"step 1\n{log}\n"}), folder))
+
+
+@pytest.mark.parametrize(("rule_id", "log"), RULES_BY_EXAMPLE)
+def test_a_rule_explains_its_examples(rule_id: str, log: str, tmp_path: Path) -> None:
+    assert answer_to(log, tmp_path) == rule_id
+
+
+@pytest.mark.parametrize(("rule_id", "log"), RULES_BY_LOOKALIKE)
+def test_a_rule_does_not_explain_what_only_looks_alike(rule_id: str, log: str, tmp_path: Path) -> None:
+    assert answer_to(log, tmp_path) != rule_id
+
+
+@pytest.mark.parametrize(
+    "level",
+    [
+        "2026-10-26 13:26:57.710708: W tensorflow/core/platform/loader.cc:64] ERROR ",
+        "W tensorflow/core/platform/loader.cc:64] ",
+        "W1026 13:26:57.710708   42 loader.cc:64] ",
+        "[W1026 13:26:57.710708 loader.cpp:64] Warning: ",
+        "WARNING:root:",
+        "WARNING: ",
+        "2026-10-26 13:26:57,710 - mmengine - WARNING - ",
+        "[WARNING] ME(42:281,MainProcess):2026-10-26-13:26:57.710.708 [loader.py:64] ",
+        "26/10/26 13:26:57 WARN Loader: ",
+        "/opt/lib/python3.11/site-packages/loader.py:64: UserWarning: ",
+        "/usr/bin/ld: warning: ",
+        '{"level": "warning", "message": "',
+        "time=2026-10-26T13:26:57Z level=warning msg=",
+    ],
+)
+def test_a_warning_in_any_form_of_a_logger_does_not_beat_a_traceback(level: str, tmp_path: Path) -> None:
+    warning = f"{level}libcudart.so.11.0: cannot open shared object file: No such file or directory"
+    traceback = "Traceback (most recent call last):\n  File 'train.py', line 20, in <module>\nKeyError: 'label'"
+
+    assert answer_to(f"{warning}\n{traceback}", tmp_path) == "code-exception"
+    assert answer_to(warning, tmp_path) == "unknown"
+
+
+def test_what_a_framework_guesses_loses_against_a_fact_that_comes_later(tmp_path: Path) -> None:
+    guess = (
+        "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm)."
+    )
+    facts = {
+        "RuntimeError: DataLoader worker (pid 7) is killed by signal: Killed.": "host-memory",
+        "Memory cgroup out of memory: Killed process 7 (python) total-vm:1kB": "host-memory",
+        "OSError: [Errno 28] No space left on device": "disk-full",
+    }
+
+    assert answer_to(guess, tmp_path) == "shared-memory"
+    for fact, cause in facts.items():
+        assert answer_to(f"{guess}\n{fact}", tmp_path) == cause
+
+
+def test_causes_that_are_called_certain_are_right_as_often_as_that_word_promises(tmp_path: Path) -> None:
+    for part in (cases(), unseen_cases()):
+        found = score(part, tmp_path)
+
+        assert found.calibration(Confidence.CERTAIN) >= CERTAIN_RIGHT
+        assert found.calibration(Confidence.LIKELY) >= LIKELY_RIGHT
+
+
+def test_unseen_failures_are_explained_as_well_as_the_page_says(tmp_path: Path) -> None:
+    found = score(unseen_cases(), tmp_path)
+
+    assert found.precision >= UNSEEN_PRECISION
+    assert found.recall >= UNSEEN_RECALL
 
 
 @pytest.mark.parametrize(

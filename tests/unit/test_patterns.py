@@ -26,6 +26,12 @@ KNOWN_WHEN_RUNNING: dict[str, Callable[[], list[UsedPattern]]] = {
         for clue in (*rule.logs, *rule.events, *rule.messages)
         if clue.pattern
     ],
+    "aisbench_core/running/diagnosing/rules.py: self.after": lambda: [
+        UsedPattern(f"rule {rule_id}", clue.regex_before, "search")
+        for rule_id, rule in shipped_rules().items()
+        for clue in rule.logs
+        if clue.regex_before
+    ],
     "aisbench_core/running/diagnosing/rules.py: re.escape(self.text)": lambda: [],  # a text repeats nothing
     "aisbench_core/warehouse/store/lake_refusals.py: pattern": lambda: [
         UsedPattern("lake_refusals", re.compile(pattern, re.I), "search") for pattern, _ in lake_refusals._ADVICE

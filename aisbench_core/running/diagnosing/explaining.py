@@ -180,12 +180,12 @@ def _of_logs(facts: RunFacts, rules: Mapping[str, CauseRule], *, weak: bool) -> 
         yield FoundCause(rules[hit.rule].to_cause(hit.rule, CauseSource.LOG, _rate_confidence(hits, rules)), hit)
 
 
-def _rate_confidence(hits: Sequence[Hit], rules: Mapping[str, CauseRule]) -> Confidence | None:
-    """Less than the rule's if another node had another error, and nothing says which came first."""
+def _rate_confidence(hits: Sequence[Hit], rules: Mapping[str, CauseRule]) -> Confidence:
+    """Less than the clue's or the rule's if another node had another error, and nothing says which came first."""
     first = hits[0]
     rivals = [hit for hit in hits if hit.node != first.node and hit.rule != first.rule]
     is_ordered = first.at is not None and all(hit.at is not None for hit in rivals)
-    return Confidence.POSSIBLE if rivals and not is_ordered else rules[first.rule].confidence
+    return Confidence.POSSIBLE if rivals and not is_ordered else first.clue.confidence or rules[first.rule].confidence
 
 
 def _of_messages(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[FoundCause]:

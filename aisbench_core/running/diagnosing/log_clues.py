@@ -19,6 +19,9 @@ LINE_BYTES = 4096
 SHOWN_LETTERS = 400
 LINES_BEFORE, LINES_AFTER = 4, 5
 
+# Where the lines are looked for that a clue comes after: a traceback is long.
+BYTES_BEFORE = 16 * 1024
+
 # A job whose node wrote so much more, for so long, did not die of it.
 SURVIVED_LINES = 1000
 SURVIVED = timedelta(hours=1)
@@ -39,12 +42,19 @@ _ELASTIC_RANK = re.compile(r"^ {0,8}rank {1,20}: (\d{1,6}) \(local_rank")
 # What launchers and loggers put before a line: hosts, ranks, times, levels.
 _PREFIX = re.compile(
     r"^(?:(?:\([^()]{1,60}\)|\[[^\[\]]{1,80}\]:?|\[[\d,]{1,15}\]<std(?:out|err)>:?|\d[\d\-:.,T/Z+]{3,40}"
-    r"|(?:ERROR|CRITICAL|FATAL):?|std(?:out|err):|[\w.-]{0,30}\d{1,9}:) {1,8}){1,8}"
+    r"|(?:ERROR|CRITICAL|FATAL):?|std(?:out|err):|[\w.-]{0,30}\d{1,9}:|[\w.-]{1,40} {0,3}\||\||[\w./-]{1,60}:\d{1,6}\]"
+    r") {1,8}){1,8}"
 )
 
 _LEVEL_LETTERS = 100
 _HARMFUL = re.compile(r"\b(?:ERROR|CRITICAL|FATAL)\b")
-_HARMLESS = re.compile(r"\b(?:WARNING|WARN|INFO|DEBUG|TRACE)\b|\[[WI](?:\d{3,4})? |\b[WI]\d{3,4} \d\d:|Warning: ")
+_HARMLESS = re.compile(
+    r"\b(?:WARNING|WARN|INFO|DEBUG|TRACE)\b|\[[WI](?:\d{3,4})? |\b[WI]\d{3,4} \d\d:|Warning: |(?:^|[: ])warning: "
+    r"|\blevel[\"']?[=:] ?[\"']?(?:warn|info|debug)"
+)
+# As TensorFlow writes them, whatever words follow.
+_HARMLESS_FIRST = re.compile(r"^[^A-Za-z]{0,60}[WI] [a-z_]{2,30}/\S{1,100}:\d{1,6}\] ")
+_ANY_DIGIT = bytes.maketrans(b"123456789", b"000000000")
 _ESCAPES = re.compile(r"\x1b\[[0-9;]{0,20}m")
 
 
@@ -201,8 +211,9 @@ class _NodeLog:
         return at is None or self._ended_at is None or self._ended_at - at > SURVIVED
 
     def _iterate_occurrences(self, lowered: bytes) -> Iterator[tuple[int, Sequence[_Needle]]]:
+        kinds = _kinds_of_lines(lowered)
         for text, needles in self._needles.items():
-            position = lowered.find(text)
+            position = lowered.find(text) if text.translate(_ANY_DIGIT) in kinds else -1
             for _ in range(MOST_OCCURRENCES):
                 if position < 0:
                     break
@@ -217,7 +228,7 @@ class _NodeLog:
         for needle in needles:
             is_ignored = is_harmless and not needle.clue.any_level
             found = None if is_ignored else needle.clue.search(body) or needle.clue.search(line)
-            if found:
+            if found and _is_after(needle.clue, block[max(0, start - BYTES_BEFORE) : start]):
                 self._add_hit(needle, found, line, block, (start, offset))
 
     def _add_hit(
@@ -254,6 +265,11 @@ class _NodeLog:
         return None
 
 
+def _kinds_of_lines(lowered: bytes) -> bytes:
+    """One line of each kind: most lines of a log differ in their numbers only, and few kinds are searched faster."""
+    return b"\n".join(set(lowered.translate(_ANY_DIGIT).split(b"\n")))
+
+
 def _to_text(line: bytes) -> str:
     return _ESCAPES.sub("", line.decode("utf-8", "replace")).rstrip("\r")
 
@@ -264,7 +280,13 @@ def _last_lines(part: bytes, count: int) -> list[str]:
 
 def _is_harmless(line: str) -> bool:
     start = line[:_LEVEL_LETTERS]
+    if _HARMLESS_FIRST.search(line):
+        return True
     return bool(_HARMLESS.search(start)) and not _HARMFUL.search(start)
+
+
+def _is_after(clue: CauseClue, before: bytes) -> bool:
+    return clue.regex_before is None or clue.regex_before.search(_to_text(before)) is not None
 
 
 def _find_rank(found: re.Match[str], line: str, before: Sequence[str]) -> int | None:

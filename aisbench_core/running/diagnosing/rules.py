@@ -28,13 +28,15 @@ class CauseClue(Frozen):
     pattern: Annotated[str, Field(description="a regular expression that is searched for in the line")] = ""
     weak: Annotated[bool, Field(description="counts only if no other clue says why")] = False
     any_level: Annotated[bool, Field(description="also in lines that call themselves information or warnings")] = False
+    after: Annotated[str, Field(description="a regular expression for one of the lines before, too")] = ""
+    confidence: Annotated[Confidence | None, Field(description="if it is not that of the rule")] = None
 
     @model_validator(mode="before")
     @classmethod
     def _of_text(cls, value: Any) -> Any:
         return {"text": value} if isinstance(value, str) else value
 
-    @field_validator("pattern")
+    @field_validator("pattern", "after")
     @classmethod
     def _check_pattern(cls, value: str) -> str:
         try:
@@ -47,6 +49,11 @@ class CauseClue(Frozen):
     def regex(self) -> re.Pattern[str]:
         """The pattern; without one, the text."""
         return re.compile(self.pattern) if self.pattern else re.compile(re.escape(self.text), re.IGNORECASE)
+
+    @cached_property
+    def regex_before(self) -> re.Pattern[str] | None:
+        """Of the lines before."""
+        return re.compile(self.after) if self.after else None
 
     def search(self, line: str) -> re.Match[str] | None:
         """The clue in a line."""
@@ -99,6 +106,8 @@ class CauseRule(Frozen):
     consequence: Annotated[bool, Field(description="follows from an error of another rank, if there is any")] = False
     correction: Correction | None = None
     links: tuple[ManualLink, ...] = ()
+    examples: Annotated[tuple[str, ...], Field(description="ends of real logs that this rule explains")] = ()
+    lookalikes: Annotated[tuple[str, ...], Field(description="ends of real logs that it must not explain")] = ()
 
     def to_cause(self, rule_id: str, source: CauseSource, confidence: Confidence | None = None) -> Cause:
         """The cause, as found there."""
