@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from pages._ui.empty_warehouse import recorded_regions
-from pages._ui.leaderboard import block_columns, blocks, board, changes, sizes, tv
+from pages._ui.leaderboard import blocks, board, changes, single_runs, sizes, tv
 from pages._ui.runs.validity import show_rulesets
 from pages._ui.shell import saved_views
 from pages._ui.shell.core import core
@@ -37,7 +37,7 @@ filters = board.list_filters(view, query)
 show_active_filters(*filters)
 tab = sizes.choose_tab(query, filters) if view == "blocks" else sizes.SizeTab()
 with actions:
-    names = block_columns.choose_block_columns(query) if view == "blocks" else []
+    names = board.choose_board_columns(view, query)
     show_results_export(query)  # of all tabs: the first one is no filter that somebody chose
 query = tab.narrow(query)
 saved_views.show_missing()
@@ -45,7 +45,7 @@ show_rehearsal(region)
 if view == "blocks":
     ticked = blocks.show_blocks(replace(query, limit=blocks.BLOCKS), names, tab)
 else:
-    ticked = board.show_run_table(query) if view == "runs" else board.show_groups(query)
+    ticked = single_runs.show_single_runs(query, names) if view == "runs" else board.show_groups(query)
 show_rulesets(query)
 watch_results(drawn, ticked=ticked)
 if view != "runs":

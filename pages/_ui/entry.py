@@ -15,7 +15,6 @@ from pages._ui.shell.errors import PageEnd, errors_shown
 from pages._ui.shell.navigation import HOME, ICONS, SECTIONS, STORING, link_page, open_page
 from pages._ui.shell.numbers import install_descriptions
 from pages._ui.shell.preloading import freeze_after_run
-from pages._ui.shell.row_keys import install_row_keys
 from pages._ui.shell.status import show_processes, show_read_only, show_sign_out_button, title_tab
 from pages._ui.shell.tables import install_table_keys
 from pages._ui.shell.uploads import install_named_zones
@@ -69,7 +68,6 @@ def show_page() -> None:
             show_sessions_button()
             show_sign_out_button()
     with create_script_container():
-        install_row_keys()
         install_table_keys()
         install_named_zones()
         install_descriptions()

@@ -14,12 +14,8 @@ from tests.browser.grids import action_bar, row
 from tests.browser.prepared_console import PreparedConsole
 from tests.browser.visit import LookAt, OpenWindow, Visit
 
-BEFORE = [
-    ("runs", "live", ()),
-    ("runs", "live", ("Space",)),
-    ("runs", "live", ("Space", "ArrowUp", "Space", "ArrowDown")),
-]
-"""What a table shows, the page that Enter opens, and what was pressed before it: each of them once in `make test`."""
+BEFORE = [(), ("Space",), ("ArrowUp", "Space", "ArrowDown")]
+"""What was pressed before Enter: each of them once in `make test`."""
 
 
 @pytest.fixture(scope="module")
@@ -38,15 +34,15 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess
 
 def test_two_rows_are_ticked_and_compared_by_keyboard(console: ConsoleProcess, look: LookAt) -> None:
     visit = look(console, "/leaderboard?show=runs")
-    focus_table(visit)
+    first_row(visit).focus()
 
     press(visit, "Space", "ArrowDown", "Space")
-    expect(shown(visit)).to_have_count(2)
+    expect(action_bar(visit)).to_contain_text("2 selected")
     press(visit, "Space")
-    expect(shown(visit)).to_have_count(1)
+    expect(action_bar(visit)).to_contain_text("1 selected")
     press(visit, "Space")
-    compare = visit.page.get_by_role("link", name="Compare 2")
-    expect(compare).to_be_visible()
+    compare = action_bar(visit).get_by_role("link", name="Compare")
+    expect(compare).to_be_in_viewport()
     compare.focus()
     visit.page.keyboard.press("Enter")
 
@@ -72,56 +68,24 @@ def test_configurations_are_ticked_compared_and_opened_by_keyboard(
     assert visit.troubles() == []
 
 
-@pytest.mark.parametrize(("view", "page", "before"), BEFORE)
-def test_enter_opens_the_row_whatever_is_ticked(
-    console: ConsoleProcess, look: LookAt, view: str, page: str, before: tuple[str, ...]
-) -> None:
-    visit = look(console, f"/leaderboard?show={view}")
-    focus_table(visit)
-    press(visit, "ArrowDown", "Space")
-    href = shown(visit).get_attribute("href")
-    press(visit, "Space")
-    expect(shown(visit)).to_have_count(0)
-
-    press(visit, *before)
-    visit.page.keyboard.press("Enter")
-
-    expect(visit.page).to_have_url(re.compile(rf"/{page}\?.*run="))
-    assert href
-    assert href.partition("run=")[2].partition("&")[0] in visit.page.url
-    assert visit.troubles() == []
-
-
-def test_enter_at_once_after_space_opens_the_row(console: ConsoleProcess, look: LookAt) -> None:
+@pytest.mark.parametrize("before", BEFORE, ids=["nothing", "itself", "another"])
+def test_enter_opens_the_row_whatever_is_ticked(console: ConsoleProcess, look: LookAt, before: tuple[str, ...]) -> None:
     visit = look(console, "/leaderboard?show=runs")
-    focus_table(visit)
+    first_row(visit).focus()
+    run_id = visit.page.locator("table.grid tbody tr").nth(1).get_attribute("data-row") or ""
     press(visit, "ArrowDown")
 
-    visit.page.keyboard.press("Space")
-    visit.page.keyboard.press("Enter")
-
-    expect(visit.page).to_have_url(re.compile(r"/live\?.*run="))
-    assert visit.troubles() == []
-
-
-def test_enter_opens_its_row_and_not_one_ticked_a_moment_before(console: ConsoleProcess, look: LookAt) -> None:
-    visit = look(console, "/leaderboard?show=runs")
-    focus_table(visit)
-    press(visit, "ArrowDown", "Space")
-    href = shown(visit).get_attribute("href") or ""
-    press(visit, "Space", "ArrowUp")
-
-    for key in ("Space", "ArrowDown", "Enter"):
+    for key in (*before, "Enter"):  # at once, as hands do
         visit.page.keyboard.press(key)
 
-    expect(visit.page).to_have_url(re.compile(rf"/live\?.*{re.escape(href.partition('?')[2].partition('&')[0])}"))
+    expect(visit.page).to_have_url(re.compile(rf"/live\?.*run={re.escape(run_id)}"))
     assert visit.troubles() == []
 
 
 @pytest.mark.parametrize("key", ["Space", "Enter"])
 def test_a_row_of_history_opens_its_history(console: ConsoleProcess, look: LookAt, key: str) -> None:
     visit = look(console, "/history")
-    focus_table(visit)
+    first_row(visit).focus()
 
     visit.page.keyboard.press(key)
 
@@ -163,50 +127,33 @@ def test_a_click_on_a_cell_opens_its_row(console: ConsoleProcess, window: OpenWi
     visit = window(console)
     visit.open(address)
 
-    click_cell(visit, row=1)
+    visit.page.locator('table.grid tbody tr:nth-child(2) [data-column="size"]').click()
 
     expect(visit.page).to_have_url(re.compile(rf"/{page}\?.*(run|group)="))
     assert visit.troubles() == []
 
 
-def test_heads_boxes_double_clicks_and_the_space_below_open_nothing(console: ConsoleProcess, look: LookAt) -> None:
+def test_heads_boxes_and_the_space_below_open_nothing(console: ConsoleProcess, look: LookAt) -> None:
     visit = look(console, "/leaderboard?show=runs")
-    click_cell(visit, row=-1)  # sorts
+    head = visit.page.locator('table.grid thead [data-column="launched"]')
+    head.get_by_role("button").click()
+    expect(head).to_have_attribute("aria-sort", "ascending")
     visit.rest()
-    visit.tick(1)
-    expect(shown(visit)).to_have_count(1)
-
-    click_cell(visit, row=0, times=2)
-    expect(visit.page.locator(".gdg-growing-entry, .gdg-clip-region").first).to_be_visible()
-    visit.page.keyboard.press("Escape")
-    box = visit.page.get_by_test_id("stDataFrame").first.bounding_box()
+    first_row(visit).get_by_role("checkbox").click()
+    expect(action_bar(visit)).to_contain_text("1 selected")
+    box = visit.page.locator(".grid-box").bounding_box()
     assert box
-    visit.page.mouse.click(box["x"] + 200, box["y"] + box["height"] - 8)
+
+    visit.page.mouse.click(box["x"] + 200, box["y"] + box["height"] - 3)
     visit.page.wait_for_timeout(1000)
 
     expect(visit.page).to_have_url(re.compile(r"/leaderboard\?"))
     assert visit.troubles() == []
 
 
-def click_cell(visit: Visit, row: int, times: int = 1) -> None:
-    """Click on a cell of the first table, by its place; row -1 is the heads."""
-    table = visit.page.get_by_test_id("stDataFrame").first
-    table.scroll_into_view_if_needed()
-    visit.rest()
-    box = table.bounding_box()
-    assert box
-    visit.page.mouse.click(box["x"] + 200, box["y"] + 53 + 35 * row, click_count=times)
-
-
-def focus_table(visit: Visit) -> None:
-    """Tab to the first table, whose first row then has the focus."""
-    grid = visit.page.get_by_test_id("stDataFrame").first.locator("canvas").first
-    expect(grid).to_be_attached()
-    for _ in range(80):
-        visit.page.keyboard.press("Tab")
-        if visit.page.evaluate("document.activeElement.closest('.stDataFrameGlideDataEditor') !== null"):
-            return
-    raise AssertionError("Tab does not reach the table")
+def first_row(visit: Visit) -> Locator:
+    """That of the page's only table."""
+    return visit.page.locator("table.grid tbody tr").first
 
 
 def press(visit: Visit, *keys: str) -> None:
@@ -214,8 +161,3 @@ def press(visit: Visit, *keys: str) -> None:
     for key in keys:
         visit.page.keyboard.press(key)
         visit.rest()
-
-
-def shown(visit: Visit) -> Locator:
-    """The links to the ticked rows."""
-    return visit.keyed("open-ticked").get_by_role("link", name=re.compile("^(Show|Open) "))

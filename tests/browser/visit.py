@@ -201,15 +201,6 @@ class Visit:
         expect(self.table(alt).locator("tr").first.get_by_text(title, exact=True).first).to_be_attached()
         return [row[title] for row in self.rows(alt)]
 
-    def tick(self, row: int) -> None:
-        """Tick a row of the only table: it is a canvas, so by its place."""
-        table = self.page.get_by_test_id("stDataFrame")
-        table.scroll_into_view_if_needed()
-        box = table.bounding_box()
-        assert box
-        self.page.mouse.click(box["x"] + 16, box["y"] + 53 + 35 * row)
-        self.rest()
-
     def picture(self, name: str) -> None:
         """Draw the window for a person to look at, if PICTURES_TO names a folder for that."""
         self._draw(name, "PICTURES_TO")

@@ -28,8 +28,8 @@ def test_tags_and_note_are_stored_shown_and_filtered_by(open_page: OpenPage, use
     assert "fan 3 was off  \n=1+1 \\[x\\](y)" in texts(app)
     assert "Noted by console" in texts(app)
     board = open_page("leaderboard", show="runs", tag="night", lang="zh")
-    assert [*board.dataframe[0].value["运行"]] == [DONE_RUN]
-    assert [*board.dataframe[0].value["标签"]] == ["</script>, night, 标签"]
+    assert Grid(board).ids == [DONE_RUN]
+    assert Grid(board).column("run") == [f"已完成 {DONE_RUN} </script> night 标签"]
     assert "night" in texts(open_page("runs", q=DONE_RUN))
 
 

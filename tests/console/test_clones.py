@@ -13,6 +13,7 @@ from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.console.conftest import BROWSER_KEY, OpenPage, texts
+from tests.console.grids import Grid
 
 RUN, OLD = "r20260301-080000-digits", "i-0123456789abcdef"
 
@@ -92,8 +93,7 @@ def test_compare_and_the_leaderboard_lead_to_drafts_too(open_page: OpenPage, use
     assert app.query_params["draft"] in (clone_of("run-n2-0"), [clone_of("run-n2-0")])
 
     app = open_page("leaderboard", show="runs")
-    app.session_state["runs-table"] = {"selection": {"rows": [0], "columns": [], "cells": []}}
-    app.run()
+    app = Grid(app).tick(Grid(app).ids[0])
 
     app.button(key="clone-ticked").click().run()
 

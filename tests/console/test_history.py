@@ -13,7 +13,7 @@ from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 from tests.console.conftest import OpenPage, drawn, markdown_texts, texts
-from tests.console.grids import Grid
+from tests.console.grids import Grid, list_grids
 from tests.console.test_results import table
 
 GOOD = (8000.0, 8040.0, 7960.0, 8020.0, 7980.0, 8010.0)
@@ -55,15 +55,34 @@ def test_all_groups_are_listed_with_their_verdicts_before_one_is_chosen(
         [*version("r1.10", GOOD, 0), *version("r1.11", BAD, 1), *version("r1.9", (1.0,), -1, node_count=4)]
     )
 
-    rows = table(open_page("history"))
+    grid = Grid(open_page("history"))
 
-    assert list(rows["Verdict"]) == ["Regression", "Not enough data"]
-    assert list(rows["Size"]) == ["1 × 8", "4 × 8"]
-    assert rows.loc[0, "Change"].startswith("−6.")
+    assert grid.column("outcome") == ["Regression", "Not enough data"]
+    assert grid.column("size") == ["1 × 8", "4 × 8"]
+    worst, unclear = grid.rows
+    assert worst["change"].startswith("−6.")
+    assert worst.tone("change") == "bad"
+    assert unclear["change"] == ""
+
+
+def test_the_list_of_groups_is_sorted_by_its_heads(open_page: OpenPage, warehouse: Warehouse) -> None:
+    few = version("r1.9", (1.0,), 3, node_count=4)
+    warehouse.rebuild([*version("r1.10", GOOD, 0), *version("r1.11", BAD, 1), *few])
+    app = open_page("history")
+
+    app = Grid(app).sort("at")
+    latest = Grid(app).column("size")
+    app = Grid(app).sort("at")
+
+    assert latest == ["4 × 8", "1 × 8"]
+    assert Grid(app).column("size") == latest[::-1]
+    assert app.query_params["sort"] in ("at", ["at"])
+    assert Grid(open_page("history", sort="change")).column("size") == ["1 × 8", "4 × 8"], "those without one come last"
+    assert Grid(open_page("history", sort="outcome", order="up")).column("size") == ["4 × 8", "1 × 8"]
 
 
 def test_the_list_of_groups_follows_the_filters(open_page: OpenPage, warehouse: Warehouse) -> None:
-    assert len(table(open_page("history"))) == len(warehouse.trends.list_rows(BoardQuery("cn-north-9")).rows)
+    assert len(Grid(open_page("history")).rows) == len(warehouse.trends.list_rows(BoardQuery("cn-north-9")).rows)
 
     assert "r1.9" in texts(open_page("history", nodes="4"))  # only one is left, so it is opened
 
@@ -74,11 +93,11 @@ def test_the_list_of_groups_is_filtered_by_verdict(open_page: OpenPage, warehous
     unclear = open_page("history", outcome="not_enough")
     none, odd = open_page("history", outcome="improvement"), open_page("history", outcome="worse")
 
-    assert list(table(unclear)["Flavor"]) == ["f2"]
-    assert not none.dataframe
+    assert Grid(unclear).column("flavor") == ["f2"]
+    assert list_grids(none) == []
     assert "No run matches the filters." in texts(none)
     assert "worse" in texts(odd), "what the address names and nobody offers is said"
-    assert len(table(odd)) == 2
+    assert len(Grid(odd).rows) == 2
 
 
 def test_the_newest_version_is_compared_with_the_one_before_it(open_page: OpenPage, warehouse: Warehouse) -> None:

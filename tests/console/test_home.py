@@ -14,8 +14,8 @@ from aisbench_core.store.run_folders.run_paths import RunFolder
 from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.console.conftest import BROWSER_KEY, OpenPage, texts
+from tests.console.grids import Grid
 from tests.console.test_history import BAD, GOOD, version
-from tests.console.test_results import table
 
 NOW = datetime.now(UTC)
 
@@ -90,7 +90,7 @@ def test_all_configurations_of_a_verdict_are_one_click_away(open_page: OpenPage,
     link = next(link for link in app.page_link if link.label == "Regression (1)")
     history = open_page("history", **dict(parse_qsl(link.proto.query_string)))
 
-    assert list(table(history)["Verdict"]) == ["Regression"]
+    assert Grid(history).column("outcome") == ["Regression"]
 
 
 def test_a_record_leads_to_its_run(open_page: OpenPage, data_dir: Path) -> None:

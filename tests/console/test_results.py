@@ -83,8 +83,9 @@ def test_all_rows_are_sorted_and_searched_not_only_those_of_the_page(open_page: 
     assert Grid(app).column("version")[0] == "mindspore r1.11"
     assert app.query_params["sort"] in ("framework_version", ["framework_version"])
     app = open_page("leaderboard", show="runs", q="run-n2", sort="throughput", order="up")
-    assert list(table(app)["Run"]) == ["run-n2-0", "run-n2-1"]
-    assert list(table(app)["Throughput (samples/s)"]) == [15_600, 15_700]
+    assert Grid(app).ids == ["run-n2-0", "run-n2-1"]
+    assert Grid(app).column("throughput") == ["15,600", "15,700"]
+    assert Grid(Grid(app).sort("throughput")).ids == ["run-n2-1", "run-n2-0"]
 
 
 def test_the_head_of_a_column_sorts_all_rows_as_the_address_says(open_page: OpenPage, used: Path) -> None:
@@ -132,23 +133,22 @@ def test_a_filter_that_fits_nothing_says_so(open_page: OpenPage, used: Path) -> 
 def test_runs_that_are_not_valid_are_one_click_away_with_the_reason(open_page: OpenPage, used: Path) -> None:
     assert used.exists()
     app = open_page("leaderboard", show="runs")
-    assert "run-bad" not in set(table(app)["Run"])
+    assert "run-bad" not in Grid(app).ids
 
     app.toggle(key="invalid").set_value(True).run()
 
-    rows = table(app).set_index("Run")
-    assert rows.loc["run-bad", "Validity"] != "valid"
-    assert rows.loc["run-bad", "Reason"]
+    status = Grid(app).row("run-bad")["status"]
+    assert status.startswith("invalid ")
+    assert status.removeprefix("invalid ").startswith("V")
 
 
 def test_chosen_rows_lead_to_a_comparison(open_page: OpenPage, used: Path) -> None:
     assert used.exists()
     app = open_page("leaderboard", show="runs")
 
-    app.session_state["runs-table"] = {"selection": {"rows": [0, 1], "columns": [], "cells": []}}
-    app.run()
+    app = Grid(app).tick(*Grid(app).ids[:2])
 
-    link = next(link for link in app.page_link if link.label == "Compare 2 rows")
+    link = next(link for link in app.page_link if link.label == "Compare")
     assert link.proto.query_string.count("ids=") == 2
 
 

@@ -13,6 +13,8 @@ from tests.console.grids import Grid
 from tests.console.seeds import ACTIVE_RUN, DONE_RUN, FAILED_RUN, RETRYING_RUN, STOPPED_RUN, many
 from tests.records import run
 
+REASONS = "V01: throughput is missing (expected: every required field, in range); V03: 5 of 8 ranks (expected: 8 ranks)"
+
 
 def test_active_runs_come_first_with_how_far_they_are(open_page: OpenPage, used: Path) -> None:
     assert used.exists()
@@ -24,7 +26,7 @@ def test_active_runs_come_first_with_how_far_they_are(open_page: OpenPage, used:
     assert Grid(app).column("status")[:4] == [
         "Retrying (attempt 3): cannot reach ModelArts: no answer in 60 s",
         "Uploading · 12 of 48 files",
-        "invalid",
+        f"invalid {REASONS}",
         "stopped by console",
     ]
 

@@ -21,7 +21,7 @@ WHOLE_IN = {
     "configure/folds.py": "the field, in the fold",
     "history/baselines.py": "the chart's tooltip",
     "history/choice.py": "a line below the field",
-    "history/groups.py": "the cell, at a double click",
+    "history/groups.py": "the cell's tooltip",
     "history/results.py": "the chart's tooltip",
     "history/run_table.py": "the cell's tooltip",
     "history/trend_charts.py": "the chart's tooltip",

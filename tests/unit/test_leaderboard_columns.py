@@ -8,13 +8,12 @@ from aisbench_core.model.columns.statistics import STATISTICS
 from aisbench_core.warehouse.values.boards import BoardRow
 from pages._ui.leaderboard import tv
 from pages._ui.leaderboard.block_columns import DEFAULT_COLUMNS
-from pages._ui.leaderboard.columns import BLOCK_COLUMNS, COLUMNS, GROUP_COLUMNS, RUN_COLUMNS
+from pages._ui.leaderboard.columns import BLOCK_COLUMNS, COLUMNS, GROUP_COLUMNS
 
 TABLES = {
     "block": BLOCK_COLUMNS,
     "default": DEFAULT_COLUMNS,
     "group": GROUP_COLUMNS,
-    "run": RUN_COLUMNS,
     "wall": (*tv.COLUMNS,),
 }
 
@@ -31,7 +30,7 @@ def test_a_table_of_the_leaderboard_has_each_column_once_and_no_unknown_one(tabl
 
 
 def test_every_column_of_the_leaderboard_is_in_a_table() -> None:
-    assert set(COLUMNS) == {*BLOCK_COLUMNS, *GROUP_COLUMNS, *RUN_COLUMNS}
+    assert set(COLUMNS) == {*BLOCK_COLUMNS, *GROUP_COLUMNS}
 
 
 def test_a_statistic_of_a_row_is_a_column_of_the_leaderboard_or_known_not_to_be() -> None:

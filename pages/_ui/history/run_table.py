@@ -19,7 +19,7 @@ from pages._ui.runs.validity import id_of, show_rules
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.formats import format_time
-from pages._ui.shell.listing import choose_size, choose_text, page_of, show_total
+from pages._ui.shell.listing import choose_size, choose_text, page_of, show_pages
 from pages._ui.shell.navigation import LIVE
 from pages._ui.shell.outcomes import show_outcome
 from pages._ui.shell.words import t
@@ -47,7 +47,7 @@ def show_history_runs(history: History, metric: MetricHistory) -> tuple[str, ...
     rows = [_build_row(run, history.verdict, metric.name, names) for run in page.rows]
     columns, title = _list_columns(names), t("history.runs")
     ticked = show_grid(columns, rows, title, key=KEY, is_tickable=True, sorting=sorting, visible=VISIBLE)
-    show_total(page.total, query.limit)
+    show_pages(page.total, query.limit)
     show_outcome(OUTCOME)
     show_actions(KEY, ticked)
     _show_rules(page.rows)

@@ -2,11 +2,9 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import streamlit as st
 
-from aisbench_core.base.formats import MISSING
 from aisbench_core.domain.rulesets.ruleset import DEFAULT
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.measures.sorts import BOARD_SORTS, RUN_SORTS
@@ -19,30 +17,26 @@ from pages._ui.grid.action_bar import create_action_bar
 from pages._ui.grid.sorting import read_sorting
 from pages._ui.grid.table import show_grid
 from pages._ui.leaderboard import chart
-from pages._ui.leaderboard.block_columns import build_list
+from pages._ui.leaderboard.block_columns import build_list, choose_block_columns
 from pages._ui.leaderboard.changes import change_text, known_changes, link_to_others
 from pages._ui.leaderboard.columns import (
     GROUP_COLUMNS,
-    RUN_COLUMNS,
     Cells,
     list_titles,
     read_cells,
     system_text,
 )
-from pages._ui.runs.validity import choose_ruleset, show_rules, show_verdict_of
+from pages._ui.leaderboard.single_runs import SINGLE_RUN_COLUMNS
+from pages._ui.runs.run_rows import choose_columns
+from pages._ui.runs.validity import choose_ruleset, show_rules
 from pages._ui.shell import charts, url
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.filters import FACETS, choose_facets, filter_by
 from pages._ui.shell.listing import choose_sorting, choose_text, page_of, show_pages
-from pages._ui.shell.navigation import COMPARE, ICONS, LEADERBOARD, LIVE, link_page
-from pages._ui.shell.row_keys import LINKS, create_openable
-from pages._ui.shell.tables import Width, configure_columns, height_of, text_width, title_cells, without_prefix
+from pages._ui.shell.navigation import COMPARE, ICONS, LEADERBOARD, link_page
 from pages._ui.shell.words import t
 
-VISIBLE = 25  # rows of a table that are visible at a time
 MAX_BARS, MAX_DOTS = 25, 40  # how many rows are drawn as bars, and how many single runs of each at most
-
-_WIDTHS: Mapping[str, Width] = {"model": 115, "parameters": 115, "reason": 260, "checks": 260}
 
 
 # Parameters of the URL that filter what the leaderboard shows.
@@ -61,10 +55,17 @@ def choose_view() -> str:
         views,
         views.__getitem__,
         default=default,
-        resets=["page", "sort", "order", "size"],
+        resets=["page", "sort", "order", "size", "columns"],
         width=150,
         label_visibility="collapsed",
     )
+
+
+def choose_board_columns(view: str, query: BoardQuery) -> list[str]:
+    """The columns that the URL names of this view's table; none of the table of all configurations, which has all."""
+    if view == "blocks":
+        return choose_block_columns(query)
+    return choose_columns(SINGLE_RUN_COLUMNS) if view == "runs" else []
 
 
 def choose_board_query(region: RegionFacts, view: str) -> BoardQuery:
@@ -194,43 +195,6 @@ def _by_benchmark(rows: Sequence[BoardRow]) -> Collection[list[BoardRow]]:
     return groups.values()
 
 
-def show_run_table(query: BoardQuery) -> bool:
-    """Every run by itself, the newest first, with its validity; returns whether any is ticked."""
-    page = page_of(core().warehouse.runs.list_rows, query)
-    if not page.rows:
-        st.info(t("board.no_match"), icon=":material/search:")
-        return False
-    cells = [read_cells(row, RUN_COLUMNS) for row in page.rows]
-    ticked = _draw_table(cells, list_titles(cells, RUN_COLUMNS, page.rows), t("board.run_table"), "runs-table")
-    show_pages(page.total, query.limit)
-    if page.total > query.limit:  # Streamlit sorts the rows that it was given
-        st.caption(t("listing.only_this_page"))
-    if len(ticked) == 1:
-        show_verdict_of(page.rows[ticked[0]])
-    show_links([page.rows[index].run_id for index in ticked])
-    return bool(ticked)
-
-
-def _draw_table(cells: Sequence[Cells], titles: Mapping[str, str], alt: str, key: str) -> list[int]:
-    """The table; returns the indexes of the ticked rows."""
-    flavors = without_prefix([row["flavor"] for row in cells])
-    widths: dict[str, Width] = {**_WIDTHS, "flavor": min(150, max(map(text_width, flavors)))}
-    cells = [{**row, "flavor": flavor} for row, flavor in zip(cells, flavors, strict=True)]
-    rows = title_cells(cells, titles)
-    config = configure_columns(cells, titles, widths)
-    options: Any = {
-        "hide_index": True,
-        "alt": alt,
-        "height": height_of(rows, VISIBLE),
-        "column_config": config,
-        "placeholder": MISSING,
-    }
-    with create_openable(key):
-        event = st.dataframe(rows, key=key, on_select="rerun", **options)
-    # A selection outlives its rows: a filter may leave fewer of them than were there when one was ticked.
-    return [index for index in event["selection"]["rows"] if index < len(rows)]
-
-
 def show_row_actions(keys: Sequence[str], run_ids: Sequence[str]) -> None:
     """What can be done with the ticked rows of these tables: several are compared, groups as groups."""
     if not run_ids:
@@ -243,17 +207,3 @@ def show_row_actions(keys: Sequence[str], run_ids: Sequence[str]) -> None:
             st.button(t("run_actions.compare"), key="compare-ticked", disabled=True, help=hint, icon=icon)
         if len(run_ids) == 1:
             show_clone_button(run_ids[0], key="ticked")
-
-
-def show_links(run_ids: Sequence[str]) -> None:
-    """Links for the ticked runs: each is shown, several are compared."""
-    if len(run_ids) <= MAX_COMPARED:
-        with st.container(horizontal=True, vertical_alignment="center", key=LINKS):
-            for run_id in dict.fromkeys(run_ids):
-                link_page(LIVE, t("board.open", run=run_id), {"run": run_id})
-            if len(run_ids) == 1:
-                show_clone_button(run_ids[0], key="ticked")
-    if MIN_COMPARED <= len(run_ids) <= MAX_COMPARED:
-        link_page(COMPARE, t("board.compare", count=len(run_ids)), {"ids": list(run_ids)})
-    else:
-        st.caption(t("board.compare_hint"))

@@ -4,12 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aisbench_core.base.formats import MISSING, format_duration, format_number, nodes_and_cards
+from aisbench_core.base.formats import MISSING, format_number, nodes_and_cards
 from aisbench_core.model.columns import Column, list_medians
 from aisbench_core.warehouse.values.boards import BoardRow, describe_hardware
-from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.runs.target import row_note, target_text
-from pages._ui.runs.validity import join_reasons
 from pages._ui.shell.formats import format_time, round_digits, to_percent
 from pages._ui.shell.words import t
 
@@ -23,7 +21,7 @@ class BoardColumn:
     """A column of the leaderboard's tables.
 
     `name`: also in the URL. `title`: the key of its text, or the column of the catalogue that it is the median of.
-    `cell`: of a row, in the table of runs of a run; None where it takes more than that: the table adds it. `in_list`:
+    `cell`: of a row; None where it takes more than that: the table adds it. `in_list`:
     the title where rows of several benchmarks are in one table, if another; it may name their unit. `short`: the head
     over numbers that are narrower than the title. `is_sparse`: left out of a table in which no row has one. `sort`:
     what the URL calls the order of a list by this column."""
@@ -114,14 +112,6 @@ COLUMNS: Mapping[str, BoardColumn] = {
         BoardColumn("latest", "board.latest", _get_field("latest_at", _to_minute), sort="latest_at"),
         BoardColumn("workload", "board.workload", _get_field("workload"), sort="workload"),
         BoardColumn("reason", "board.reason", _get_field("reason")),
-        BoardColumn("run", "board.run", _get_field("run_id")),
-        BoardColumn("validity", "board.validity", lambda row: t(f"validity.{row.validity}")),
-        BoardColumn("measured", "board.throughput", _get_field("throughput", round_digits)),
-        BoardColumn("tags", "board.tag", lambda row: ", ".join(row.tags)),
-        BoardColumn("checks", "board.reason", join_reasons),
-        BoardColumn("duration", "board.duration", _get_field("duration_s", format_duration)),
-        BoardColumn("by", "board.by", _get_field("created_by")),
-        BoardColumn("launched", "board.launched", _get_field("created_at", _to_minute)),
     )
 }  # fmt: skip
 
@@ -150,14 +140,9 @@ GROUP_COLUMNS = (
     ),
     *("data", "best_by", "latest", "workload", "reason"),
 )
-# Of the table of single runs.
-RUN_COLUMNS = (
-    *("run", "validity", "model", "version", "unit", "measured", "flavor", "size", "per_card", "accuracy", "target"),
-    *("origin", "tags", "checks", "duration", "data", "by", "launched"),
-)
 
 
-def read_cells(row: BoardRow | RunRow, names: Iterable[str], added: Mapping[str, Any] | None = None) -> Cells:
+def read_cells(row: BoardRow, names: Iterable[str], added: Mapping[str, Any] | None = None) -> Cells:
     """The cells of a row; those that are `added` take more than the row."""
     cells: dict[str, Any] = {**(added or {})}
     for name in names:
@@ -171,7 +156,7 @@ def find_present(cells: Sequence[Cells], names: Iterable[str]) -> list[str]:
     return [name for name in names if any(name in row for row in cells)]
 
 
-def list_titles(cells: Sequence[Cells], names: Iterable[str], rows: Sequence[BoardRow | RunRow]) -> Mapping[str, str]:
+def list_titles(cells: Sequence[Cells], names: Iterable[str], rows: Sequence[BoardRow]) -> Mapping[str, str]:
     """The titles of a list of several benchmarks, by name; the column of units only where the heads cannot name one."""
     unit = common_unit(rows)
     present = [name for name in find_present(cells, names) if name != "unit" or unit != rows[0].throughput_unit]
@@ -190,7 +175,7 @@ def find_head(name: str) -> str:
     return t(COLUMNS[name].short) if COLUMNS[name].short else find_title(name)
 
 
-def common_unit(rows: Iterable[BoardRow | RunRow]) -> str:
+def common_unit(rows: Iterable[BoardRow]) -> str:
     """The unit for a table's headers: that of all rows, or a reference to the column that has each row's own."""
     units = {row.throughput_unit for row in rows}
     return units.pop() if len(units) == 1 else t("board.unit_beside")

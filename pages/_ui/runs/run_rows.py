@@ -1,9 +1,10 @@
 """Runs as rows of a table, the same on every page that lists them: state, result, change, and why a run failed."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 import streamlit as st
 
@@ -23,10 +24,12 @@ from pages._ui.shell import url
 from pages._ui.shell.core import core, ledger_answer, run_cached
 from pages._ui.shell.formats import format_time
 from pages._ui.shell.navigation import LIVE
+from pages._ui.shell.tables import without_prefix
 from pages._ui.shell.words import t
 
 DEFAULT = ("run", "size", "throughput", "change", "accuracy", "duration", "by", "launched", "status")
-ADDED = ("per_card", "workload", "version", "hardware", "profile", "ended", "id")  # which a reader may add
+# Which a reader may add.
+ADDED = ("model", "version", "hardware", "per_card", "workload", "data", "profile", "origin", "ended", "id", "checks")
 
 NAME_WIDTH = 250  # pixels
 
@@ -76,15 +79,15 @@ class ListedRun:
         return self.known.spec if isinstance(self.known, Run) else self.known
 
 
-def choose_columns(hidden: Collection[str] = ()) -> list[str]:
-    """The keys of the columns that the URL names, behind a button; `hidden`: those that all rows share."""
-    offered = [key for key in (*DEFAULT, *ADDED) if key not in hidden and key != "run"]
-    default = [key for key in DEFAULT if key in offered]
+def choose_columns(usual: Sequence[str] = DEFAULT) -> list[str]:
+    """The keys of the columns that the URL names, behind a button, or the usual ones."""
+    first, *default = usual
+    offered = [key for key in dict.fromkeys((*usual, *DEFAULT, *ADDED)) if key != first]
     with st.popover(t("run_rows.columns"), icon=":material/view_column:"):
         chosen = url.choose_options(
             "columns", t("run_rows.columns"), offered, lambda key: t(f"run_rows.{key}"), default=default
         )
-    return ["run", *(key for key in (*DEFAULT, *ADDED) if key in chosen)]
+    return [first, *(key for key in offered if key in chosen)]
 
 
 def list_columns(runs: Sequence[ListedRun], keys: Sequence[str]) -> list[GridColumn]:
@@ -92,7 +95,7 @@ def list_columns(runs: Sequence[ListedRun], keys: Sequence[str]) -> list[GridCol
     unit = _shared_unit(runs)
     columns = {
         "run": GridColumn("run", t("run_rows.run"), width=NAME_WIDTH),
-        "size": GridColumn("size", t("run_rows.size")),
+        "size": GridColumn("size", t("run_rows.size"), sort="node_count"),
         "throughput": GridColumn("throughput", unit or t("run_rows.throughput"), Align.RIGHT, sort="throughput"),
         "per_card": GridColumn("per_card", t("run_rows.per_card"), Align.RIGHT, sort="per_card"),
         "change": GridColumn("change", t("run_rows.change"), Align.RIGHT, hint=t("run_rows.change_help")),
@@ -102,8 +105,12 @@ def list_columns(runs: Sequence[ListedRun], keys: Sequence[str]) -> list[GridCol
         "launched": GridColumn("launched", t("run_rows.launched"), Align.RIGHT, sort="created_at"),
         "status": GridColumn("status", t("run_rows.status"), sort="state", fills=True),
         "workload": GridColumn("workload", t("run_rows.workload"), sort="workload", width=180),
-        "version": GridColumn("version", t("run_rows.version"), width=180),
-        "hardware": GridColumn("hardware", t("run_rows.hardware"), width=180),
+        "model": GridColumn("model", t("run_rows.model"), sort="model", width=160),
+        "version": GridColumn("version", t("run_rows.version"), sort="framework_version", width=180),
+        "hardware": GridColumn("hardware", t("run_rows.hardware"), sort="flavor", width=180),
+        "data": GridColumn("data", t("run_rows.data"), width=140),
+        "origin": GridColumn("origin", t("run_rows.origin")),
+        "checks": GridColumn("checks", t("run_rows.checks"), width=260),
         "profile": GridColumn("profile", t("run_rows.profile"), width=140),
         "ended": GridColumn("ended", t("run_rows.ended"), Align.RIGHT, sort="ended_at"),
         "id": GridColumn("id", t("run_rows.id"), sort="run_id"),
@@ -111,12 +118,12 @@ def list_columns(runs: Sequence[ListedRun], keys: Sequence[str]) -> list[GridCol
     return [columns[key] for key in keys]
 
 
-def build_rows(runs: Sequence[ListedRun], keys: Sequence[str]) -> list[GridRow]:
-    """A row for each run; it opens the run's page."""
+def build_rows(runs: Sequence[ListedRun], keys: Sequence[str], *, marks_rehearsals: bool = True) -> list[GridRow]:
+    """A row for each run; it opens the run's page. Rehearsals are marked unless the page says that all of them are."""
     verdicts = _find_verdicts(run.recorded for run in runs if run.recorded) if "change" in keys else {}
     has_unit = not _shared_unit(runs)
     builders: Mapping[str, Callable[[ListedRun], GridCell]] = {
-        "run": _name_cell,
+        "run": partial(_name_cell, marks_rehearsals=marks_rehearsals),
         "size": lambda run: GridCell(run.size, Tone.MUTED),
         "throughput": lambda run: _throughput_cell(run.recorded, has_unit=has_unit),
         "per_card": lambda run: _per_card_cell(run.recorded),
@@ -128,15 +135,21 @@ def build_rows(runs: Sequence[ListedRun], keys: Sequence[str]) -> list[GridRow]:
         "status": _status_cell,
         "workload": lambda run: GridCell(run.described.workload),
         "version": lambda run: GridCell(run.described.framework_version),
-        "hardware": lambda run: GridCell(_hardware_of(run)),
+        "hardware": lambda run: GridCell(shorts[_hardware_of(run)], Tone.MUTED, title=_hardware_of(run)),
+        "model": lambda run: GridCell(run.recorded.model if run.recorded else ""),
+        "data": lambda run: GridCell(_data_of(run.recorded) if run.recorded else "", Tone.MUTED),
+        "origin": lambda run: GridCell(t(f"origin.{run.recorded.origin}") if run.recorded else "", Tone.MUTED),
+        "checks": lambda run: GridCell(join_reasons(run.recorded) if run.recorded else "", Tone.MUTED),
         "profile": lambda run: GridCell(run.known.profile, Tone.MUTED),
         "ended": lambda run: _time_cell(run.known.ended_at) if run.known.ended_at else GridCell(),
         "id": lambda run: GridCell(run.run_id, Tone.MUTED),
     }
+    flavors = [_hardware_of(run) for run in runs]
+    shorts = dict(zip(flavors, without_prefix(flavors), strict=True))
     return [
         GridRow(
             run.run_id,
-            f"{run.name} {run.run_id}",
+            " ".join(dict.fromkeys((run.name, run.run_id))),
             {key: builders[key](run) for key in keys},
             PageLink(LIVE, {"run": run.run_id}),
         )
@@ -151,13 +164,16 @@ def sort_records(rows: Sequence[RunRow], sorting: Sorting[str]) -> list[RunRow]:
     return [*valued, *(row for row in rows if getattr(row, sorting.by) is None)]
 
 
-def _name_cell(run: ListedRun) -> GridCell:
+def _name_cell(run: ListedRun, *, marks_rehearsals: bool) -> GridCell:
     # The size has a column of its own.
     short = " ".join(run.name.replace(run.size, " ").split())
-    mark = (t("run_rows.rehearsal"),) if run.recorded and run.recorded.rehearsal else ()
+    is_marked = marks_rehearsals and run.recorded and run.recorded.rehearsal
+    mark = (t("run_rows.rehearsal"),) if is_marked else ()
     tags = tuple(CellPart(tag, Tone.MUTED, is_badge=True) for tag in (*mark, *run.tags))
     dot = Dot(TONES.get(run.known.state, Tone.INFO), t(f"state.{run.known.state}"))
-    return GridCell(short, dot=dot, parts=tags, is_strong=True, title=" · ".join((run.name, run.run_id, *run.tags)))
+    return GridCell(
+        short, dot=dot, parts=tags, is_strong=True, title=" · ".join(dict.fromkeys((run.name, run.run_id, *run.tags)))
+    )
 
 
 def _shared_unit(runs: Sequence[ListedRun]) -> str:
@@ -233,7 +249,8 @@ def _status_cell(run: ListedRun) -> GridCell:
         return GridCell(t.message(cause.sentence if cause else run.known.detail) or t("state.stopped"), Tone.MUTED)
     validity = run.recorded.validity if run.recorded else Validity.VALID
     if run.recorded and validity in VALIDITIES:
-        return GridCell(t(f"validity.{validity}"), VALIDITIES[validity], title=join_reasons(run.recorded))
+        said, reasons = t(f"validity.{validity}"), join_reasons(run.recorded)
+        return GridCell(said, VALIDITIES[validity], parts=(CellPart(reasons, Tone.MUTED),) if reasons else ())
     return GridCell(t(f"validity.{validity}"), Tone.MUTED) if validity is Validity.CLAIMED else GridCell()
 
 
@@ -258,6 +275,10 @@ def _describe_progress(run: Run) -> str:
     left = snapshot.overview.remaining_s
     text = format_percent(round(share, 2))
     return t("run_rows.left", share=text, time=format_duration(left)) if left is not None else text
+
+
+def _data_of(row: RunRow) -> str:
+    return t("board.synthetic") if row.synthetic_data else row.dataset
 
 
 def _hardware_of(run: ListedRun) -> str:

@@ -67,12 +67,6 @@ def page_of(
     return run_cached(read, replace(query, offset=last), *args, **kwargs)
 
 
-def show_total(total: int, size: int) -> None:
-    """How many rows there are, and the way to the other pages of a table whose heads sort all of them."""
-    url.Pages("page", total, size).show()
-    st.caption(t("board.total", total=f"{total:,}"))
-
-
 def show_pages(total: int, size: int, text: str = "board.total") -> None:
     """How many rows there are (`text`: the sentence), and the way to the other pages."""
     url.Pages("page", total, size).show()
