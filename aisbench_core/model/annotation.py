@@ -1,4 +1,4 @@
-"""Annotations of runs: a name, tags and a note, as an append-only list of changes."""
+"""Annotations of runs: a name, tags, a note, and why one was set aside, as an append-only list of changes."""
 
 import unicodedata
 from collections.abc import Iterable
@@ -9,8 +9,8 @@ from enum import StrEnum
 from aisbench_core.base.messages import Hint, Message
 from aisbench_core.model.run import Event, Level
 
-# Letters of a note, letters of a tag, tags of a run, letters of a name.
-MAX_NOTE, MAX_TAG, MAX_TAGS, MAX_NAME = 4000, 64, 50, 80
+# Letters of a note, letters of a tag, tags of a run, letters of a name, letters of a reason.
+MAX_NOTE, MAX_TAG, MAX_TAGS, MAX_NAME, MAX_REASON = 4000, 64, 50, 80, 500
 
 TAG_SEPARATORS = ",;"
 # Unicode categories that control terminals or break lines.
@@ -21,17 +21,19 @@ _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 class AnnotationKind(StrEnum):
-    """Kind of a change: the name was given or the note written, or a tag added or removed."""
+    """Kind of a change: the name was given, the note written, a tag added or removed, or the run set aside."""
 
     NAME = "name"
     NOTE = "note"
     TAG = "tag"
     UNTAG = "untag"
+    SET_ASIDE = "set_aside"
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class AnnotationChange:
-    """One change: `text` is the new name, the complete new note, or the tag. Changes are ordered by time."""
+    """One change: `text` is the new name, the complete new note, the tag, or the reason for setting the run aside,
+    which is empty when it counts again. Changes are ordered by time."""
 
     at: datetime
     who: str
@@ -73,6 +75,17 @@ class Annotations:
         named = self._find_last(AnnotationKind.NAME)
         return named.text if named else ""
 
+    @property
+    def set_aside(self) -> AnnotationChange | None:
+        """Who set the run aside, when and why; None if it was not, or counts again."""
+        last = self._find_last(AnnotationKind.SET_ASIDE)
+        return last if last and last.text else None
+
+    @property
+    def reason_set_aside(self) -> str:
+        """Why the run was set aside, or empty."""
+        return self.set_aside.text if self.set_aside else ""
+
     def _find_last(self, kind: AnnotationKind) -> AnnotationChange | None:
         return next((change for change in reversed(self.changes) if change.kind is kind), None)
 
@@ -106,6 +119,11 @@ def note_error(note: str) -> Hint:
     return _find_error(note, note.replace("\n", "").replace("\t", ""), MAX_NOTE)
 
 
+def reason_error(reason: str) -> Hint:
+    """Why a reason for setting a run aside is invalid; empty if it is valid."""
+    return _find_error(reason, reason, MAX_REASON) if reason else Message("must not be empty")
+
+
 def _find_error(text: str, checked: str, limit: int) -> Hint:
     """`checked`: the text without the control characters that are allowed."""
     if len(text) > limit:
@@ -125,6 +143,8 @@ def _describe_change(change: AnnotationChange) -> Message:
         return Message("note changed")
     if change.kind is AnnotationKind.NAME:
         return Message("named: {name}", name=change.text) if change.text else Message("name removed")
+    if change.kind is AnnotationKind.SET_ASIDE:
+        return Message("set aside: {reason}", reason=change.text) if change.text else Message("no longer set aside")
     if change.kind is AnnotationKind.TAG:
         return Message("tag added: {tag}", tag=change.text)
     return Message("tag removed: {tag}", tag=change.text)

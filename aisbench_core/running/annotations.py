@@ -1,4 +1,4 @@
-"""Names, tags and notes of runs, stored in the run's folder, if it is here, and in the warehouse."""
+"""Names, tags, notes and reasons of set-aside runs, in the run's folder, if it is here, and in the warehouse."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from aisbench_core.domain.access import permitted
 from aisbench_core.domain.access.changes import note_values
 from aisbench_core.domain.results.record import ANNOTATIONS_FILE, add_annotations, read_annotations
 from aisbench_core.model import Actor, AnnotationChange, AnnotationKind, Annotations, Clock, Run, note_error, tag_error
-from aisbench_core.model.annotation import MAX_TAGS, name_error
+from aisbench_core.model.annotation import MAX_TAGS, name_error, reason_error
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.run_folders.folders import RunFolders
 from aisbench_core.store.run_folders.parts import FolderPart
@@ -105,6 +105,26 @@ class AnnotationService:
         note_values(before.note, text)
         change = AnnotationChange(self.clock(), actor.name, AnnotationKind.NOTE, text)
         return self._add_changes(run_id, before, [change], since)
+
+    @permitted
+    def set_aside(self, run_id: str, reason: str, actor: Actor) -> Annotations:
+        """Leave the run out of statistics, for a reason that stands beside it; lists, reports and the rules about
+        series still have it. Raises SpecError without a reason."""
+        reason = " ".join(reason.split())
+        if error := reason_error(reason):
+            raise SpecError(Message("setting {run_id} aside", run_id=run_id), [Problem("reason", error)])
+        return self._set_aside(run_id, reason, actor)
+
+    @permitted
+    def count_again(self, run_id: str, actor: Actor) -> Annotations:
+        """Let a run that was set aside count again, if its checks do."""
+        return self._set_aside(run_id, "", actor)
+
+    def _set_aside(self, run_id: str, reason: str, actor: Actor) -> Annotations:
+        before = self.of(run_id)
+        note_values(before.reason_set_aside, reason)
+        change = AnnotationChange(self.clock(), actor.name, AnnotationKind.SET_ASIDE, reason)
+        return self._add_changes(run_id, before, [change] if reason != before.reason_set_aside else [], None)
 
     def _add_changes(
         self, run_id: str, before: Annotations, new: Sequence[AnnotationChange], since: datetime | None

@@ -86,3 +86,24 @@ def test_an_imported_run_without_its_folder_is_remarked_of(open_page: OpenPage, 
     row = warehouse.runs.find_row("i-1")
     assert row
     assert (row.tags, row.note) == (("old",), "from the archive; not measured there: max_power")
+
+
+def test_a_run_is_set_aside_on_its_page_and_counts_again(open_page: OpenPage, used: Path) -> None:
+    warehouse = Warehouse(used / "warehouse.duckdb")
+    app = open_page("live", run=DONE_RUN)
+    before = warehouse.runs.find_row(DONE_RUN)
+    app.text_input(key="set-aside-reason").set_value("node *3* was throttled")
+
+    app = submit(app, "Set the run aside")
+
+    assert "Set aside by console" in texts(app)
+    assert "node \\*3\\* was throttled" in texts(app)
+    assert "gray-badge[set aside]" in app.title[0].value
+    assert "set aside" in texts(open_page("runs", q=DONE_RUN))
+    app = app.button(key="count-again").click().run()
+    assert "Set aside by" not in texts(app)
+    assert warehouse.runs.find_row(DONE_RUN) == before
+
+
+def submit(app: AppTest, label: str) -> AppTest:
+    return next(button for button in app.button if button.label == label).click().run()

@@ -228,6 +228,8 @@ def test_a_client_checks_specs_and_says_something_of_runs(
     console.tag(run_id, add=["night"], remove=["day"])
     noted = console.note(run_id, "warm")
     console.note(run_id, "cold", since=noted["noted_at"])
+    assert lead.set_aside(run_id, "cold cache")["set_aside"] == "cold cache"
+    assert lead.set_aside(run_id, "")["set_aside"] == ""
     said = console.annotations(run_id)
 
     assert checked["can_launch"] is True

@@ -118,3 +118,38 @@ def test_a_run_is_named_after_what_it_sets_differently_until_somebody_names_it(b
         bench.core.annotations.rename(run.run_id, "x" * 81, named(PERSON))
     bench.core.annotations.rename(run.run_id, "", named(PERSON))
     assert bench.core.run_names.of([ended]) == {run.run_id: default}
+
+
+def test_a_run_is_set_aside_for_a_reason_and_counts_again(bench: Bench) -> None:
+    bench.core.warehouse.record(a.record("one"))
+    annotations = bench.core.annotations
+
+    with pytest.raises(SpecError, match="must not be empty"):
+        annotations.set_aside("one", "  ", named(PERSON))
+    with pytest.raises(SpecError, match="at most 500 letters"):
+        annotations.set_aside("one", "x" * 501, named(PERSON))
+    annotations.set_aside("one", "node 3\n was throttled", named(PERSON))
+
+    change = annotations.of("one").set_aside
+    assert change
+    assert (change.who, change.text) == (PERSON, "node 3 was throttled")
+    assert len(annotations.set_aside("one", "node 3 was throttled", named(PERSON)).changes) == 1
+    bench.clock.move(1)
+    assert annotations.count_again("one", named("bob")).set_aside is None
+    said = [(str(event.message), str(event.actor)) for event in annotations.of("one").timeline("one")]
+    assert said == [("set aside: node 3 was throttled", PERSON), ("no longer set aside", "bob")]
+
+
+def test_the_command_sets_a_run_aside_says_why_and_undoes_it(tmp_path: Path) -> None:
+    Warehouse(tmp_path / "warehouse.duckdb").record_many([a.record("r-1"), a.record("r-2")])
+
+    assert type_in(tmp_path, "set-aside", "r-1").stdout == "not set aside\n"
+    assert type_in(tmp_path, "set-aside", "r-1", "").exit_code == 2
+    assert type_in(tmp_path, "set-aside", "r-1", "cold", "--undo").exit_code == 2
+    assert type_in(tmp_path, "set-aside", "r-1", "cold cache").stdout.startswith("set aside by ")
+    assert json.loads(type_in(tmp_path, "set-aside", "r-1", "--json").stdout)["set_aside"] == "cold cache"
+    assert "cold cache" in type_in(tmp_path, "show", "r-1").stdout
+    board = type_in(tmp_path, "leaderboard", "--region", "cn-north-9")
+    assert "1 (+1 not valid)" in board.stdout
+    assert type_in(tmp_path, "set-aside", "r-1", "--undo").stdout == "not set aside\n"
+    assert "not valid" not in type_in(tmp_path, "leaderboard", "--region", "cn-north-9").stdout

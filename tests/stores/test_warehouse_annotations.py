@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.base.errors import StaleRun
-from aisbench_core.model import AnnotationChange, AnnotationKind, Annotations
+from aisbench_core.model import AnnotationChange, AnnotationKind, Annotations, RunState
 from aisbench_core.warehouse.facade import Warehouse
-from aisbench_core.warehouse.values.runs import BoardQuery
+from aisbench_core.warehouse.values.runs import BoardQuery, Validity
 from tests import records as a
+from tests.actors import TESTER
 from tests.unit.test_remarks import HOSTILE
 
 EVERY = BoardQuery("cn-north-9", include_invalid=True)
@@ -101,3 +102,62 @@ def test_a_move_brings_the_remarks_of_both_sides_together(tmp_path: Path) -> Non
     assert target.annotations.of(["both"])["both"].tags == ("source", "target")
     assert target.annotations.of(["only"])["only"].tags == ("alone",)
     assert (target.runs.find_row("both") or pytest.fail("not there")).note == "kept; not measured there: max_power"
+
+
+def aside(reason: str, minute: int = 0) -> AnnotationChange:
+    return AnnotationChange(a.T0 + timedelta(minutes=minute), "ann", AnnotationKind.SET_ASIDE, reason)
+
+
+def test_a_run_set_aside_is_in_no_statistic_until_it_counts_again(warehouse: Warehouse) -> None:
+    records = [a.record("one", throughputs=[1000.0] * 8), a.record("two", throughputs=[500.0] * 8)]
+    warehouse.record_many(records)
+    before = warehouse.runs.find_row("two") or pytest.fail("not there")
+
+    warehouse.annotations.add("two", [aside("node 3 was throttled", 1)], None)
+
+    row = warehouse.runs.find_row("two")
+    assert row
+    assert (row.validity, row.set_aside, row.checks) == (Validity.SET_ASIDE, "node 3 was throttled", before.checks)
+    assert row.record_sha256 == before.record_sha256
+    [group] = warehouse.board.list_rows(EVERY).rows
+    assert (group.runs, group.invalid, group.incomplete, group.set_aside) == (1, 0, 0, 1)
+    assert group.throughput == group.best
+    assert [each.run_id for each in warehouse.runs.list_rows(replace(EVERY, include_invalid=False)).rows] == ["one"]
+    listed = warehouse.runs.list_rows(replace(EVERY, validity=Validity.SET_ASIDE))
+    assert ([each.run_id for each in listed.rows], listed.total) == (["two"], 1)
+    assert warehouse.check(records).damages == ()
+
+    warehouse.annotations.add("two", [aside("", 2)], None)
+
+    again = warehouse.runs.find_row("two")
+    assert again == before
+    [group] = warehouse.board.list_rows(EVERY).rows
+    assert (group.runs, group.set_aside) == (2, 0)
+
+
+def test_a_run_set_aside_stays_so_for_every_ruleset_and_when_it_is_stored_anew(warehouse: Warehouse) -> None:
+    warehouse.record(a.record("one"))
+    warehouse.record(a.imported("old"))
+    for run_id in ("one", "old"):
+        warehouse.annotations.add(run_id, [aside("cold cache")], None)
+
+    for ruleset_id in ("ieee-2937-2022", "aisbench/1"):
+        warehouse.store_evaluations(warehouse.validate(replace(EVERY, ruleset_id=ruleset_id)), actor=TESTER)
+    assert {(warehouse.runs.find_row(run_id) or pytest.fail("not there")).validity for run_id in ("one", "old")} == {
+        Validity.SET_ASIDE
+    }
+
+    warehouse.rebuild([a.record("one"), replace(a.imported("old"), annotations=Annotations.of([aside("", 5)]))])
+
+    assert (warehouse.runs.find_row("one") or pytest.fail("not there")).validity is Validity.SET_ASIDE
+    assert (warehouse.runs.find_row("old") or pytest.fail("not there")).validity is Validity.CLAIMED
+
+
+def test_a_run_that_does_not_count_anyway_says_why_although_it_was_set_aside(warehouse: Warehouse) -> None:
+    warehouse.record(a.record("failed", state=RunState.FAILED, with_result=False))
+
+    warehouse.annotations.add("failed", [aside("the node died")], None)
+
+    row = warehouse.runs.find_row("failed")
+    assert row
+    assert (row.validity, row.set_aside) == (Validity.INCOMPLETE, "the node died")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.model import CollectedResult, Run, RunRecord, RunState, stated_of
+from aisbench_core.model import AnnotationChange, AnnotationKind, CollectedResult, Run, RunRecord, RunState, stated_of
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery, CheckLevel, SeriesEvaluation
 from tests import records as a
@@ -145,6 +145,20 @@ def test_runs_that_missed_the_target_count_also_where_they_are_not_valid(warehou
     assert (found.runs, found.valid, found.counts) == (15, 0, False)
     assert (check.level, check.found) == (CheckLevel.FAIL, "10 of 15 runs with an accuracy")
     assert check.evidence == "; ".join(f"run-{number}" for number in range(5, 15))
+
+
+def test_runs_set_aside_stay_in_the_count_of_those_that_missed_the_target(warehouse: Warehouse) -> None:
+    missed = [replace(one, result=_missing_target(one)) for one in opened(repeats(7))[5:]]
+    warehouse.record_many([*opened(repeats()), *missed])
+
+    for one in missed:
+        change = AnnotationChange(a.T0, "ann", AnnotationKind.SET_ASIDE, "looks bad")
+        warehouse.annotations.add(one.run.run_id, [change], None)
+
+    (found,) = warehouse.series.among(ALL)
+    (check,) = (check for check in found.checks if check.id == "V09")
+    assert (found.runs, found.valid) == (7, 5)
+    assert check.found == "2 of 7 runs with an accuracy"
 
 
 def test_the_same_throughput_on_every_card_is_a_copy_whatever_its_times(warehouse: Warehouse) -> None:

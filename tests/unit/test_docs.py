@@ -167,7 +167,7 @@ def test_every_make_target_that_a_document_namesis_there(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=_id)
 def test_every_command_that_a_document_namesis_there(page: Path) -> None:
-    named = {name for text in _code(page) for name in re.findall(r"(?:^|[\s/$(])aisbench ([a-z]+)", text)}
+    named = {name for text in _code(page) for name in re.findall(r"(?:^|[\s/$(])aisbench ([a-z]+(?:-[a-z]+)*)", text)}
 
     assert named - COMMANDS.keys() == set()
 

@@ -19,7 +19,7 @@ from aisbench_core.exchange.report import pdf
 from aisbench_core.exchange.report.cells import format_ranges, join_few, make_natural_key
 from aisbench_core.exchange.report.reports import Reports
 from aisbench_core.exchange.report.words import ReportLanguage
-from aisbench_core.model import stated_of
+from aisbench_core.model import AnnotationChange, AnnotationKind, stated_of
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
@@ -151,6 +151,21 @@ def test_node_counts_are_in_the_order_of_numbers(warehouse: Warehouse) -> None:
 
     labels = re.findall(r">(r2.\d · \d+ × 8) snt9b</text>", page)
     assert labels == [f"{version} · {nodes} × 8" for nodes in (1, 2, 10) for version in ("r2.0", "r2.1")]
+
+
+def test_a_run_set_aside_is_said_with_its_reason(warehouse: Warehouse) -> None:
+    warehouse.record_many(a.records([8000.0, 8100.0, 8200.0], "good"))
+    change = AnnotationChange(a.T0, "ann", AnnotationKind.SET_ASIDE, "node 3 was throttled")
+    warehouse.annotations.add("good-2", [change], None)
+
+    english, chinese = (
+        reports(warehouse).write(["good-0", "good-1", "good-2"], each)
+        for each in (ReportLanguage.EN, ReportLanguage.ZH)
+    )
+
+    assert "2 of 3 runs are valid (ruleset aisbench/1); set aside: 1" in english
+    assert "set aside, node 3 was throttled" in english
+    assert "已剔除，node 3 was throttled" in chinese
 
 
 def test_what_does_not_count_is_said_with_its_reason(warehouse: Warehouse) -> None:

@@ -69,6 +69,8 @@ PERMISSIONS: Mapping[str, Permission] = {
     "AnnotationService.rename": Permission("run.rename", "run_id", E, "earlier names stay recorded"),
     "AnnotationService.tag": Permission("run.tag", "run_id", E, "earlier tags stay recorded"),
     "AnnotationService.note": Permission("run.note", "run_id", E, "earlier notes stay recorded"),
+    "AnnotationService.set_aside": Permission("run.set_aside", "run_id", L, "decides which results count"),
+    "AnnotationService.count_again": Permission("run.count_again", "run_id", L, "decides which results count"),
     "Systems.state": Permission("system.state", "where", E, "recorded in the run's events"),
     "Systems.import_fields": Permission("system.import", "where", E, "recorded in the run's events"),
     "Systems.keep": Permission("system.keep", "run_id", E, "only proposed to later runs, which can state otherwise"),

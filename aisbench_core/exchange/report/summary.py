@@ -184,6 +184,7 @@ def _describe_counted(runs: Sequence[ReportedRun]) -> Message:
         (Validity.CLAIMED, Message("claimed, unverified: {number}", number=found[Validity.CLAIMED])),
         (Validity.INVALID, Message("invalid: {number}", number=found[Validity.INVALID])),
         (Validity.INCOMPLETE, Message("incomplete: {number}", number=found[Validity.INCOMPLETE])),
+        (Validity.SET_ASIDE, Message("set aside: {number}", number=found[Validity.SET_ASIDE])),
     )
     return join_parts("; ", [said, *(message for validity, message in others if found[validity])])
 
@@ -224,6 +225,13 @@ def _not_counting(runs: Sequence[NumberedRun]) -> Iterator[Message]:
             found=_quote_texts([check.found for _, check in pairs]),
             **_describe_runs([each for each, _ in pairs]),
         )
+    for each in runs:
+        if each.run.cells["validity"] == Validity.SET_ASIDE:
+            yield Message(
+                "1 run does not count ({runs}; {hardware}): set aside, {reason}",
+                reason=each.run.cells["set_aside"],
+                **_describe_runs([each]),
+            )
     incomplete = [each for each in runs if each.run.cells["validity"] == Validity.INCOMPLETE]
     if incomplete:
         yield choose_plural(

@@ -54,6 +54,7 @@ WORDS: Mapping[str, str] = {
     "valid": "valid",
     "claimed": "claimed, unverified",
     "invalid": "invalid",
+    "set_aside": "set aside",
     "incomplete": "incomplete",
     "target_missed": "target missed",
     "scattered": "scattered: the mean says little",

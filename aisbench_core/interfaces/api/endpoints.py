@@ -53,6 +53,10 @@ ENDPOINTS: Sequence[Endpoint] = (
         body=annotations.NoteRequest,
     ),
     Endpoint(
+        "PUT", "/runs/{run_id}/set-aside", "Leave a run out of statistics", annotations.set_run_aside,
+        annotations.RunAnnotations, body=annotations.ReasonRequest,
+    ),
+    Endpoint(
         "POST", "/runs/{run_id}/tags", "Add and remove tags", annotations.change_tags, annotations.RunAnnotations,
         body=annotations.TagsRequest,
     ),

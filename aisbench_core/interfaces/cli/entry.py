@@ -48,6 +48,7 @@ COMMANDS: Listed = {
     "clean": ("maintenance.cleaning:clean", "Remove jobs, outputs, logs or folders of runs that have ended."),
     "rename": ("annotations.commands:rename", "Give a run a name, or show it."),
     "note": ("annotations.commands:note", "Set a run's note, or show it with the run's tags."),
+    "set-aside": ("annotations.commands:set_aside", "Leave a run out of statistics, for a REASON."),
     "tag": ("annotations.commands:tag", "Add (+TAG) and remove (-TAG) tags of a run, or show them."),
     "series": ("series.commands:series", "Measure a spec several times, on one or more node counts."),
     "schedule": ("schedules:schedule", "Launch series repeatedly, at the times of a cron expression."),

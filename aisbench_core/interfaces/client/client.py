@@ -82,6 +82,10 @@ class Client(Connection):
         """Replace a run's note. `since`: `noted_at` of the note that was read; None if there was none."""
         return self._json("PUT", f"/runs/{part_of(run_id)}/note", {"note": note, "since": since})
 
+    def set_aside(self, run_id: str, reason: str) -> Json:
+        """Leave a run out of statistics, for a reason; with an empty one it counts again."""
+        return self._json("PUT", f"/runs/{part_of(run_id)}/set-aside", {"reason": reason})
+
     def tag(self, run_id: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> Json:
         """Add and remove tags of a run."""
         return self._json("POST", f"/runs/{part_of(run_id)}/tags", {"add": [*add], "remove": [*remove]})

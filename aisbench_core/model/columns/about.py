@@ -176,8 +176,11 @@ CONFIGURATION = (
 
 VALIDITY = (
     Column("validity", TEXT,
-        "`valid`, `invalid`, `incomplete`, or `claimed`: imported, without failed checks, unverified",
+        "`valid`, `invalid`, `incomplete`, `claimed`: imported, without failed checks, unverified, or `set_aside`: one "
+        "of the first and last, but a person excluded it",
         label="Validity", stored=result(32), exported=Exported("verdict"), mlflow=TAG, sortable=True),
+    Column("set_aside", TEXT, "why a person excluded the run from statistics; empty if nobody did",
+        stored=run(63, hashed=False, since=23, long=True), exported=Exported("verdict"), mlflow=TAG),
     Column("failed_checks", TEXT, "ids of failed checks, separated by `;`, see docs/validity.md",
         stored=result(30, long=True), exported=Exported("verdict"), mlflow=TAG),
     Column("warned_checks", TEXT, "ids of checks with a warning, separated by `;`", stored=result(31, long=True),

@@ -80,6 +80,7 @@ _TRENDS = f"""
 
 _STATES = f"""
     select {", ".join(_KEYS)}, bit_xor(records), sum(recorded)::BIGINT, sum(valid)::BIGINT, sum(invalid)::BIGINT,
+        sum(set_aside)::BIGINT,
         list([ruleset_ids, mean::VARCHAR, sd::VARCHAR] order by group_id)
     from {{statistics}} join (
         select group_id, bit_xor(hash(run_id, record_sha256)) as records

@@ -70,6 +70,7 @@ _GROUP_MEANINGS = (
         "runs": ("valid runs, or claimed ones for imported results; all statistics are over them", "1"),
         "invalid": ("runs with a failed check", "1"),
         "incomplete": ("runs that did not complete or have no result", "1"),
+        "set_aside": ("runs that would count, but a person set them aside", "1"),
         "accuracy_target": ("target of the workload, the highest one if the runs have several", FRACTION),
         "reached": ("how many of `runs` reached their target", "1"),
         "missed": ("how many of `runs` have an accuracy below their target; such rows rank after all others", "1"),

@@ -106,11 +106,12 @@ GROUPS = {
             f"""case when ruleset_ids = $ruleset_id
                 then coalesce({_build_required("workload")}, {_build_required("model")}, $runs::BIGINT) end""",
         ),
-        make_integer("runs_total", "all runs of the row, valid or not", "runs + invalid + incomplete"),
+        make_integer("runs_total", "all runs of the row, valid or not", "runs + invalid + incomplete + set_aside"),
         make_integer(
             "runs_valid", "valid runs, or claimed ones for imported results: all statistics are over these", "runs"
         ),
         make_integer("runs_invalid", "runs with a result that does not count", "invalid"),
+        make_integer("runs_set_aside", "runs that would count, but a person excluded them", "set_aside"),
         make_integer("runs_incomplete", "runs that did not complete or have no result", "incomplete"),
         make_text(
             "dropped_run_ids",

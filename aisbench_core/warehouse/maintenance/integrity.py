@@ -39,7 +39,7 @@ from aisbench_core.warehouse.records.rows import UTILISATION, Rows, queue_second
 from aisbench_core.warehouse.tables.schema import RESULTS, RUNS, TABLES
 from aisbench_core.warehouse.tables.store import Progress, Store
 from aisbench_core.warehouse.validity.deciding_rulesets import foreign_rulesets
-from aisbench_core.warehouse.validity.evaluation import Evaluation, Evaluator, stored_checks
+from aisbench_core.warehouse.validity.evaluation import Evaluation, Evaluator, derive_validity, stored_checks
 from aisbench_core.warehouse.values.runs import CheckLevel, Validity
 
 # Tables whose rows per run are compared with the folder: runs has one, and annotations may be made on other machines.
@@ -193,7 +193,7 @@ def _compare_record(
 
 # Columns that annotations, other rulesets or later versions decide, so that the folder may say something else.
 _NOT_IN_FOLDER = {
-    "runs": {"tags", "note", "group_id", "detail_data"},
+    "runs": {"tags", "note", "set_aside", "group_id", "detail_data"},
     "results": {*Evaluation._fields, "problems_data"},
 }
 
@@ -312,13 +312,14 @@ def _of_run(stored: StoredRun) -> Cells:
     spec = _parse_object(run["spec"])
     stated = [name for name in _OF_SPEC if (name in spec and name != "api" if imported else True)]
     computed: Cells = {name: spec.get(name, RunSpec.model_fields[name].default) for name in stated}
-    computed |= {"group_id": group_statistics.group_id(run), "tags": canonical_json(list(stored.annotations.tags))}
+    said = stored.annotations
+    computed |= {"tags": canonical_json(list(said.tags)), "set_aside": said.reason_set_aside}
+    computed["group_id"] = group_statistics.group_id(run)
     if run["node_count"] is not None and run["cards_per_node"] is not None:
         computed["card_count"] = run["node_count"] * run["cards_per_node"]
     if run["system"] is not None:
         computed["system_fields"] = len(_parse_object(run["system"]))
-    note = stored.annotations.note
-    if note and run["note"] != note and not run["note"].startswith(f"{note}; "):
+    if (note := said.note) and run["note"] != note and not run["note"].startswith(f"{note}; "):
         computed["note"] = note
     if not imported:
         computed["image"] = image_of(spec, run["engine_version"], run["resolved"])
@@ -394,7 +395,6 @@ def _recompute_validity(stored: StoredRun) -> Cells:
     )
     computed: Cells = {"failed_checks": failed, "warned_checks": warned}
     if result["validity"] == Validity.VALID or run["origin"] == Origin.LAUNCHED:
-        incomplete = result["ranks_expected"] is None or run["state"] != RunState.COMPLETED
-        completed = Validity.INVALID if failed else Validity.VALID
-        computed["validity"] = Validity.INCOMPLETE if incomplete else completed
+        is_complete = result["ranks_expected"] is not None and run["state"] == RunState.COMPLETED
+        computed["validity"] = derive_validity(is_complete, failed, run["set_aside"], imported=False)
     return computed

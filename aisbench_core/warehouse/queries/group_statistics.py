@@ -42,7 +42,8 @@ KEY_COLUMNS = ("group_id", *GROUP_KEYS, *FINGERPRINTED, *FOLLOWING)
 AT = "coalesce(started_at, submitted_at, created_at)"
 
 # Why a run does not count.
-REASON = "case when failed_checks = '' then state else failed_checks end"
+REASON = """case when validity = 'set_aside' then 'set aside' when failed_checks = '' then state
+    else failed_checks end"""
 
 # Of a run that counts: its throughput is in `counted`.
 COUNTS = "counted is not null"
@@ -65,6 +66,7 @@ _NUMBERS = {
     "runs": "count(counted)",
     "invalid": "count(*) filter (where validity = 'invalid')",
     "incomplete": "count(*) filter (where validity = 'incomplete')",
+    "set_aside": "count(*) filter (where validity = 'set_aside')",
     "ruleset_ids": "string_agg(distinct ruleset_id, ';' order by ruleset_id)",
     **{
         statistic.name: statistic.aggregate(COUNTS, "counted" if statistic.over == CLUSTER else "")
@@ -154,8 +156,8 @@ _FLOATS = (
     *("accuracy", "accuracy_target", *(median.name for median in list_medians())),
 )
 _EXACT = (
-    "recorded", "valid", "runs", "invalid", "incomplete", "ruleset_ids", "best_run_id", "latest_run_id",
-    "newest_run_id", "why", "median_run_id", "currency", "reached", "missed",
+    "recorded", "valid", "runs", "invalid", "incomplete", "set_aside", "ruleset_ids", "best_run_id",
+    "latest_run_id", "newest_run_id", "why", "median_run_id", "currency", "reached", "missed",
 )  # fmt: skip
 
 # Threads add up floats in any order, so that two sums of the same runs differ in their last digits.

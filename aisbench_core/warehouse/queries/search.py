@@ -91,6 +91,7 @@ _COUNTS = {
     Validity.CLAIMED: "case when origin = 'imported' then valid else 0 end",
     Validity.INVALID: "invalid",
     Validity.INCOMPLETE: "incomplete",
+    Validity.SET_ASIDE: "set_aside",
 }
 
 _OF_VALIDITY = {
@@ -98,6 +99,7 @@ _OF_VALIDITY = {
     Validity.CLAIMED: f"{COUNTED} and origin = 'imported'",
     Validity.INVALID: "validity = 'invalid'",
     Validity.INCOMPLETE: "validity = 'incomplete'",
+    Validity.SET_ASIDE: "validity = 'set_aside'",
 }
 
 

@@ -1,4 +1,4 @@
-"""Names, tags and notes of runs: each change is a row of `annotations`; the columns `tags` and `note` follow."""
+"""What people say about runs: each change is a row of `annotations`; `tags`, `note` and `set_aside` follow."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,10 +11,13 @@ from aisbench_core.base.errors import StaleRun
 from aisbench_core.base.messages import Message
 from aisbench_core.model import AnnotationChange, AnnotationKind, Annotations, RunRecord, canonical_json, whole_note
 from aisbench_core.model.annotation import NO_ANNOTATIONS
+from aisbench_core.model.columns import COUNTED
+from aisbench_core.warehouse.queries.group_statistics import mark_due_by_id
 from aisbench_core.warehouse.records.rows import annotation_rows
 from aisbench_core.warehouse.tables.schema import build_in_condition, insert_rows
 from aisbench_core.warehouse.tables.store import Store
 from aisbench_core.warehouse.tables.times import to_aware
+from aisbench_core.warehouse.values.runs import Validity
 
 
 class StoredAnnotations:
@@ -100,7 +103,24 @@ def _replace_annotations(cur: DuckDBPyConnection, run_id: str, annotations: Anno
     for (text,) in stored:
         note = whole_note(annotations.note, imported_note(text or "", before.note))
         tags = canonical_json(list(annotations.tags))
-        cur.execute("update runs set tags = ?, note = ? where run_id = ?", [tags, note, run_id])
+        reason = annotations.reason_set_aside
+        cells = [tags, note, reason, run_id]
+        cur.execute("update runs set tags = ?, note = ?, set_aside = ? where run_id = ?", cells)
+        if reason != before.reason_set_aside:
+            _decide_again(cur, run_id)
+
+
+def _decide_again(cur: DuckDBPyConnection, run_id: str) -> None:
+    """Whether a result counts, after its run was set aside, or was so no longer; its checks stay as they are."""
+    cur.execute(
+        f"""update results set validity = case
+            when runs.set_aside <> '' then '{Validity.SET_ASIDE}'
+            when origin = 'imported' then '{Validity.CLAIMED}' else '{Validity.VALID}' end
+        from runs where results.run_id = runs.run_id and runs.run_id = $run_id
+            and ({COUNTED} or validity = '{Validity.SET_ASIDE}')""",
+        {"run_id": run_id},
+    )
+    mark_due_by_id(cur, [run_id])
 
 
 def imported_note(stored: str, person: str) -> str:

@@ -78,6 +78,7 @@ def rows_of(record: RunRecord, evaluator: Evaluator) -> Rows:
         **run,
         "tags": canonical_json(list(record.annotations.tags)),
         "note": whole_note(record.annotations.note, str(of_run["note"])),
+        "set_aside": record.annotations.reason_set_aside,
         "group_id": group_id(run),
         "launch": launch[0] if launch else None,
         "record_sha256": sha256_of([select_hashed(of_run), select_hashed(result), cards, *stated, *launch]),

@@ -28,6 +28,7 @@ Step = str | Callable[[duckdb.DuckDBPyConnection], None]
 # A version that adds columns to `runs` or `results` is known by them; any other has a step, maybe an empty one.
 STEPS: Mapping[int, Step] = {
     RELEASED: "",
+    23: "update runs set set_aside = ''",
 }
 
 LATEST = max(

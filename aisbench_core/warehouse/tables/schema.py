@@ -69,6 +69,7 @@ GROUP_STATISTICS = {
         currency VARCHAR, accuracy_target DOUBLE, reached BIGINT, missed BIGINT"""
     ),
     **{column.name: "DOUBLE" for column in columns.list_medians()},
+    "set_aside": "BIGINT",
 }
 
 # What was spent, see queries/stored_spending.py. A row has one currency; empty: no price is known, and `amount` is

@@ -40,12 +40,15 @@ class Evaluator:
     def evaluate(self, facts: Facts) -> Evaluation:
         """Check one run: it is valid if it completed and no check failed, incomplete without a result.
 
-        An imported result is claimed where a launched one would be valid: nobody here saw what ran."""
+        An imported result is claimed where a launched one would be valid: nobody here saw what ran. A person may have
+        set aside either."""
         checks = self._run_checks(facts)
         failed = ";".join([check.id for check in checks if check.level is CheckLevel.FAIL])
         warned = ";".join([check.id for check in checks if check.level is CheckLevel.WARN])
         stored = f"[{','.join(map(_as_json, checks))}]"
-        return Evaluation(stored, failed, warned, _derive_validity(facts, failed), self.ruleset.id, self.ruleset.sha256)
+        is_complete = facts.ranks_expected is not None and facts.state == RunState.COMPLETED
+        validity = derive_validity(is_complete, failed, facts.set_aside, facts.imported)
+        return Evaluation(stored, failed, warned, validity.value, self.ruleset.id, self.ruleset.sha256)
 
     def evaluate_cells(
         self,
@@ -73,12 +76,15 @@ def _build_plan(ruleset: Ruleset, division: Division) -> _Plan:
     ]
 
 
-def _derive_validity(facts: Facts, failed: str) -> str:
-    if facts.ranks_expected is None or facts.state != RunState.COMPLETED:
-        return Validity.INCOMPLETE.value
+def derive_validity(is_complete: bool, failed: str, set_aside: str, imported: bool) -> Validity:
+    """What follows from the ids of failed checks and from the reason for setting the run aside."""
+    if not is_complete:
+        return Validity.INCOMPLETE
     if failed:
-        return Validity.INVALID.value
-    return (Validity.CLAIMED if facts.imported else Validity.VALID).value
+        return Validity.INVALID
+    if set_aside:
+        return Validity.SET_ASIDE
+    return Validity.CLAIMED if imported else Validity.VALID
 
 
 _SENTENCES = ("evidence", "expected", "found")

@@ -51,6 +51,7 @@ class Facts(NamedTuple):
     card_count: int | None
     accuracy_target: float | None
     accuracy_target_source: str
+    set_aside: str
     created_at: int | None
     submitted_at: int | None
     started_at: int | None

@@ -71,6 +71,8 @@ class BoardRow:
     """Number of runs whose result is not valid."""
     incomplete: int
     """Number of runs without a complete result."""
+    set_aside: int
+    """Number of runs that would count, but a person set them aside."""
     throughput: float | None
     best: float | None
     """The highest value, in `throughput_unit`."""

@@ -12,12 +12,14 @@ from aisbench_core.model import Mode, Origin, RunState, StopCause
 
 
 class Validity(StrEnum):
-    """Whether a run's result counts. A claimed one was imported: no check failed, and nobody verified it."""
+    """Whether a run's result counts. A claimed one was imported: no check failed, and nobody verified it. One that was
+    set aside would count, but a person decided that it does not."""
 
     VALID = "valid"
     CLAIMED = "claimed"
     INVALID = "invalid"
     INCOMPLETE = "incomplete"
+    SET_ASIDE = "set_aside"
 
     @property
     def counts(self) -> bool:
@@ -27,7 +29,7 @@ class Validity(StrEnum):
     @property
     def label(self) -> str:
         """As text."""
-        return "claimed, unverified" if self is Validity.CLAIMED else self.value
+        return "claimed, unverified" if self is Validity.CLAIMED else self.value.replace("_", " ")
 
 
 class TargetOutcome(StrEnum):
@@ -203,6 +205,7 @@ class RunRow:
     imported_at: datetime | None
     tags: tuple[str, ...]
     note: str
+    set_aside: str
     ruleset_id: str
     division: str
     reproduces: str

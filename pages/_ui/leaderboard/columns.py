@@ -106,7 +106,7 @@ COLUMNS: Mapping[str, BoardColumn] = {
         BoardColumn("best", "board.best", _get_field("best", round_digits), sort="best"),
         BoardColumn("parameters", "board.parameters", system_text, is_sparse=True),
         BoardColumn("origin", "board.origin", lambda row: t(f"origin.{row.origin}")),
-        BoardColumn("not_valid", "board.not_valid", lambda row: row.invalid + row.incomplete),
+        BoardColumn("not_valid", "board.not_valid", lambda row: row.invalid + row.incomplete + row.set_aside),
         BoardColumn("data", "board.data", lambda row: t("board.synthetic") if row.synthetic_data else row.dataset),
         BoardColumn("best_by", "board.best_by", lambda row: row.best_by or MISSING),
         BoardColumn("latest", "board.latest", _get_field("latest_at", _to_minute), sort="latest_at"),

@@ -1,4 +1,4 @@
-"""Name, tags and note of a run: as chips and text, and a small form that changes them."""
+"""Name, tags and note of a run: as chips and text, and small forms that change them or set the run aside."""
 
 from datetime import datetime
 from functools import partial
@@ -7,6 +7,7 @@ import streamlit as st
 
 from aisbench_core.base.errors import StaleRun
 from aisbench_core.model import Annotations
+from aisbench_core.model.annotation import MAX_REASON
 from pages._ui.shell import widgets
 from pages._ui.shell.core import actor, core, is_allowed
 from pages._ui.shell.errors import errors_shown, escape_markdown
@@ -16,6 +17,7 @@ from pages._ui.shell.words import t
 
 NAME, TAGS, NOTE = "annotation-name", "annotation-tags", "annotation-note"
 OUTCOME = "annotation-outcome"
+REASON = "set-aside-reason"
 
 BASE = "annotation-base"  # what the form was filled with: the run's id, name and tags, and when its note was written
 
@@ -32,12 +34,30 @@ def show_annotation_form(run_id: str) -> None:
                 if st.session_state.get(BASE, ("",))[0] != run_id:
                     _fill_form(run_id, annotations)
                 _show_form(run_id)
+            if not annotations.set_aside and is_allowed("AnnotationService.set_aside"):
+                with st.popover(t("set_aside.open"), icon=":material/do_not_disturb_on:", type="tertiary"):
+                    _show_reason_form(run_id)
+
+
+def show_set_aside(run_id: str) -> None:
+    """That the run was set aside, by whom and why, with the button that lets it count again."""
+    with errors_shown():
+        change = core().annotations.of(run_id).set_aside
+        if change is None:
+            return
+        with st.container(horizontal=True, vertical_alignment="center", key="set-aside"):
+            facts = {"who": change.who, "reason": change.text}
+            said = t("set_aside.said", at=format_time(change.at), **{k: escape_markdown(v) for k, v in facts.items()})
+            st.warning(said, icon=":material/do_not_disturb_on:")
+            if is_allowed("AnnotationService.count_again"):
+                st.button(t("set_aside.undo"), key="count-again", on_click=_count_again, args=(run_id,))
 
 
 def show_note(run_id: str) -> None:
     """What became of the last change, and the run's note."""
     with errors_shown():
         show_outcome(OUTCOME)
+        show_set_aside(run_id)
         annotations = core().annotations.of(run_id)
         last_note = annotations.last_note
         if last_note and annotations.note:
@@ -62,6 +82,24 @@ def _show_form(run_id: str) -> None:
     st.text_input(t("annotations.tags"), help=t("annotations.tags_help"), **tags)
     st.text_area(t("annotations.note"), help=t("annotations.note_help"), height=140, **note)
     st.button(t("annotations.save"), key="annotation-save", type="primary", on_click=_save_annotations, args=(run_id,))
+
+
+def _show_reason_form(run_id: str) -> None:
+    st.caption(t("set_aside.help"))
+    with st.form("set-aside-form", border=False):
+        st.text_input(t("set_aside.reason"), key=REASON, max_chars=MAX_REASON, placeholder=t("set_aside.example"))
+        st.form_submit_button(t("set_aside.act"), type="primary", on_click=_set_aside, args=(run_id,))
+
+
+@report_outcome(OUTCOME)
+def _set_aside(run_id: str) -> None:
+    core().annotations.set_aside(run_id, st.session_state[REASON], actor())
+    st.session_state[REASON] = ""
+
+
+@report_outcome(OUTCOME)
+def _count_again(run_id: str) -> None:
+    core().annotations.count_again(run_id, actor())
 
 
 def _fill_form(run_id: str, annotations: Annotations) -> None:

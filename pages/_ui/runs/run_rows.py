@@ -41,7 +41,7 @@ TONES = {
     RunState.STOPPING: Tone.WARN,
     RunState.HELD: Tone.WARN,
 }
-VALIDITIES = {Validity.INVALID: Tone.BAD, Validity.INCOMPLETE: Tone.WARN}
+VALIDITIES = {Validity.INVALID: Tone.BAD, Validity.INCOMPLETE: Tone.WARN, Validity.SET_ASIDE: Tone.MUTED}
 OUTCOMES = {Outcome.REGRESSION: Tone.BAD, Outcome.IMPROVEMENT: Tone.GOOD}
 
 # The text of an age, the length of its unit in seconds, and how many of them there may be; then there is a date.

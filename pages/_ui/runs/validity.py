@@ -16,11 +16,12 @@ from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
-COLOURS: dict[Validity, Literal["green", "blue", "red", "orange"]] = {
+COLOURS: dict[Validity, Literal["green", "blue", "red", "orange", "gray"]] = {
     Validity.VALID: "green",
     Validity.CLAIMED: "blue",
     Validity.INVALID: "red",
     Validity.INCOMPLETE: "orange",
+    Validity.SET_ASIDE: "gray",
 }
 
 MAX_OPEN = 3  # up to so many warnings of a valid run are shown without a click

@@ -15,6 +15,7 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
     "preflight_spec": {"spec": _SPEC, "profile": "sandbox", "online": True, "hours": 0.5},
     "rename_run": {"name": "warm cache"},
     "write_note": {"note": "with the new driver", "since": None},
+    "set_run_aside": {"reason": "node 3 was throttled"},
     "change_tags": {"add": ["release-2.1"], "remove": ["draft"]},
     "launch_series": {"plan": _PLAN, "profile": "sandbox"},
     "plan_series": {"plan": _PLAN, "profile": "sandbox", "online": True},

@@ -1,4 +1,4 @@
-"""What people say about runs: name, tags and note, with who changed them and when."""
+"""What people say about runs: name, tags, note, and why one was set aside, with who changed them and when."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,6 +31,12 @@ class NoteRequest(Frozen):
     ] = None
 
 
+class ReasonRequest(Frozen):
+    """Why a run is set aside."""
+
+    reason: Annotated[str, Field(max_length=2000, description="At most 500 letters; empty: the run counts again.")]
+
+
 class TagsRequest(Frozen):
     """Tags to add and to remove; what is already so is no change."""
 
@@ -40,12 +46,14 @@ class TagsRequest(Frozen):
 
 @dataclass(frozen=True, slots=True)
 class RunAnnotations:
-    """Name, tags and note of a run; `name` is empty unless somebody gave it one. `changes`: all, oldest first."""
+    """Name, tags and note of a run; `name` is empty unless somebody gave it one. `set_aside`: why it is in no
+    statistic, empty if it may be. `changes`: all, oldest first."""
 
     run_id: str
     name: str
     tags: Sequence[str]
     note: str
+    set_aside: str
     noted_at: Annotated[datetime | None, Field(description="When the note was last changed; null: never.")]
     changes: Sequence[AnnotationChange]
 
@@ -70,6 +78,15 @@ def write_note(call: ApiCall) -> RunAnnotations:
     return _build_report(run_id, call.core.annotations.note(run_id, request.note, call.actor, request.since))
 
 
+def set_run_aside(call: ApiCall) -> RunAnnotations:
+    """Leave a run out of statistics, for a reason; with an empty one it counts again."""
+    request: ReasonRequest = call.body
+    run_id, annotations = _run_id(call), call.core.annotations
+    if request.reason.strip():
+        return _build_report(run_id, annotations.set_aside(run_id, request.reason, call.actor))
+    return _build_report(run_id, annotations.count_again(run_id, call.actor))
+
+
 def change_tags(call: ApiCall) -> RunAnnotations:
     """Add and remove tags of a run."""
     request: TagsRequest = call.body
@@ -91,5 +108,6 @@ def _run_id(call: ApiCall) -> str:
 def _build_report(run_id: str, annotations: Annotations) -> RunAnnotations:
     last = annotations.last_note
     return RunAnnotations(
-        run_id, annotations.name, annotations.tags, annotations.note, last.at if last else None, annotations.changes
+        *(run_id, annotations.name, annotations.tags, annotations.note, annotations.reason_set_aside),
+        *(last.at if last else None, annotations.changes),
     )

@@ -1,4 +1,4 @@
-"""`aisbench rename`, `note` and `tag`: what people say about runs."""
+"""`aisbench rename`, `note`, `set-aside` and `tag`: what people say about runs."""
 
 from __future__ import annotations
 
@@ -56,6 +56,34 @@ def note(run_id: str, text: str | None, as_json: bool) -> None:
     _print_annotations(annotations, run_id, as_json)
 
 
+@command()
+@click.argument("reason", required=False)
+@click.option("--undo", is_flag=True, help="Let the run count again.")
+def set_aside(run_id: str, reason: str | None, undo: bool, as_json: bool) -> None:
+    """Leave a run out of statistics, for a REASON. Without one, show why it is left out.
+
+    The run stays in lists, reports and the count of attempts (V09).
+    """
+    if undo and reason is not None:
+        raise click.BadParameter("must not be given with --undo", param_hint="REASON")
+    core = open_core(writing=undo or reason is not None)
+    run_id = full_id(core, run_id)
+    if undo:
+        annotations = core.annotations.count_again(run_id, get_actor())
+    elif reason is not None:
+        annotations = core.annotations.set_aside(run_id, reason, get_actor())
+    else:
+        annotations = core.annotations.of(run_id)
+    answer = {"run_id": run_id, "set_aside": annotations.reason_set_aside, "changes": annotations.changes}
+    display.print_result(answer, as_json, lambda: _describe_set_aside(annotations))
+
+
+def _describe_set_aside(annotations: Annotations) -> str:
+    if change := annotations.set_aside:
+        return f"set aside by {change.who} at {display.local_time(change.at)}: {change.text}"
+    return "not set aside"
+
+
 @command(context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
 @click.argument("changes", metavar="[+TAG|-TAG]...", nargs=-1, type=click.UNPROCESSED)
 def tag(run_id: str, changes: tuple[str, ...], as_json: bool) -> None:
@@ -73,8 +101,11 @@ def tag(run_id: str, changes: tuple[str, ...], as_json: bool) -> None:
 def annotations_text(annotations: Annotations) -> str:
     """Tags and note, or nothing without any."""
     note, last_note = annotations.note, annotations.last_note
+    aside = [("set aside", _describe_set_aside(annotations))] if annotations.set_aside else []
     author = f" ({last_note.who}, {display.local_time(last_note.at)})" if last_note else ""
-    return display.format_fields(("tags", ", ".join(annotations.tags)), ("note", f"{note}{author}" if note else ""))
+    return display.format_fields(
+        ("tags", ", ".join(annotations.tags)), ("note", f"{note}{author}" if note else ""), *aside
+    )
 
 
 def _print_annotations(annotations: Annotations, run_id: str, as_json: bool) -> None:

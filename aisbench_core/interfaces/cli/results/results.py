@@ -112,7 +112,9 @@ def _format_leaderboard(page: BoardPage, parameters: Mapping[str, str]) -> str:
         "target": _format_target,
         **{f">{median.label.lower()}": partial(_format_median, median) for median in measured},
         ">runs": lambda row: (
-            f"{row.runs} (+{not_valid} not valid)" if (not_valid := row.invalid + row.incomplete) else str(row.runs)
+            f"{row.runs} (+{not_valid} not valid)"
+            if (not_valid := row.invalid + row.incomplete + row.set_aside)
+            else str(row.runs)
         ),
         "origin": lambda row: row.origin.label,
         "best run": lambda row: row.best_run_id or row.reason,
