@@ -164,8 +164,8 @@ def test_a_run_set_aside_is_said_with_its_reason(warehouse: Warehouse) -> None:
     )
 
     assert "2 of 3 runs are valid (ruleset aisbench/1); set aside: 1" in english
-    assert "set aside, node 3 was throttled" in english
-    assert "已剔除，node 3 was throttled" in chinese
+    assert "set aside: node 3 was throttled" in english
+    assert "已剔除：node 3 was throttled" in chinese
 
 
 def test_what_does_not_count_is_said_with_its_reason(warehouse: Warehouse) -> None:

@@ -228,7 +228,7 @@ def _not_counting(runs: Sequence[NumberedRun]) -> Iterator[Message]:
     for each in runs:
         if each.run.cells["validity"] == Validity.SET_ASIDE:
             yield Message(
-                "1 run does not count ({runs}; {hardware}): set aside, {reason}",
+                "1 run is left out ({runs}; {hardware}): set aside: {reason}",
                 reason=each.run.cells["set_aside"],
                 **_describe_runs([each]),
             )
