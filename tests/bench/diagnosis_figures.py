@@ -1,7 +1,7 @@
 """The table of figures in docs/diagnosis.md, which the bench writes."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from aisbench_core.running.diagnosing.cause import Confidence
@@ -13,14 +13,15 @@ HEAD = (
     "|---|---|---|---|---|---|---|\n"
 )
 FIGURES = ("own", "documented messages", "jobs that died in the sandbox", "posted logs", "nothing to find", "unseen")
-FIRST = "unseen, when first scored"
+FIRST = "when first scored"
 
 
-def put(scores: Mapping[str, Score], first: Sequence[FirstScore]) -> None:
+def put(scores: Mapping[str, Score], first: Mapping[str, FirstScore]) -> None:
     """Write the table anew, and print it."""
     before, found, after = PAGE.read_text("utf-8").partition(HEAD)
     assert found, PAGE
-    rows = "".join(_row(name, scores[name]) for name in FIGURES) + _first_row(first)
+    rows = "".join(_row(name, scores[name]) for name in FIGURES)
+    rows += "".join(_first_row(name, found) for name, found in first.items())
     print(f"\n{HEAD}{rows}", end="")
     PAGE.write_text(before + HEAD + rows + re.sub(r"\A(\|.*\n)*", "", after), "utf-8")
 
@@ -37,8 +38,6 @@ def _row(name: str, found: Score) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
-def _first_row(first: Sequence[FirstScore]) -> str:
-    named, right = sum(each.named for each in first), sum(each.right for each in first)
-    precision, recall = right / named, right / sum(each.expected for each in first)
-    cases = sum(each.cases for each in first)
-    return f"| {FIRST} | {cases} | {precision:.2f} | {recall:.2f} | {named - right} | – | – |\n"
+def _first_row(name: str, found: FirstScore) -> str:
+    cells = f"{found.cases} | {found.right / found.named:.2f} | {found.right / found.expected:.2f}"
+    return f"| {name.replace('_', ' ')}, {FIRST} | {cells} | {found.named - found.right} | – | – |\n"

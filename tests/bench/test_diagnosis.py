@@ -14,7 +14,7 @@ STEP = "2026-11-20 03:00:00,000 INFO [rank{}]: step {} loss 2.31 error rate 0.31
 
 
 def test_precision_and_recall_of_causes(tmp_path: Path) -> None:
-    firsts = [first for first in first_scores().values() if first is not None]
+    firsts = {name: first for name, first in first_scores().items() if first is not None}
     parts = {
         "own": cases(),
         "documented messages": [case for case in cases() if case.kind == "documented"],

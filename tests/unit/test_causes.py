@@ -34,7 +34,7 @@ from tests.failure_corpus import (
 GOOD = 0.9
 CERTAIN_RIGHT, LIKELY_RIGHT = 0.98, 0.85
 UNSEEN_PRECISION, UNSEEN_RECALL = 0.93, 0.8
-FEWEST, FEWEST_HEALTHY = 350, 15
+FEWEST, FEWEST_HEALTHY, FEWEST_UNSEEN = 350, 15, 100
 
 
 def test_the_corpus_is_large_and_has_sources() -> None:
@@ -55,6 +55,7 @@ def test_unseen_reports_were_scored_before_a_rule_was_written_and_are_no_others(
     assert not {case.id for case in unseen} & {case.id for case in cases()}
     assert all(case.source.startswith("https://") for case in unseen)
     assert any(map(is_sealed, unseen))
+    assert len(unseen) >= FEWEST_UNSEEN
 
 
 def test_causes_are_right_nine_times_of_ten_and_none_is_wrong(tmp_path: Path) -> None:
