@@ -12,7 +12,7 @@ from pages._ui.session.ended import install_way_back, show_end
 from pages._ui.session.open_sessions import show_sessions, show_sessions_button
 from pages._ui.shell.core import core, default_language, ended_session
 from pages._ui.shell.errors import PageEnd, errors_shown
-from pages._ui.shell.navigation import HOME, ICONS, SECTIONS, STORING, link_page, open_page
+from pages._ui.shell.navigation import HOME, ICONS, SECTIONS, STORING, install_one_step, link_page, open_page
 from pages._ui.shell.numbers import install_descriptions
 from pages._ui.shell.preloading import freeze_after_run
 from pages._ui.shell.status import show_processes, show_read_only, show_sign_out_button, title_tab
@@ -70,6 +70,7 @@ def show_page() -> None:
     with create_script_container():
         install_table_keys()
         install_named_zones()
+        install_one_step()
         install_descriptions()
         install_way_back()
     with freeze_after_run(page.url_path), errors_shown(), suppress(PageEnd):

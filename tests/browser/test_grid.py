@@ -85,6 +85,23 @@ def test_a_row_opens_its_run(console: ConsoleProcess, look: LookAt, way: str) ->
     assert visit.troubles() == []
 
 
+def test_back_from_a_run_leads_to_the_list_as_it_was_left(console: ConsoleProcess, look: LookAt) -> None:
+    visit = look(console, "/runs?q=cccc&sort=run_id")
+    row(visit, RUNS, seeds.FAILED_RUN).locator('[data-column="size"]').click()
+    expect(visit.page).to_have_url(re.compile(rf"/live\?.*run={seeds.FAILED_RUN}"))
+    visit.rest()
+
+    visit.page.go_back()
+
+    expect(visit.page.get_by_role("heading", level=1, name="Runs")).to_be_visible()
+    expect(grid(visit, RUNS).locator("tbody tr")).to_have_count(1)
+    visit.rest()
+    expect(visit.page).to_have_url(re.compile(r"/runs\?q=cccc&sort=run_id$"))
+    visit.page.go_forward()
+    expect(visit.page).to_have_url(re.compile(rf"/live\?.*run={seeds.FAILED_RUN}"))
+    assert visit.troubles() == []
+
+
 def test_a_row_is_a_link_for_another_tab(console: ConsoleProcess, look: LookAt) -> None:
     visit = look(console, "/runs")
 

@@ -63,6 +63,30 @@ STORING = frozenset({CONFIGURE.stem, IMPORT.stem})
 
 Selection = Mapping[str, str | Sequence[str]]
 
+# Once in the browser. `st.switch_page` takes two steps of its history: the new selection on the old page, then the new
+# page. The second one replaces the first, so that Back leads to the page as it was left.
+ONE_STEP = """<script>
+(() => {
+  if (window.oneStep) return;
+  window.oneStep = true;
+  let isHalf = false;  // the last step changed the selection only, and nobody has done anything since
+  for (const done of ["pointerdown", "keydown"]) addEventListener(done, () => { isHalf = false; }, true);
+  const push = history.pushState;
+  history.pushState = function (state, title, address) {
+    const next = new URL(address ?? "", location.href);
+    const isSamePage = next.pathname === location.pathname;
+    const isOtherHalf = isHalf && !isSamePage && next.search === location.search;
+    (isOtherHalf ? this.replaceState : push).call(this, state, title, address);
+    isHalf = isSamePage;
+  };
+})();
+</script>"""
+
+
+def install_one_step() -> None:
+    """Once in the browser: Back leads from a page to the one that it was opened on, with what was selected there."""
+    st.html(ONE_STEP, unsafe_allow_javascript=True)
+
 
 def open_page(page: Path, selection: Selection) -> NoReturn:
     """Open another page; the language goes along."""
