@@ -32,7 +32,8 @@ _V4 = re.compile(
 )
 # Query parameters covered by a v2 signature, of those that the sandbox supports; all others are left out of it.
 _SUBRESOURCES = frozenset(
-    {"append", "delete", "location", "partnumber", "position", "storageinfo", "tagging", "uploadid", "uploads"}
+    {"acl", "append", "delete", "lifecycle", "location", "partnumber", "position", "storageinfo", "tagging"}
+    | {"uploadid", "uploads", "versionid", "versioning", "versions"}
     | {f"response-{name}" for name in ("cache-control", "expires")}
     | {f"response-content-{name}" for name in ("disposition", "encoding", "language", "type")}
 )
@@ -93,7 +94,7 @@ def _v2_header(request: ObsRequest, match: re.Match[str], keys: Mapping[str, str
     date = request.headers.get("date", "")
     secret = _find_secret(access_key, keys)
     _check_skew(_http_date(own_date or date), now)
-    _check_signature(signature, _v2_signature(request, secret, dialect, "" if own_date else date))
+    _check_signature(signature, *_v2_signatures(request, secret, dialect, "" if own_date else date))
     return Sender(access_key, dialect)
 
 
@@ -104,7 +105,7 @@ def _v2_url(request: ObsRequest, keys: Mapping[str, str], now: datetime) -> Send
     secret = _find_secret(access_key, keys)
     # boto3 signs x-amz-… parameters of a URL as the headers that they stand for, the OBS SDK as sub-resources.
     variants = (request.with_headers_of_query(), request) if dialect == "amz" else (request,)
-    expected = [_v2_signature(variant, secret, dialect, expires) for variant in variants]
+    expected = [each for variant in variants for each in _v2_signatures(variant, secret, dialect, expires)]
     # A URL has no date: the signed text has its expiry time instead.
     _check_signature(request.value("Signature") or "", *expected)
     if (whole_number(expires) or 0) < now.timestamp():
@@ -112,7 +113,14 @@ def _v2_url(request: ObsRequest, keys: Mapping[str, str], now: datetime) -> Send
     return Sender(access_key, dialect)
 
 
-def _v2_signature(request: ObsRequest, secret: str, dialect: Dialect, date: str) -> str:
+def _v2_signatures(request: ObsRequest, secret: str, dialect: Dialect, date: str) -> list[str]:
+    """The signature of a request; of a bucket in the path also with the slash that boto3 signs after its name."""
+    is_bucket = request.resource.count("/") == 1 and request.resource != "/"
+    resources = [request.resource, *([f"{request.resource}/"] if is_bucket else [])]
+    return [_v2_signature(request, resource, secret, dialect, date) for resource in resources]
+
+
+def _v2_signature(request: ObsRequest, resource: str, secret: str, dialect: Dialect, date: str) -> str:
     prefix = f"x-{dialect}-"
     headers = "".join(
         f"{name}:{value.strip()}\n" for name, value in sorted(request.headers.items()) if name.startswith(prefix)
@@ -123,7 +131,7 @@ def _v2_signature(request: ObsRequest, secret: str, dialect: Dialect, date: str)
     # are signed decoded.
     query = "&".join(name if value is None else f"{name}={value}" for name, value in resources)
     content = [request.headers.get(name, "") for name in ("content-md5", "content-type")]
-    text = "\n".join([request.method, *content, date, headers]) + request.resource + (f"?{query}" if query else "")
+    text = "\n".join([request.method, *content, date, headers]) + resource + (f"?{query}" if query else "")
     return base64.b64encode(hmac.new(secret.encode(), _to_bytes(text), "sha1").digest()).decode()
 
 

@@ -5,8 +5,8 @@ from urllib.parse import unquote_plus
 
 from starlette.responses import Response
 
-from aisbench_sandbox.obs import responses
-from aisbench_sandbox.obs.calls import Call
+from aisbench_sandbox.obs import access, responses
+from aisbench_sandbox.obs.calls import ACL, Call
 from aisbench_sandbox.obs.objects import MAX_PAGE, Listing, ObjectError
 from aisbench_sandbox.obs.uploads import upload_page
 
@@ -25,7 +25,10 @@ def list_buckets(call: Call) -> Response:
 
 
 def create(call: Call) -> Response:
+    acl = access.of_request(call).get(ACL, "")
     call.objects.create_bucket(call.bucket)
+    if acl:
+        call.objects.settings.set(call.bucket, ACL, acl)
     return responses.build_empty(headers={"location": f"/{call.bucket}"})
 
 

@@ -1,7 +1,9 @@
 """One authenticated request to the sandbox's OBS, as passed to the operations."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from xml.etree import ElementTree
 
 from aisbench_sandbox.obs.auth import Dialect
@@ -17,11 +19,15 @@ _STORED = frozenset(
 _META = re.compile(r"x-(?:amz|obs)-meta-")
 # The name of an object's tags among its stored headers; they are not sent as a header.
 TAGGING = "x-obs-tagging"
+# And of who may read it, which is not sent either.
+ACL = "x-obs-acl"
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An authenticated request with a verified body. An object's bytes are in `staged`, a document is in `body`."""
+    """An authenticated request with a verified body. An object's bytes are in `staged`, a document is in `body`.
+
+    A form is signed inside its body: it is verified with `keys`, at the time `now`."""
 
     request: ObsRequest
     bucket: str
@@ -31,6 +37,8 @@ class Call:
     uploads: Uploads
     staged: StagedObject
     body: bytes = b""
+    keys: Mapping[str, str] = field(default_factory=dict, repr=False)
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     def text(self, name: str) -> str:
         """A query parameter's value, empty if it is missing."""

@@ -6,8 +6,8 @@ from typing import BinaryIO
 
 from starlette.responses import Response, StreamingResponse
 
-from aisbench_sandbox.obs import responses, tagging
-from aisbench_sandbox.obs.calls import TAGGING, Call
+from aisbench_sandbox.obs import access, responses, tagging
+from aisbench_sandbox.obs.calls import ACL, TAGGING, Call
 from aisbench_sandbox.obs.objects import MAX_PAGE, OBJECT_TYPE, ObjectError, StoredObject
 from aisbench_sandbox.obs.ranges import check_source, is_not_modified, parse_range, range_still_holds
 from aisbench_sandbox.obs.requests import whole_number
@@ -24,7 +24,7 @@ def put(call: Call) -> Response:
     source = call.copy_source()
     if source:
         return _copy_object(call, source)
-    headers = call.stored_headers() | tagging.of_request(call)
+    headers = call.stored_headers() | tagging.of_request(call) | access.of_request(call)
     stat = call.objects.commit(call.bucket, call.key, call.staged, headers)
     return responses.build_empty(headers={"etag": f'"{stat.etag}"'})
 
@@ -71,7 +71,7 @@ def delete(call: Call) -> Response:
 
 def start_upload(call: Call) -> Response:
     call.objects.require_storable(call.bucket, call.key)
-    headers = call.stored_headers() | tagging.of_request(call)
+    headers = call.stored_headers() | tagging.of_request(call) | access.of_request(call)
     upload_id = call.uploads.start(call.bucket, call.key, headers)
     return responses.upload_started(call.bucket, call.key, upload_id)
 
@@ -126,9 +126,11 @@ def _copy_object(call: Call, source: tuple[str, str]) -> Response:
     chosen = {} if directive == "COPY" else call.stored_headers()
     if directive in ("COPY", "REPLACE_NEW"):  # OBS: named headers are replaced, the others are kept
         chosen = {**original.headers, **chosen}
-    # Tags have a directive of their own, and a copy of an appendable object is a normal one.
-    headers = {name: value for name, value in chosen.items() if name not in (TAGGING, OBJECT_TYPE)}
-    stat = call.objects.copy(source, call.bucket, call.key, headers | tagging.of_copy(call, original.headers))
+    # Tags have a directive of their own, a copy of an appendable object is a normal one, and it is open to everybody
+    # only if the request says so.
+    headers = {name: value for name, value in chosen.items() if name not in (TAGGING, OBJECT_TYPE, ACL)}
+    headers |= tagging.of_copy(call, original.headers) | access.of_request(call)
+    stat = call.objects.copy(source, call.bucket, call.key, headers)
     return responses.build_copied(stat.etag, stat.modified, "CopyObjectResult")
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from aisbench_sandbox.obs import object_paths
+from aisbench_sandbox.obs.bucket_settings import BucketSettings
 from aisbench_sandbox.obs.metadata import MetadataJournal, ObjectMetadata
 from aisbench_sandbox.obs.staging import Source, StagedObject, md5_of
 
@@ -94,6 +95,7 @@ class Objects:
         for folder in (self._staging, self._created):
             folder.mkdir(parents=True, exist_ok=True)
         self._metadata = MetadataJournal(root / ".notes.jsonl")
+        self.settings = BucketSettings(root / ".settings.json")
 
     def create_bucket(self, bucket: str) -> None:
         if not _BUCKET.fullmatch(bucket):
@@ -116,6 +118,7 @@ class Objects:
             # What is left below it can only be files that are no objects, such as links.
             shutil.rmtree(folder)
             (self._created / bucket).unlink(missing_ok=True)
+            self.settings.drop(bucket)
         # After the lock is released, because the callback takes a lock of its own.
         for callback in self._on_deleted:
             callback(bucket)

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from aisbench_sandbox.obs.objects import ObjectError
 
 _MAX_DIGITS = 18
+_CRC32, _OF_NOTHING = "x-amz-checksum-crc32", "AAAAAA=="
 # Newer AWS SDKs move these headers into a URL when they sign it; others stay headers that the client must send.
 _MOVED = re.compile(
     r"(x-amz-(checksum-|sdk-checksum-|meta-|tagging|acl|storage-class)|content-(type|md5)$)", re.IGNORECASE
@@ -54,6 +55,12 @@ class ObsRequest:
             return self
         left = tuple((name, value) for name, value in self.query if not is_header(name))
         return replace(self, query=left, headers={**moved, **self.headers})
+
+    def without_early_checksum(self) -> "ObsRequest":
+        """The request without the CRC-32 of nothing, which AWS SDKs sign into a URL while there is no body yet."""
+        if self.headers.get(_CRC32) != _OF_NOTHING:
+            return self
+        return replace(self, headers={name: value for name, value in self.headers.items() if name != _CRC32})
 
     def bucket_and_key(self) -> tuple[str, str]:
         """Both decoded; empty if the request has none. InvalidURI."""

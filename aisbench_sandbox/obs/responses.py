@@ -10,13 +10,13 @@ from xml.sax.saxutils import escape
 from starlette.responses import Response
 
 from aisbench_sandbox.obs.auth import Dialect
-from aisbench_sandbox.obs.calls import TAGGING
+from aisbench_sandbox.obs.calls import ACL, TAGGING
 from aisbench_sandbox.obs.objects import OBJECT_TYPE, BucketInfo, Listing, ObjectError, StoredObject
 from aisbench_sandbox.obs.uploads import Part, UploadPage
 
 REGION = "sandbox"
 
-_OWNER = "sandbox-owner"
+OWNER = "sandbox-owner"
 _STATUS = {
     "AccessDenied": 403,
     "BucketAlreadyOwnedByYou": 409,
@@ -26,6 +26,8 @@ _STATUS = {
     "InvalidRange": 416,
     "ObjectNotAppendable": 409,
     "NoSuchBucket": 404,
+    "NoSuchLifecycleConfiguration": 404,
+    "NoSuchVersion": 404,
     "NoSuchKey": 404,
     "NoSuchUpload": 404,
     "NotImplemented": 501,
@@ -54,9 +56,9 @@ class _Xml(str):
     __slots__ = ()
 
 
-_OWNER_ELEMENT = build_element("Owner", build_element("ID", _OWNER))
+_OWNER_ELEMENT = build_element("Owner", build_element("ID", OWNER))
 _UPLOAD_OWNER = (
-    build_element("Initiator", build_element("ID", _OWNER)),
+    build_element("Initiator", build_element("ID", OWNER)),
     _OWNER_ELEMENT,
     build_element("StorageClass", "STANDARD"),
 )
@@ -100,6 +102,7 @@ def object_headers(stat: StoredObject, dialect: Dialect) -> dict[str, str]:
     }
     # S3's default for objects that were stored without a type.
     headers.setdefault("content-type", "binary/octet-stream")
+    headers.pop(ACL, None)
     if tags := headers.pop(TAGGING, ""):
         # Clients get the number of tags with an object, the tags themselves only by `?tagging`.
         headers[f"x-{dialect}-tagging-count"] = str(tags.count("&") + 1)
@@ -116,6 +119,46 @@ def object_headers(stat: StoredObject, dialect: Dialect) -> dict[str, str]:
 def render_tags(pairs: Iterable[tuple[str, str]]) -> Response:
     elements = (build_element("Tag", build_element("Key", key), build_element("Value", value)) for key, value in pairs)
     return build_document(build_element("Tagging", build_element("TagSet", *elements)))
+
+
+def render_acl(acl: str, dialect: Dialect) -> Response:
+    """The owner's rights, and everybody's if there are any; each family writes everybody in its own way."""
+    rows = [_build_grant("CanonicalUser", build_element("ID", OWNER), "FULL_CONTROL", dialect)]
+    if acl != "private":
+        uri = build_element("URI", "http://acs.amazonaws.com/groups/global/AllUsers")
+        everybody = build_element("Canned", "Everyone") if dialect == "obs" else uri
+        delivered = build_element("Delivered", "true") if acl.endswith("delivered") else ""
+        rows.append(_build_grant("Group", everybody, "READ", dialect, delivered))
+    return build_document(
+        build_element("AccessControlPolicy", _OWNER_ELEMENT, build_element("AccessControlList", *rows))
+    )
+
+
+def _build_grant(kind: str, grantee: str, permission: str, dialect: Dialect, more: str = "") -> str:
+    # boto3 reads the type from this attribute, which OBS does not have.
+    schema = "http://www.w3.org/2001/XMLSchema-instance"
+    attributes = f' xmlns:xsi="{schema}" xsi:type="{kind}"' if dialect == "amz" else ""
+    named = _Xml(f"<Grantee{attributes}>{grantee}</Grantee>")
+    return build_element("Grant", named, build_element("Permission", permission), *([more] if more else []))
+
+
+def render_versioning(status: str) -> Response:
+    return build_document(
+        build_element("VersioningConfiguration", *([build_element("Status", status)] if status else []))
+    )
+
+
+def version_list(listing: Listing, about: Mapping[str, object], encoding: str) -> Response:
+    """A page of objects, each as its only version."""
+    encoded = _choose_encoder(encoding)
+    rows = _build_about(about, encoding, truncated=listing.truncated)
+    version = "<VersionId>null</VersionId><IsLatest>true</IsLatest>"
+    for stat in listing.objects:
+        contents = _build_contents(stat, encoded(stat.key))
+        inside = contents.removeprefix("<Contents>").removesuffix("</Contents>")
+        rows.append(_Xml(f"<Version>{version}{inside}</Version>"))
+    rows += [build_element("CommonPrefixes", build_element("Prefix", encoded(prefix))) for prefix in listing.prefixes]
+    return build_document(build_element("ListVersionsResult", *rows))
 
 
 def not_modified(stat: StoredObject) -> Response:
@@ -207,6 +250,14 @@ def upload_completed(bucket: str, stat: StoredObject) -> Response:
     location = f"/{bucket}/{_encode_key(stat.key)}"
     facts = build_element("Location", location), build_element("Bucket", bucket), build_element("Key", stat.key)
     return build_document(build_element("CompleteMultipartUploadResult", *facts, _build_etag(stat.etag)))
+
+
+def render_posted(bucket: str, stat: StoredObject) -> Response:
+    location = f"/{bucket}/{_encode_key(stat.key)}"
+    facts = build_element("Location", location), build_element("Bucket", bucket), build_element("Key", stat.key)
+    answer = build_document(build_element("PostResponse", *facts, _build_etag(stat.etag)), {"etag": f'"{stat.etag}"'})
+    answer.status_code = 201
+    return answer
 
 
 def build_copied(etag: str, modified: datetime, root: str) -> Response:

@@ -13,9 +13,10 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from aisbench_sandbox.clocks import clock_offset_s
+from aisbench_sandbox.obs import access, forms, responses, tagging
 from aisbench_sandbox.obs import bucket_calls as on_buckets
+from aisbench_sandbox.obs import configuration_calls as on_configuration
 from aisbench_sandbox.obs import object_calls as on_objects
-from aisbench_sandbox.obs import responses, tagging
 from aisbench_sandbox.obs.auth import Dialect, authenticate_sender, dialect_of
 from aisbench_sandbox.obs.bodies import OF_A_DOCUMENT, OF_AN_OBJECT, BodyVerifier
 from aisbench_sandbox.obs.calls import Call
@@ -43,6 +44,7 @@ class Operation:
     allows: frozenset[str] = frozenset()
     takes_object: bool = False  # the body is an object's bytes, not a document
     signed: bool = True
+    readable: bool = False  # without a signature, where everybody may read
     quick: bool = False  # faster than handing it to another thread, if its body is small
 
     def fits(self, where: str, method: str, query: frozenset[str]) -> bool:
@@ -56,6 +58,7 @@ class Operation:
 
 _PAGING = frozenset({"prefix", "delimiter", "max-keys", "encoding-type"})
 _UPLOAD_PAGING = frozenset({"prefix", "delimiter", "max-uploads", "key-marker", "upload-id-marker", "encoding-type"})
+_VERSION_PAGING = _PAGING | {"key-marker", "version-id-marker"}
 _PART_PAGING = frozenset({"max-parts", "part-number-marker", "encoding-type"})
 # Headers that a signed URL may set for its answer, so that a browser saves the object under a name, for example.
 _RESPONSE_HEADERS = frozenset(
@@ -63,7 +66,16 @@ _RESPONSE_HEADERS = frozenset(
     | {"response-content-language", "response-content-type", "response-expires"}
 )
 _ANYWHERE = frozenset(  # signed URLs, and the operation's name that some clients add
-    {"AWSAccessKeyId", "AccessKeyId", "Expires", "Signature", "X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Date"}
+    {
+        "versionId",
+        "AWSAccessKeyId",
+        "AccessKeyId",
+        "Expires",
+        "Signature",
+        "X-Amz-Algorithm",
+        "X-Amz-Credential",
+        "X-Amz-Date",
+    }
     | {"X-Amz-Expires", "X-Amz-Signature", "X-Amz-SignedHeaders", "X-Amz-Content-Sha256", "x-id"}
 )
 
@@ -79,22 +91,34 @@ OPERATIONS = (
     Operation("/{bucket}", "PUT", on_buckets.create),
     Operation("/{bucket}", "HEAD", on_buckets.head),
     Operation("/{bucket}", "DELETE", on_buckets.delete),
-    Operation("/{bucket}", "GET", on_buckets.list_objects, allows=_PAGING | {"marker"}),
+    Operation("/{bucket}", "GET", on_buckets.list_objects, allows=_PAGING | {"marker"}, readable=True),
     Operation(
         "/{bucket}",
         "GET",
         on_buckets.list_objects_v2,
         _require_names("list-type"),
         _PAGING | {"continuation-token", "start-after", "fetch-owner"},
+        readable=True,
     ),
     Operation("/{bucket}", "GET", on_buckets.show_location, _require_names("location")),
     Operation("/{bucket}", "GET", on_buckets.storage_info, _require_names("storageinfo")),
     Operation("/{bucket}", "GET", on_buckets.list_uploads, _require_names("uploads"), _UPLOAD_PAGING),
     Operation("/{bucket}", "POST", on_buckets.delete_objects, _require_names("delete")),
+    Operation("/{bucket}", "POST", forms.post, takes_object=True, signed=False),
+    Operation("/{bucket}", "GET", access.get_bucket, _require_names("acl")),
+    Operation("/{bucket}", "PUT", access.put_bucket, _require_names("acl")),
+    Operation("/{bucket}", "GET", on_configuration.get_lifecycle, _require_names("lifecycle")),
+    Operation("/{bucket}", "PUT", on_configuration.put_lifecycle, _require_names("lifecycle")),
+    Operation("/{bucket}", "DELETE", on_configuration.delete_lifecycle, _require_names("lifecycle")),
+    Operation("/{bucket}", "GET", on_configuration.get_versioning, _require_names("versioning")),
+    Operation("/{bucket}", "PUT", on_configuration.put_versioning, _require_names("versioning")),
+    Operation("/{bucket}", "GET", on_configuration.list_versions, _require_names("versions"), _VERSION_PAGING),
     Operation("/{bucket}/{key}", "PUT", on_objects.put, takes_object=True, quick=True),
-    Operation("/{bucket}/{key}", "GET", on_objects.get, allows=_RESPONSE_HEADERS, quick=True),
-    Operation("/{bucket}/{key}", "HEAD", on_objects.head, allows=_RESPONSE_HEADERS, quick=True),
+    Operation("/{bucket}/{key}", "GET", on_objects.get, allows=_RESPONSE_HEADERS, quick=True, readable=True),
+    Operation("/{bucket}/{key}", "HEAD", on_objects.head, allows=_RESPONSE_HEADERS, quick=True, readable=True),
     Operation("/{bucket}/{key}", "DELETE", on_objects.delete, quick=True),
+    Operation("/{bucket}/{key}", "GET", access.get_object, _require_names("acl")),
+    Operation("/{bucket}/{key}", "PUT", access.put_object, _require_names("acl")),
     Operation("/{bucket}/{key}", "GET", tagging.get, _require_names("tagging")),
     Operation("/{bucket}/{key}", "PUT", tagging.put, _require_names("tagging")),
     Operation("/{bucket}/{key}", "DELETE", tagging.delete, _require_names("tagging")),
@@ -141,9 +165,12 @@ class _ObsApp:
         try:
             response = await self._carry_out(sent, dialect, blocks, self._read_clock(request))
         except (ObjectError, OSError) as refusal:
-            if "expect" not in sent.headers:  # else the client waits for 100 Continue and sends nothing
-                await _drain_blocks(blocks)
             response = responses.build_error(_as_object_error(refusal), sent.resource, request_id)
+            if "expect" in sent.headers:
+                # The client waits for 100 Continue and sends nothing: what it sent next would be taken for the body.
+                response.headers["connection"] = "close"
+            else:
+                await _drain_blocks(blocks)
         responses.identify(response, dialect, request_id)
         return response
 
@@ -156,13 +183,15 @@ class _ObsApp:
         bucket, key = sent.bucket_and_key()
         operation = _find_operation(sent, bucket, key)
         # Before the body is read: nothing of it is stored for a sender who is unknown.
-        sender = authenticate_sender(sent, self._keys, now) if operation.signed else None
+        is_open = operation.readable and not _is_signed(sent) and access.is_open(self._objects, bucket, key)
+        sender = authenticate_sender(sent, self._keys, now) if operation.signed and not is_open else None
+        _check_unsupported(sent)
         if _is_signed_url(sent):
             # After the signature, which covers the URL as it is.
-            sent = sent.with_headers_of_query()
+            sent = sent.with_headers_of_query().without_early_checksum()
         verifier = BodyVerifier(sent.headers, sender, OF_AN_OBJECT if operation.takes_object else OF_A_DOCUMENT)
         with self._objects.stage() as staged:
-            call = Call(sent, bucket, key, dialect, self._objects, self._uploads, staged)
+            call = Call(sent, bucket, key, dialect, self._objects, self._uploads, staged, keys=self._keys, now=now)
             if not operation.takes_object:
                 call = replace(call, body=await _read_document(blocks))
                 # Without metadata an object's MD5 has to be computed, which would hold up all other requests.
@@ -187,6 +216,18 @@ def _is_signed_url(sent: ObsRequest) -> bool:
     return "authorization" not in sent.headers and bool(sent.value("X-Amz-Signature") or sent.value("AWSAccessKeyId"))
 
 
+def _is_signed(sent: ObsRequest) -> bool:
+    return "authorization" in sent.headers or bool(sent.value("X-Amz-Signature") or sent.value("Signature"))
+
+
+def _check_unsupported(sent: ObsRequest) -> None:
+    """Raises ObjectError for what would be silently ignored otherwise."""
+    if sent.value("versionId") not in (None, "null"):
+        raise ObjectError("NoSuchVersion", "Objects have one version here, whose id is null.")
+    if encrypted := [name for name in sent.headers if "-server-side-encryption" in name]:
+        raise ObjectError("NotImplemented", f"Objects are not encrypted here: leave {encrypted[0]} out.")
+
+
 def _as_object_error(refusal: ObjectError | OSError) -> ObjectError:
     """The error to send; a full disk, for example, must not break the connection."""
     if isinstance(refusal, ObjectError):
@@ -202,8 +243,9 @@ def _find_operation(sent: ObsRequest, bucket: str, key: str) -> Operation:
     for operation in OPERATIONS:
         if operation.fits(where, sent.method, query):
             return operation
-    supported = ", ".join(str(operation) for operation in OPERATIONS)
-    raise ObjectError("NotImplemented", f"This sandbox does not answer that. It answers: {supported}.")
+    asked = f"{sent.method} {where}" + (f"?{'&'.join(sorted(query))}" if query else "")
+    supported = ", ".join(str(operation) for operation in OPERATIONS if operation.where == where)
+    raise ObjectError("NotImplemented", f"{asked} is not implemented here. Of {where} there are: {supported}.")
 
 
 def _finish_request(operation: Operation, call: Call, verifier: BodyVerifier, last: bytes) -> Response:
