@@ -7,6 +7,7 @@ from datetime import datetime
 MOST_STEPS = 10**12
 MOST_STEP_S = 1e7
 """Seconds, four months."""
+MOST_LEFT_S = 10 * 365 * 86_400.0
 MOST_MEASURED = 1e38
 """Of a loss or a throughput: what float32 holds. Sums of such numbers are finite."""
 
@@ -17,7 +18,7 @@ class TrainingPoint:
 
     `step` of `steps`: of the whole training. `epoch` of `epochs`: the one that is trained, from 1. `share`: what is
     done, 0 to 1. `throughput`: of the whole job in the workload's unit, by `cards` of its cards. `step_s`: seconds of
-    a step. `stage`: what the training does, in its own words, such as `evaluate`.
+    a step. `stage`: what the training does, in its own words, such as `evaluate`. `left_s`: as the log says it.
     """
 
     at: datetime
@@ -40,6 +41,8 @@ class TrainingPoint:
     step_s: float | None = None
     """Seconds of a step."""
     stage: str = ""
+    left_s: float | None = None
+    """Seconds until it ends, as the log says it."""
 
     @property
     def plausible(self) -> "TrainingPoint":
@@ -59,6 +62,7 @@ class TrainingPoint:
             throughput=_check_range(self.throughput, 1 / MOST_MEASURED, MOST_MEASURED),
             cards=_check_count(self.cards, 1),
             step_s=_check_range(self.step_s, 1 / MOST_MEASURED, MOST_STEP_S),
+            left_s=_check_range(self.left_s, 0.0, MOST_LEFT_S),
         )
 
 

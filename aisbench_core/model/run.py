@@ -229,6 +229,8 @@ class Progress:
     """How much there is to do, in `unit`; null if unknown."""
     unit: str
     at: datetime
+    stage: str = ""
+    """What a running job does instead of training, such as `evaluating`, or what its script calls it."""
 
     @property
     def is_plausible(self) -> bool:

@@ -39,6 +39,31 @@ def test_no_number_that_a_log_printed_breaks_the_page_of_a_run(open_page: OpenPa
     assert "120" not in texts(app)
 
 
+def test_a_job_that_prepares_or_evaluates_is_shown_as_such_and_with_what_was_done(
+    open_page: OpenPage, used: Path
+) -> None:
+    now, file = utc_now(), used / "runs" / RETRYING_RUN / "progress.jsonl"
+    ledger = Ledger(used / "ledger.sqlite3")
+    add_points([TrainingPoint(now, stage="preparing")], file, 0)
+    ledger.set_progress(Progress(RETRYING_RUN, RunState.RUNNING, 0, 0, "steps", now, "preparing"))
+
+    prepares = open_page("live", run=RETRYING_RUN)
+    add_points([TrainingPoint(now, 100, 1000, 1, 3, 0.1, stage="evaluating")], file, 1)
+    ledger.set_progress(Progress(RETRYING_RUN, RunState.RUNNING, 100, 1000, "steps", now, "evaluating"))
+    evaluates, chinese = open_page("live", run=RETRYING_RUN), open_page("live", run=RETRYING_RUN, lang="zh")
+
+    assert "preparing data or the model" in texts(prepares) + bars(prepares)
+    assert "Step **" not in texts(prepares)
+    assert "100 of 1000 steps · evaluating" in bars(evaluates)
+    assert "Step **100** of 1,000 · " in texts(evaluates)
+    assert "评估中" in texts(chinese) + bars(chinese)
+
+
+def bars(app: AppTest) -> str:
+    """What stands at the page's bars."""
+    return " ".join(bar.text for bar in app.progress)
+
+
 def test_a_completed_run_shows_its_result_and_never_the_last_estimate(open_page: OpenPage, used: Path) -> None:
     for run_id in (DONE_RUN, FAILED_RUN):
         points = [

@@ -143,6 +143,24 @@ def test_where_an_earlier_version_stopped_reading_this_one_goes_on(run: Run, fol
     assert [point.step for point in read_points(folder.progress)] == [3]
 
 
+def test_stages_of_a_job_are_told_and_the_node_that_trains_is_followed(run: Run, folder: RunFolder) -> None:
+    watching = watch()
+    grow(folder, "Map: 100%|##| 500/500 [00:10<00:00, 50.0 examples/s]\n")
+    prepares = watching.update(run, folder, a.T0 + timedelta(minutes=1))
+    grow(folder, "iteration 2/ 10 |\n", node=2)
+    trains = watching.update(run, folder, a.T0 + timedelta(minutes=2))
+    grow(folder, " 50%|##| 5/10 [00:10<00:10, 1.0it/s]\n")
+    grow(folder, " validation loss at iteration 2 | lm loss value: 7.4 |\n", node=2)
+    evaluates = watching.update(run, folder, a.T0 + timedelta(minutes=3))
+
+    assert prepares
+    assert trains
+    assert evaluates
+    assert (prepares.stage, prepares.is_plausible, prepares.has_no_total) == ("preparing", False, False)
+    assert (trains.stage, trains.done, trains.total) == ("", 2, 10)
+    assert (evaluates.stage, evaluates.done, evaluates.total) == ("evaluating", 2, 10)
+
+
 def test_a_log_that_was_begun_anew_is_read_from_its_beginning(run: Run, folder: RunFolder) -> None:
     watching = watch()
     grow(folder, "iteration 7/ 10 |\n" * 3)
@@ -183,7 +201,7 @@ def test_a_long_training_keeps_a_bounded_number_of_points(run: Run, folder: RunF
         folder.log(0).write_text(f"iteration {minute}/ 9000 |\n", "utf-8")
         watching.update(run, folder, a.T0 + timedelta(minutes=minute))
         folder.progress_offsets.unlink(missing_ok=True)
-        watching._watched[run.run_id].offsets.clear()
+        watching._watched[run.run_id].tracker.so_far.offsets.clear()
 
     points = read_points(folder.progress)
     assert MAX_POINTS / 2 <= len(points) <= MAX_POINTS

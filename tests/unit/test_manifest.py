@@ -90,7 +90,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         (
             "progress_lines",
             {"patterns": [r"(?P<speed>\d+)"]},
-            "has unknown groups: speed; known: batch, card_throughput",
+            "has unknown groups: speed; known: batch, card_samples_per_s",
         ),
         (
             "progress_lines",

@@ -4,7 +4,9 @@ import time
 
 import pytest
 
-from aisbench_core.domain.progress.patterns import STYLES, ProgressPatterns, Reading, pattern_problem
+from aisbench_core.domain.progress.patterns import MAX_PATTERN, ProgressPatterns, pattern_problem
+from aisbench_core.domain.progress.reading import Reading
+from aisbench_core.domain.progress.styles import ProgressStyle, expand_pattern, shipped_styles
 
 LINES = [
     (
@@ -35,7 +37,7 @@ LINES = [
     ),
     (
         "steps: 10 loss: 2.5 iter time (s): 0.5 samples/sec: 64.0",
-        {"step": 10, "loss": 2.5, "step_s": 0.5, "throughput": 64.0},
+        {"step": 10, "loss": 2.5, "step_s": 0.5, "samples_per_s": 64.0},
     ),
     (
         "{'loss': 2.25, 'grad_norm': 1.5, 'learning_rate': 4.9e-05, 'epoch': 0.12}",
@@ -127,7 +129,14 @@ def test_a_workloads_own_pattern_comes_first() -> None:
 )
 def test_a_pattern_that_cannot_be_used_is_refused_with_the_reason(pattern: str, problem: str) -> None:
     assert str(pattern_problem(pattern)).startswith(problem)
-    assert not any(pattern_problem(known) for known in STYLES.values())
+
+
+@pytest.mark.parametrize("style", shipped_styles(), ids=lambda style: style.name)
+def test_the_patterns_of_the_styles_can_be_used(style: ProgressStyle) -> None:
+    for line in style.lines:
+        for pattern in (line.pattern, *line.also, *style.also):
+            expanded = expand_pattern(pattern)
+            assert len(expanded) > MAX_PATTERN or not pattern_problem(expanded) or "(?P<" not in expanded
 
 
 @pytest.mark.parametrize("unit", ["0", "{'loss': 1,", "epoch: 1 step: ", " 1%|", "iteration 1/2 |", "Epoch: [0][1/2]"])

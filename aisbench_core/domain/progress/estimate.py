@@ -26,15 +26,18 @@ def remaining_seconds(points: Sequence[TrainingPoint], now: datetime) -> float |
     """Seconds until all of the training is done; None while that is not known.
 
     By the later half of what is done since the warm-up: a compilation before the first point never counts, one between
-    the first two only if it does not stand out, and evaluations count as often as they come."""
+    the first two only if it does not stand out, and evaluations count as often as they come. What the log
+    itself says counts until then."""
     shares = _since_last_start([(point.at, point.share) for point in points if point.share is not None])
     if not shares:
-        return None
+        return _say_remaining(points, now)
     last_at, done = shares[-1]
     if done >= 1:
         return 0.0
     measured = _later_half(_without_warm_up(shares))
-    if len(measured) < 3 or _is_silent(measured, now):
+    if len(measured) < 3:
+        return _say_remaining(points, now)
+    if _is_silent(measured, now):
         return None
     (first_at, first), (_, last) = measured[0], measured[-1]
     seconds = (last_at - first_at).total_seconds()
@@ -42,6 +45,15 @@ def remaining_seconds(points: Sequence[TrainingPoint], now: datetime) -> float |
         return None
     remaining = (1 - done) * seconds / (last - first) - (now - last_at).total_seconds()
     return max(0.0, remaining) if remaining <= MOST_SECONDS else None
+
+
+def _say_remaining(points: Sequence[TrainingPoint], now: datetime) -> float | None:
+    """As the log itself says it, as long as that is new."""
+    last = points[-1] if points else None
+    if last is None or last.left_s is None:
+        return None
+    age = (now - last.at).total_seconds()
+    return max(0.0, last.left_s - age) if age <= SILENT_SECONDS else None
 
 
 def _since_last_start(points: Shares) -> Shares:

@@ -1,18 +1,23 @@
-"""Patterns that find the progress of a training in its log: the reporter's, well-known styles, and a workload's own.
+"""Finds what a log says of its training: the reporter's lines, well-known styles, and a workload's own patterns.
 
 RE2 matches in linear time, whatever the pattern and the log.
 """
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import re2
 
 from aisbench_core.base.messages import Hint, Message
+from aisbench_core.domain.progress.bars import MOST_READ, read_label, read_rate
+from aisbench_core.domain.progress.reading import Reading
+from aisbench_core.domain.progress.styles import GROUPS, ProgressStyle, expand_pattern, shipped_styles
 
 MAX_PATTERNS = 16
 MAX_PATTERN = 500  # letters
@@ -25,65 +30,26 @@ _OPTIONS.log_errors = False  # they are raised as well
 _OPTIONS.max_mem = 1 << 20
 _OPTIONS.never_nl = True  # a match is part of a line
 
-# A match may look at the rest of its line: in an endless line of matches each would.
 MAX_LINE = 1000
+"""Bytes of a line that a workload's own pattern sees: a match may look at the rest of its line."""
 
-_N = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_REST = r"[^\r\n]*?"
+MAX_KNOWN_LINE = 8000
+"""Bytes of a line of a known style: verl prints so much in one."""
 
-# Every log is searched for these, by the name of what prints such lines. All of them were copied from logs.
-STYLES: Mapping[str, str] = {
-    "MindFormers": rf"[Ee]poch:\[\s*(?P<epoch>\d+)/\s*(?P<epochs>\d+)\],\s*step:\[\s*(?P<step>\d+)/\s*(?P<steps>\d+)\]"
-    rf"(?:,\s*loss:\s*\[?(?P<loss>{_N})\]?)?(?:{_REST}per_step_time:\s*(?P<step_ms>{_N})\s*ms)?",
-    "MindSpore LossMonitor": rf"epoch:\s*(?P<epoch>\d+)\s+step:\s*(?P<step>\d+),\s*loss is\s*(?P<loss>{_N})",
-    "MindSpore TimeMonitor": rf"per step time:\s*(?P<step_ms>{_N})\s*ms",
-    "torchvision": r"Epoch:\s*\[(?P<epoch_from_0>\d+)\]\s*\[\s*(?P<step>\d+)/(?P<steps>\d+)\]\s+eta:"
-    rf"(?:{_REST}\bloss:\s+(?P<loss>{_N}))?(?:{_REST}\btime:\s+(?P<step_s>{_N}))?",
-    "PyTorch examples": r"Epoch:\s*\[(?P<epoch_from_0>\d+)\]\s*\[\s*(?P<step>\d+)/(?P<steps>\d+)\]"
-    rf"(?:{_REST}\b[Tt]ime:?\s+(?P<step_s>{_N}))?(?:{_REST}\b[Ll]oss:?\s+(?P<loss>{_N}))?",
-    "Megatron": r"iteration\s+(?P<step>\d+)/\s*(?P<steps>\d+)\s*\|"
-    rf"(?:{_REST}elapsed time per iteration \(ms\):\s*(?P<step_ms>{_N}))?"
-    rf"(?:{_REST}global batch size:\s*(?P<batch>\d+))?(?:{_REST}\blm loss:\s*(?P<loss>{_N}))?",
-    "DeepSpeed": rf"steps:\s*(?P<step>\d+)\s+loss:\s*(?P<loss>{_N})\s+iter time \(s\):\s*(?P<step_s>{_N})"
-    rf"(?:\s+samples/sec:\s*(?P<throughput>{_N}))?",
-    "Hugging Face Trainer": rf"\{{'loss':\s*'?(?P<loss>{_N})'?,{_REST}'epoch':\s*'?(?P<epochs_done>{_N})'?",
-    "tqdm": r"(?:[Ee]poch:?\s*(?P<epoch>\d+)(?:/(?P<epochs>\d+))?[^\r\n%|]{0,40})?"
-    r"\d+%\|[^|\r\n]*\|\s*(?P<step>\d+)/(?P<steps>\d+)\s*\[[^\]\r\n,]*,"
-    rf"\s*(?:(?P<steps_per_s>{_N})it/s|(?P<step_s>{_N})s/it)?(?:[^\]\r\n]*?\bloss=(?P<loss>{_N}))?",
-    "epoch of epochs": rf"\b[Ee]poch\s+(?P<epoch>\d+)/(?P<epochs>\d+)\b(?:{_REST}\bloss:?\s+(?P<loss>{_N}))?",
-}
+MAX_COMBINATIONS = 4096
 
-_NUMBERS = (
-    *("step", "steps", "epoch", "epoch_from_0", "epochs", "epochs_done", "loss", "throughput", "card_throughput"),
-    *("step_s", "step_ms", "steps_per_s", "batch"),
+_COLOURS = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
+
+_SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+_MEASURED = frozenset(
+    {
+        *("throughput", "card_throughput", "samples_per_s", "card_samples_per_s", "tokens_per_s", "card_tokens_per_s"),
+        *("interval_s", "memory_gb", "mfu", "batch"),
+    }
 )
-GROUPS = frozenset({*_NUMBERS, "stage"})
-"""The names that groups of a pattern may have."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What one match says; None is not said. `offset`: bytes from the start of the text.
-
-    `epoch`: from 1. A step beside an epoch is one of that epoch, and so are `steps`; without an epoch, of the training
-    (`whole` says so where both are known). `epochs_done`: of the training, with a fraction. `throughput`: of the whole
-    job; `card_throughput`: of one card. `batch`: samples of the whole job per step. `style`: which pattern matched;
-    those of one style count alike."""
-
-    offset: int
-    step: int | None = None
-    steps: int | None = None
-    epoch: int | None = None
-    epochs: int | None = None
-    epochs_done: float | None = None
-    loss: float | None = None
-    throughput: float | None = None
-    card_throughput: float | None = None
-    step_s: float | None = None
-    batch: float | None = None
-    stage: str = ""
-    whole: bool = False
-    style: str = field(default="", compare=False)
+_CLOCK = re.compile(r"(?:(\d{1,9}) ?d(?:ays?)?,? ?)?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,9})(?:\.\d+)?$")
+_UNITS = re.compile(r"(\d{1,9}) ?(d|h|m|s)")
+_SECONDS = {"d": 86_400, "h": 3600, "m": 60, "s": 1}
 
 
 def pattern_problem(pattern: str) -> Hint:
@@ -97,7 +63,7 @@ def pattern_problem(pattern: str) -> Hint:
         return Message(
             "is not an RE2 pattern: {why}", why=why.decode("utf-8", "replace") if isinstance(why, bytes) else why
         )
-    if unknown := names - GROUPS:
+    if unknown := names - set(GROUPS):
         return Message(
             "has unknown groups: {unknown}; known: {known}",
             unknown=", ".join(sorted(unknown)),
@@ -108,26 +74,104 @@ def pattern_problem(pattern: str) -> Hint:
     return ""
 
 
+class _Pattern:
+    """A compiled pattern, and its groups by name."""
+
+    __slots__ = ("_names", "_regex")
+
+    def __init__(self, pattern: str) -> None:
+        self._regex = re2.compile(f"(?m){pattern}".encode(), _OPTIONS)
+        self._names = tuple((index, name.decode()) for name, index in self._regex.groupindex.items())
+
+    def find(self, text: bytes, start: int, end: int) -> dict[str, bytes] | None:
+        """What its groups hold in a part of the text; None if it is not there."""
+        match = self._regex.search(text, start, end)
+        if match is None:
+            return None
+        return {name: value for index, name in self._names if (value := match[index]) is not None}
+
+    def iterate_lines(self, text: bytes) -> Iterator[tuple[int, int]]:
+        """Where lines begin and end in which it matches."""
+        match = self._regex.search(text)
+        while match is not None:
+            start, end = _line_start(text, match.start()), _line_end(text, match.start())
+            yield start, end
+            match = self._regex.search(text, end + 1) if end < len(text) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _CompiledLine:
+    """A kind of line: texts of which it has one, the pattern, and what else is searched for in it."""
+
+    style: str
+    has: tuple[bytes, ...]
+    pattern: _Pattern
+    also: tuple[_Pattern, ...] = ()
+    stage: str = ""
+
+    def read(self, text: bytes, start: int, end: int) -> Reading | None:
+        """What one line says, if it is of this kind."""
+        groups = self.pattern.find(text, start, end)
+        if groups is None:
+            return None
+        if self.stage:
+            return Reading(start, stage=self.stage, style=self.style)
+        for pattern in self.also:
+            if more := pattern.find(text, start, end):
+                groups |= more
+        return _read_bar(groups, start, self.style) if "label" in groups else _read_groups(groups, start, self.style)
+
+
+class _KnownLines:
+    """Those of all styles, in the order in which they are tried."""
+
+    def __init__(self, lines: Sequence[_CompiledLine]) -> None:
+        self._lines = lines
+        self._texts = sorted({text for line in lines for text in line.has})
+        self._any = _Pattern("|".join(re.escape(text.decode()) for text in self._texts))
+        self._kinds: dict[tuple[bytes, ...], list[_CompiledLine]] = {}
+
+    def iterate_readings(self, text: bytes) -> Iterator[Reading]:
+        """What lines say, each by the first that reads it. Most lines have none of the texts, and cost little."""
+        for start, end in self._any.iterate_lines(text):
+            until = min(end, start + MAX_KNOWN_LINE)
+            part = text[start:until]
+            for kind in self._list_kinds(tuple([has for has in self._texts if has in part])):
+                if reading := kind.read(text, start, until):
+                    yield reading
+                    break
+
+    def _list_kinds(self, texts: tuple[bytes, ...]) -> list[_CompiledLine]:
+        """Of lines that have these texts; a log has few combinations of them."""
+        kinds = self._kinds.get(texts)
+        if kinds is None:
+            kinds = [line for line in self._lines if not set(line.has).isdisjoint(texts)]
+            if len(self._kinds) < MAX_COMBINATIONS:
+                self._kinds[texts] = kinds
+        return kinds
+
+
 class ProgressPatterns:
     """All patterns for the logs of one workload: its own, and the well-known styles."""
 
-    def __init__(self, own: Sequence[str] = ()) -> None:
-        """`own`: patterns without a problem."""
-        patterns = {**{f"own {number}": pattern for number, pattern in enumerate(own)}, **STYLES}
-        self._patterns = {
-            style: re2.compile(f"(?m){pattern}".encode(), _OPTIONS) for style, pattern in patterns.items()
-        }
+    def __init__(self, own: Sequence[str] = (), styles: Sequence[ProgressStyle] | None = None) -> None:
+        """`own`: patterns without a problem. `styles`: those that are known, by default the product's."""
+        self._own = [_CompiledLine(f"own {number}", (), _Pattern(pattern)) for number, pattern in enumerate(own)]
+        self._known = _shipped_lines() if styles is None else _compile_styles(styles)
 
     def readings(self, text: bytes) -> list[Reading]:
-        """Everything that the text says, in its order; where two patterns match the same, the first counts."""
-        text = b"\n".join(line[:MAX_LINE] for line in text.replace(b"\r", b"\n").split(b"\n"))
-        found: dict[int, Reading] = {reading.offset: reading for reading in iterate_reported(text)}
-        for style, pattern in self._patterns.items():
-            for match in pattern.finditer(text):
-                line = _line_start(text, match.start())
-                if line not in found and (reading := _to_reading(match.groupdict(), line, style)):
-                    found[line] = reading
-        return [found[line] for line in sorted(found)]
+        """Everything that the text says, in its order; where two patterns match the same line, the first counts."""
+        text = text.replace(b"\r", b"\n")
+        if b"\x1b" in text:
+            text = _COLOURS.sub(b"", text)
+        found = {reading.offset: reading for reading in iterate_reported(text)}
+        for line in self._own:
+            for start, end in line.pattern.iterate_lines(text):
+                if start not in found and (reading := line.read(text, start, min(end, start + MAX_LINE))):
+                    found[start] = reading
+        for reading in self._known.iterate_readings(text):
+            found.setdefault(reading.offset, reading)
+        return [found[start] for start in sorted(found)]
 
 
 def iterate_reported(text: bytes) -> Iterator[Reading]:
@@ -140,6 +184,27 @@ def iterate_reported(text: bytes) -> Iterator[Reading]:
         with suppress(ValueError, TypeError, AttributeError, RecursionError):
             yield _of_reporter(json.loads(text[start:end]), _line_start(text, at))
         at = text.find(REPORTED, end)
+
+
+@cache
+def _shipped_lines() -> _KnownLines:
+    return _compile_styles(shipped_styles())
+
+
+def _compile_styles(styles: Sequence[ProgressStyle]) -> _KnownLines:
+    return _KnownLines(
+        [
+            _CompiledLine(
+                style.name,
+                tuple(text.encode() for text in line.has),
+                _Pattern(expand_pattern(line.pattern)),
+                tuple(_Pattern(expand_pattern(pattern)) for pattern in (*line.also, *style.also)),
+                line.stage,
+            )
+            for style in styles
+            for line in style.lines
+        ]
+    )
 
 
 def _of_reporter(line: Mapping[str, Any], offset: int) -> Reading:
@@ -160,49 +225,91 @@ def _of_reporter(line: Mapping[str, Any], offset: int) -> Reading:
     )
 
 
-def _to_reading(groups: Mapping[Any, bytes | None], offset: int, style: str) -> Reading | None:
-    """A match as a reading; None if it says nothing, or only what is no number."""
-    texts = {
-        _decode_name(name): value.decode("utf-8", "replace") for name, value in groups.items() if value is not None
-    }
-    numbers = {name: number for name in _NUMBERS if (number := _parse_number(texts.get(name, ""))) is not None}
-    if not numbers and "stage" not in texts:
+def _read_bar(groups: dict[str, bytes], offset: int, style: str) -> Reading | None:
+    """A progress bar: of a training, or of a stage beside it."""
+    texts = {name: value.decode("utf-8", "replace") for name, value in groups.items()}
+    seconds, unit = read_rate(texts.get("rate", ""))
+    label = read_label(texts["label"][-MOST_READ:], unit)
+    if label.stage:
+        return Reading(offset, stage=label.stage, style=style)
+    step, steps = (_to_whole(_parse_number(texts.get(name, ""))) for name in ("step", "steps"))
+    if step is None or not steps or step > steps:
         return None
-    epoch = numbers.get("epoch")
-    if epoch is None and "epoch_from_0" in numbers:
-        epoch = numbers["epoch_from_0"] + 1
+    loss = _parse_number(texts.get("loss", ""))
+    if label.counts_epochs:
+        return Reading(offset, epochs_done=float(step), epochs=steps, loss=loss, is_bar=True, style=style)
+    if seconds is None:
+        seconds = _step_seconds({name: _parse_number(texts.get(name, "")) for name in ("step_s", "step_ms")})
     return Reading(
+        offset, step, steps, label.epoch, label.epochs, loss=loss, step_s=_above_zero(seconds),
+        left_s=parse_time(texts.get("eta", "")), is_global=label.is_whole, is_bar=True, is_named=label.is_named,
+        style=style,
+    )  # fmt: skip
+
+
+def _read_groups(groups: dict[str, bytes], offset: int, style: str) -> Reading | None:
+    """A match as a reading; None if it says nothing, or only what is no number."""
+    left_s = parse_time(groups.pop("eta").decode("utf-8", "replace")) if "eta" in groups else None
+    stage = groups.pop("stage", b"").decode("utf-8", "replace")[:40]
+    numbers = {name: number for name, value in groups.items() if (number := _parse_number(value)) is not None}
+    if not numbers and not stage and left_s is None:
+        return None
+    get = numbers.get
+    said = {name: number for name, number in numbers.items() if name in _MEASURED and number > 0}
+    if "memory_mb" in numbers:
+        said["memory_gb"] = numbers["memory_mb"] / 1024
+    if (seconds := _above_zero(_step_seconds(numbers))) is not None:
+        said["step_s"] = seconds
+    epoch, epochs_done = get("epoch"), get("epochs_done")
+    if epoch is None:
+        epoch = numbers["epoch_from_0"] + 1 if "epoch_from_0" in numbers else get("epoch_begun")
+    if epoch is not None and "epoch_percent" in numbers:
+        epochs_done = epoch - 1 + min(100.0, max(0.0, numbers["epoch_percent"])) / 100
+        epoch = None
+    reading = Reading(
         offset,
-        step=_to_whole(numbers.get("step")),
-        steps=_to_whole(numbers.get("steps")),
+        step=_to_whole(get("global_step", get("step"))),
+        steps=_to_whole(get("steps")),
         epoch=_to_whole(epoch),
-        epochs=_to_whole(numbers.get("epochs")),
-        epochs_done=numbers.get("epochs_done"),
-        loss=numbers.get("loss"),
-        throughput=_above_zero(numbers.get("throughput")),
-        card_throughput=_above_zero(numbers.get("card_throughput")),
-        step_s=_above_zero(_step_seconds(numbers)),
-        batch=_above_zero(numbers.get("batch")),
-        stage=texts.get("stage", "")[:40],
+        epochs=_to_whole(get("epochs")),
+        epochs_done=epochs_done,
+        loss=get("loss"),
+        left_s=left_s,
+        stage=stage,
+        begins="epoch_begun" in numbers,
+        is_global="global_step" in numbers,
         style=style,
     )
+    for name, number in said.items():
+        setattr(reading, name, number)
+    return reading
 
 
-def _step_seconds(numbers: Mapping[str, float]) -> float | None:
-    if "step_s" in numbers:
-        return numbers["step_s"]
-    if "step_ms" in numbers:
-        return numbers["step_ms"] / 1000
+def _step_seconds(numbers: Mapping[str, float | None]) -> float | None:
+    if (seconds := numbers.get("step_s")) is not None:
+        return seconds
+    if (milliseconds := numbers.get("step_ms")) is not None:
+        return milliseconds / 1000
     rate = numbers.get("steps_per_s")
     return 1 / rate if rate else None
 
 
-def _decode_name(name: Any) -> str:
-    return name.decode() if isinstance(name, bytes) else name
+def parse_time(text: str) -> float | None:
+    """Seconds of `1 day, 2:03:04`, `03:04`, `15h 30m` or `12s`."""
+    if found := _CLOCK.match(text):
+        days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+        return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+    parts = _UNITS.findall(text)
+    return float(sum(int(number) * _SECONDS[unit] for number, unit in parts)) if parts else None
 
 
 def _line_start(text: bytes, at: int) -> int:
     return text.rfind(b"\n", 0, at) + 1
+
+
+def _line_end(text: bytes, at: int) -> int:
+    end = text.find(b"\n", at)
+    return len(text) if end < 0 else end
 
 
 def _parse_number(text: Any) -> float | None:
@@ -210,6 +317,12 @@ def _parse_number(text: Any) -> float | None:
     with suppress(ValueError, TypeError):
         number = float(text)
         return number if math.isfinite(number) else None
+    if isinstance(text, str | bytes) and text:
+        text = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+        plain = text.replace(",", "").rstrip("kKMGT")
+        with suppress(ValueError):
+            number = float(plain) * _SCALES.get(text[-1], 1.0)
+            return number if math.isfinite(number) else None
     return None
 
 
@@ -218,4 +331,4 @@ def _to_whole(number: float | None) -> int | None:
 
 
 def _above_zero(number: float | None) -> float | None:
-    return number if number is not None and number > 0 else None
+    return number if number is not None and 0 < number < math.inf else None

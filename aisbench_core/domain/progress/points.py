@@ -17,13 +17,37 @@ _OFFSETS = TypeAdapter(dict[int, int])
 
 
 @dataclass(slots=True)
+class BarSoFar:
+    """What is known of the bar that counts the training, and of another one that may."""
+
+    total: int | None = None
+    step: int = 0
+    epoch: int = 0
+    """How often it began, from 1; 0 while it may be one for all epochs."""
+    lines: int = 0
+    lines_before: int = 0
+    """Of its epoch before."""
+    is_named: bool = False
+    other_total: int = 0
+    other_step: int = 0
+
+
+@dataclass(slots=True)
 class ReadSoFar:
     """How many bytes of each node's log are read, and what they said that later lines depend on: see Tracker."""
 
     offsets: dict[int, int] = field(default_factory=dict)
-    steps_of_epoch: int | None = None
+    node: int | None = None
+    """The node whose log says where the training is."""
     by_reporter: bool = False
     styles_from_0: frozenset[str] = frozenset()
+    has_loss: bool = False
+    has_epochs_done: bool = False
+    steps_of_epoch: int | None = None
+    epoch_step: int = 0
+    """The step of its epoch that a line without a total named last."""
+    step_gap: int = 0
+    bar: BarSoFar = field(default_factory=BarSoFar)
 
 
 _READ_SO_FAR = TypeAdapter(ReadSoFar)

@@ -1,117 +1,180 @@
 """From readings of a log to points of a training: one position, the throughput of all cards, and times."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from aisbench_core.domain.progress.patterns import Reading
+from aisbench_core.domain.progress.bars import Stage
+from aisbench_core.domain.progress.following import Now, follow_bar, is_of_training
+from aisbench_core.domain.progress.points import ReadSoFar
+from aisbench_core.domain.progress.reading import Reading
 from aisbench_core.model import Mode, RunSpec, TrainingPoint
 
 MAX_POINTS = 8
 """Of one addition to a log: enough for a curve, however fast a training prints."""
 
-# Names that parameters with the number of epochs have in well-known scripts.
-_EPOCHS = ("epochs", "epoch_size", "num_epochs", "max_epochs", "train_epochs", "epoch")
+# Names that parameters have in well-known scripts, without what stands before a dot in them.
+_EPOCHS = (
+    *("epochs", "epoch_size", "num_epochs", "max_epochs", "train_epochs", "num_train_epochs", "total_epochs"),
+    *("max_epoch", "epoch_num", "n_epochs", "epoch"),
+)
+_STEPS = (
+    *("max_steps", "train_steps", "total_steps", "num_steps", "train_iters", "max_iters", "max_iter", "max_updates"),
+    *("max_train_steps", "total_training_steps", "num_train_steps", "max_update", "steps", "total_step"),
+)
+
+_STAGES = frozenset(Stage)
+
+
+@dataclass(frozen=True, slots=True)
+class _Extent:
+    """How long the parameters of a run let it train; None is not known. `has_one_bar`: for all epochs."""
+
+    epochs: int | None
+    steps: int | None
+    has_one_bar: bool
 
 
 @dataclass(slots=True)
 class Tracker:
-    """What is known of one run's training so far. `batch`: samples of one card per step, None if not known.
+    """What is known of one run's training so far.
 
-    `styles_from_0`: of lines that call the first epoch 0; others beside them may count from 1."""
+    `batch`: samples of one card per step, None if not known. `unit`: of the workload's throughput. `so_far`: what was
+    said before that later lines depend on; it is changed."""
 
     spec: RunSpec
     batch: float | None = None
     last: TrainingPoint | None = None
-    steps_of_epoch: int | None = None
-    by_reporter: bool = False
-    styles_from_0: frozenset[str] = frozenset()
+    so_far: ReadSoFar = field(default_factory=ReadSoFar)
+    unit: str = "samples/s"
+    _extent: _Extent = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._extent = _read_extent(self.spec.parameters)
 
     def add(self, readings: Sequence[Reading], since: datetime, until: datetime) -> list[TrainingPoint]:
         """The points of readings that were written between two times, in their order."""
         points: list[TrainingPoint] = []
-        self.by_reporter = self.by_reporter or any(reading.whole for reading in readings)
-        if self.by_reporter:  # what the script prints besides is less exact
+        so_far = self.so_far
+        so_far.by_reporter = so_far.by_reporter or any(reading.whole for reading in readings)
+        if so_far.by_reporter:  # what the script prints besides is less exact
             readings = [reading for reading in readings if reading.whole]
-        if not readings:
-            return points
-        self.styles_from_0 |= {reading.style for reading in readings if reading.epoch == 0 and not reading.whole}
-        readings = [_from_1(reading) if reading.style in self.styles_from_0 else reading for reading in readings]
+        so_far.styles_from_0 |= {reading.style for reading in readings if reading.epoch == 0 and not reading.whole}
         size = max(1, -(-len(readings) // MAX_POINTS))
+        now = Now.of(self.last)
         for start in range(0, len(readings), size):
             part = readings[start : start + size]
-            written = since + (until - since) * (start + len(part)) / len(readings)
-            point = self._merge_readings(part, written)
+            for reading in part:
+                self._follow(now, reading)
+            point = now.to_point(since + (until - since) * (start + len(part)) / len(readings))
             if self.last is None or replace(point, at=self.last.at) != self.last:
                 points.append(point)
                 self.last = point
         return points
 
-    def _merge_readings(self, part: Sequence[Reading], at: datetime) -> TrainingPoint:
-        before = self.last or TrainingPoint(at)
-        furthest = max(part, key=_to_position)
-        throughput, cards = self._compute_throughput(part)
-        point = replace(
-            self._locate_reading(furthest, before, at),
-            loss=_find_last(part, "loss") if _find_last(part, "loss") is not None else before.loss,
-            step_s=_find_last(part, "step_s") or before.step_s,
-            stage=next((reading.stage for reading in reversed(part) if reading.stage), before.stage),
-        )
-        if throughput is None:
-            throughput = self._from_steps(part, point.step_s)
-        return replace(point, throughput=throughput or before.throughput, cards=cards or before.cards).plausible
+    def _follow(self, now: Now, reading: Reading) -> None:
+        """What a reading changes; what it does not say is as it was before."""
+        if reading.is_bar and not is_of_training(reading, self.so_far, self._extent.steps, self._extent.epochs):
+            reading = Reading(reading.offset, stage=Stage.OTHER if reading.is_named else Stage.EVALUATING)
+        if reading.stage and not reading.has_position:
+            if reading.stage != Stage.OTHER:
+                now.stage = reading.stage
+            elif now.step is None and now.epoch is None:
+                now.stage = Stage.PREPARING
+            return
+        if reading.has_position:
+            self._locate(now, reading)
+            now.stage = reading.stage or ("" if now.stage in _STAGES and not reading.whole else now.stage)
+        if reading.loss is not None:
+            now.loss, self.so_far.has_loss = reading.loss, True
+        is_of_all = not reading.is_bar or (reading.epoch is None and reading.steps == now.steps)
+        now.left_s = reading.left_s if reading.left_s is not None and is_of_all else now.left_s
+        self._measure(now, reading)
 
-    def _locate_reading(self, reading: Reading, before: TrainingPoint, at: datetime) -> TrainingPoint:
-        """Where the training is; what a line does not say is as it was before."""
-        epochs = reading.epochs or before.epochs or self._find_epochs()
-        step, steps, epoch, share = before.step, before.steps, before.epoch, before.share
+    def _locate(self, now: Now, reading: Reading) -> None:
+        """Where the training is."""
+        epoch, before = reading.epoch, now.step
+        if epoch is not None and not reading.whole and reading.style in self.so_far.styles_from_0:
+            epoch += 1
+        now.epochs = reading.epochs or now.epochs or self._extent.epochs
         if reading.epochs_done is not None:
-            epoch = int(reading.epochs_done) + 1
-            share = reading.epochs_done / epochs if epochs else None
-        elif reading.epoch is not None:
-            epoch = reading.epoch
-            step, steps, share = self._in_epoch(reading, epoch, epochs)
-        elif reading.step is not None:
-            step, steps = reading.step, reading.steps or before.steps
-            share = step / steps if steps else None
-        epoch = min(epoch, epochs) if epoch is not None and epochs else epoch
-        return TrainingPoint(at, step, steps, epoch, epochs, None if share is None else min(1.0, share))
+            self._locate_by_epochs(now, reading, reading.epochs_done)
+        elif reading.whole or (not reading.is_bar and (reading.is_global or epoch is None)):
+            now.epoch = now.epoch if epoch is None else epoch
+            self._locate_in_training(now, reading)
+        elif epoch is not None:
+            now.epoch = epoch
+            self._locate_in_epoch(now, reading, epoch)
+        else:
+            follow_bar(now, reading, self.so_far, is_one=self._is_one_bar(reading))
+        if reading.interval_s and before is not None and now.step is not None and now.step > before:
+            now.step_s = reading.interval_s / (now.step - before)
 
-    def _in_epoch(
-        self, reading: Reading, epoch: int, epochs: int | None
-    ) -> tuple[int | None, int | None, float | None]:
-        """Step, steps and share of the whole training."""
-        if reading.whole:
-            share = reading.step / reading.steps if reading.step is not None and reading.steps else None
-            return reading.step, reading.steps, share
+    def _locate_by_epochs(self, now: Now, reading: Reading, done: float) -> None:
+        """Of a line that says how many epochs are done, with a fraction or by a bar that counts them."""
+        bar = self.so_far.bar
+        if 0 <= done < 1e9:
+            now.epoch = int(done) + 1
+        if reading.is_bar:
+            bar.epoch, bar.step = int(done) + 1, 0
+        elif not self.so_far.has_epochs_done:
+            self.so_far.has_epochs_done = True
+            if bar.total and bar.epoch <= 1:  # the bar is one for all epochs
+                now.locate(bar.step, bar.total)
         if reading.step is not None:
-            highest = max(reading.step, self.steps_of_epoch or 0) if epoch > 1 or reading.steps else None
-            self.steps_of_epoch = reading.steps or highest or self.steps_of_epoch
-        each = reading.steps
-        if reading.step is None or not each:
-            # The epoch that a line names is the one that it ends, unless steps of it are counted.
-            done = epoch - (1 if reading.step is not None else 0)
-            return None, None, done / epochs if epochs else None
-        step = (epoch - 1) * each + reading.step
-        return step, each * epochs if epochs else None, step / (each * epochs) if epochs else None
+            self._locate_in_training(now, reading)
+        elif now.step is None or not now.steps:
+            now.share = done / now.epochs if now.epochs else None
 
-    def _find_epochs(self) -> int | None:
-        values = (self.spec.parameters.get(name) for name in _EPOCHS)
-        return next(
-            (value for value in values if isinstance(value, int) and not isinstance(value, bool) and value > 0), None
-        )
+    def _locate_in_training(self, now: Now, reading: Reading) -> None:
+        if reading.step is not None or reading.whole:
+            now.locate(reading.step, reading.steps or now.steps or self._extent.steps)
 
-    def _compute_throughput(self, part: Sequence[Reading]) -> tuple[float | None, int | None]:
-        """Of the whole job, and how many cards said it: the others are taken to be as fast."""
-        whole = _find_last(part, "throughput")
+    def _locate_in_epoch(self, now: Now, reading: Reading, epoch: int) -> None:
+        """Of a line that names its epoch, perhaps with a step of it."""
+        bar = self.so_far.bar
+        if reading.step is None:
+            self._locate_between_epochs(now, epoch if not reading.begins else epoch - 1, epoch, reading)
+            return
+        if reading.steps:
+            bar.total, bar.step, bar.epoch = reading.steps, reading.step, epoch
+            bar.is_named = bar.is_named or reading.is_bar
+        now.locate_in_epoch(reading.step, reading.steps or _learn_steps(self.so_far, epoch, reading.step), epoch)
+
+    def _locate_between_epochs(self, now: Now, done: int, epoch: int, reading: Reading) -> None:
+        """At the end of the epoch that a line names, or at its beginning if it says nothing else."""
+        bar = self.so_far.bar
+        if bar.total and bar.epoch <= 1 and (self.so_far.has_epochs_done or self._extent.has_one_bar):
+            return  # a bar for all epochs says it better
+        bar.epoch, bar.step = epoch, 0 if reading.begins else bar.step
+        if bar.total:
+            now.locate(done * bar.total, bar.total * now.epochs if now.epochs else None)
+        else:
+            now.locate(None, None)
+        now.share = done / now.epochs if now.epochs else None
+
+    def _is_one_bar(self, reading: Reading) -> bool:
+        """Whether a bar counts the whole training, and not an epoch of it."""
+        bar, extent = self.so_far.bar, self._extent
+        if bar.epoch > 1:
+            return False
+        if self.so_far.has_epochs_done or extent.has_one_bar or reading.is_global or reading.steps == extent.steps:
+            return True
+        return bar.epoch == 0 and not (extent.epochs and extent.epochs > 1)
+
+    def _measure(self, now: Now, reading: Reading) -> None:
+        """How fast it is: of the whole job. The cards that say nothing are taken to be as fast as those that do."""
+        now.step_s = reading.step_s or now.step_s
+        counts_tokens = self.unit.lower().startswith("token")
+        whole = reading.throughput or (reading.tokens_per_s if counts_tokens else reading.samples_per_s)
+        card = reading.card_throughput or (reading.card_tokens_per_s if counts_tokens else reading.card_samples_per_s)
         if whole is not None:
-            return whole, self.spec.card_count
-        card = _find_last(part, "card_throughput")
-        return (None, None) if card is None else (card * self._count_cards(), 1)
-
-    def _from_steps(self, part: Sequence[Reading], step_s: float | None) -> float | None:
-        batch = _find_last(part, "batch") or (self.batch * self._count_cards() if self.batch else None)
-        return batch / step_s if batch and step_s else None
+            now.throughput, now.cards = whole, self.spec.card_count
+        elif card is not None:
+            now.throughput, now.cards = card * self._count_cards(), 1
+        elif now.step_s and not counts_tokens and (reading.step_s or reading.interval_s or reading.batch):
+            batch = reading.batch or (self.batch * self._count_cards() if self.batch else None)
+            now.throughput = batch / now.step_s if batch else now.throughput
 
     def _count_cards(self) -> int:
         """Cards that train one model: a throughput is theirs."""
@@ -125,14 +188,25 @@ def batch_of(spec: RunSpec, parameter: str) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else None
 
 
-def _from_1(reading: Reading) -> Reading:
-    """A line of a training that calls its first epoch 0, as progress bars of PyTorch Lightning do."""
-    return reading if reading.epoch is None else replace(reading, epoch=reading.epoch + 1)
+def _read_extent(parameters: Mapping[str, object]) -> _Extent:
+    counts = {
+        name.rsplit(".", 1)[-1].strip("-").replace("-", "_").lower(): int(value)
+        for name, value in parameters.items()
+        if isinstance(value, int | float) and not isinstance(value, bool) and 1 <= value < 1e12
+    }
+    epochs = next((counts[name] for name in _EPOCHS if name in counts), None)
+    steps = next((counts[name] for name in _STEPS if name in counts), None)
+    return _Extent(epochs, steps, "num_train_epochs" in counts)
 
 
-def _to_position(reading: Reading) -> tuple[float, int, int]:
-    return (reading.epochs_done or reading.epoch or 0, reading.step or 0, reading.offset)
-
-
-def _find_last(part: Sequence[Reading], name: str) -> float | None:
-    return next((value for reading in reversed(part) if (value := getattr(reading, name)) is not None), None)
+def _learn_steps(so_far: ReadSoFar, epoch: int, step: int) -> int | None:
+    """How many steps an epoch has, of lines that name each step of it, or only its last one."""
+    if step < so_far.epoch_step or (step == so_far.epoch_step and epoch > 1):
+        so_far.steps_of_epoch = so_far.epoch_step if so_far.step_gap <= 1 else None
+        so_far.step_gap = 0
+    elif so_far.epoch_step:
+        so_far.step_gap = step - so_far.epoch_step
+    so_far.epoch_step = step
+    if so_far.steps_of_epoch and step > so_far.steps_of_epoch:
+        so_far.steps_of_epoch = None
+    return so_far.steps_of_epoch

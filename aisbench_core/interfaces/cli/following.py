@@ -201,6 +201,8 @@ def _print_state(core: Core, run: Run, printed: str) -> str:
     elif progress and progress.is_plausible and progress.state is run.state:
         # In quarters: a line for each file of an upload would flood the terminal.
         share = f" {int(progress.fraction * 4) * 25} % of {progress.total} {progress.unit}"
+    elif progress and progress.stage and progress.state is run.state:
+        share = f" {progress.stage}"
     line = f"{display.format_state(run)}{share}" + (f": {run.explanation}" if run.explanation else "")
     if line != printed:
         display.print_message(f"{display.local_time(run.updated_at)}  {line}")

@@ -219,9 +219,10 @@ def _run_fields(
 
 
 def _progress_text(progress: Progress) -> str:
+    text = f"{progress.done} of {progress.total} {progress.unit}" if progress.is_plausible else ""
     if progress.has_no_total:
-        return f"{progress.done:,} {progress.unit}"
-    return f"{progress.done} of {progress.total} {progress.unit}" if progress.is_plausible else ""
+        text = f"{progress.done:,} {progress.unit}"
+    return ", ".join(filter(None, (text, progress.stage)))
 
 
 def _format_cost(run: Run, now: datetime) -> str:

@@ -1,15 +1,16 @@
 """Reads what logs say of a run's progress while they grow, each byte once, and stores it for everybody who looks."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
 from aisbench_core.base.errors import AisbenchError
 from aisbench_core.domain.authoring.workloads import Workloads
-from aisbench_core.domain.progress.patterns import ProgressPatterns, Reading
+from aisbench_core.domain.progress.patterns import ProgressPatterns
 from aisbench_core.domain.progress.points import ReadSoFar, add_points, read_points, read_so_far, write_so_far
+from aisbench_core.domain.progress.reading import Reading
 from aisbench_core.domain.progress.tracking import Tracker, batch_of
 from aisbench_core.model import Mode, Progress, Run, RunState, TrainingPoint
 from aisbench_core.store.run_folders.run_paths import RunFolder
@@ -22,7 +23,6 @@ MAX_BYTES = 256 * 1024
 class _WatchedLog:
     tracker: Tracker
     patterns: ProgressPatterns
-    offsets: dict[int, int]
     read_at: datetime
     stored: int
 
@@ -38,17 +38,16 @@ class ProgressWatch:
     def update(self, run: Run, folder: RunFolder, now: datetime) -> Progress | None:
         """Read what was added to the run's logs; the run's progress if that says something new."""
         watched = self._get_watched(run, folder, now)
-        before = dict(watched.offsets)
+        so_far = watched.tracker.so_far
+        before = dict(so_far.offsets)
         readings = self._read_logs(run, folder, watched)
         points = watched.tracker.add(readings, watched.read_at, now) if readings else []
         watched.read_at = now
         if points:
             watched.stored = add_points(points, folder.progress, watched.stored)
-        if watched.offsets != before:
-            tracker = watched.tracker
-            said = tracker.steps_of_epoch, tracker.by_reporter, tracker.styles_from_0
-            write_so_far(ReadSoFar(watched.offsets, *said), folder.progress_offsets)
-        return _to_progress(run, points[-1]) if points else None
+        if so_far.offsets != before:
+            write_so_far(so_far, folder.progress_offsets)
+        return to_progress(run, points[-1]) if points else None
 
     def forget(self, run_id: str) -> None:
         """Drop what is known of an ended run; its files stay."""
@@ -59,31 +58,50 @@ class ProgressWatch:
         with self._guard:
             watched = self._watched.get(run.run_id)
         if watched is None:
-            patterns, batch = self._read_manifest(run)
             points = read_points(folder.progress)
             since = points[-1].at if points else run.started_at or run.created_at
-            so_far = read_so_far(folder.progress_offsets)
-            said = so_far.steps_of_epoch, so_far.by_reporter, so_far.styles_from_0
-            tracker = Tracker(run.spec, batch, points[-1] if points else None, *said)
-            watched = _WatchedLog(tracker, patterns, so_far.offsets, min(since, now), len(points))
+            last, so_far = points[-1] if points else None, read_so_far(folder.progress_offsets)
+            patterns, tracker = self._read_manifest(run, last, so_far)
+            watched = _WatchedLog(tracker, patterns, min(since, now), len(points))
             with self._guard:
                 self._watched[run.run_id] = watched
         return watched
 
-    def _read_manifest(self, run: Run) -> tuple[ProgressPatterns, float | None]:
+    def _read_manifest(
+        self, run: Run, last: TrainingPoint | None, so_far: ReadSoFar
+    ) -> tuple[ProgressPatterns, Tracker]:
         try:
-            progress = self.workloads.get(run.spec.workload).progress_lines
+            workload = self.workloads.get(run.spec.workload)
         except AisbenchError:  # it was removed or broken since the launch; well-known styles still count
-            return ProgressPatterns(), None
-        return ProgressPatterns(progress.patterns), batch_of(run.spec, progress.batch_parameter)
+            return ProgressPatterns(), Tracker(run.spec, None, last, so_far)
+        lines = workload.progress_lines
+        batch = batch_of(run.spec, lines.batch_parameter)
+        return ProgressPatterns(lines.patterns), Tracker(run.spec, batch, last, so_far, workload.throughput_unit)
 
     def _read_logs(self, run: Run, folder: RunFolder, watched: _WatchedLog) -> Sequence[Reading]:
         """Of the first node and, where all train together, of the last: frameworks print on one of them."""
-        alone = run.spec.mode is Mode.SINGLE_SERVER
-        readings: list[Reading] = []
-        for node in {0} if alone else {0, run.spec.node_count - 1}:
-            readings += watched.patterns.readings(_read_addition(folder.log(node), node, watched.offsets))
-        return readings
+        so_far, alone = watched.tracker.so_far, run.spec.mode is Mode.SINGLE_SERVER
+        nodes = {0} if alone else {0, run.spec.node_count - 1}
+        by_node = {
+            node: watched.patterns.readings(_read_addition(folder.log(node), node, so_far.offsets)) for node in nodes
+        }
+        if so_far.node not in by_node:
+            so_far.node = _choose_node(by_node)
+        if so_far.node is None:
+            return [reading for node in sorted(by_node) for reading in by_node[node]]
+        return by_node[so_far.node]
+
+
+def _choose_node(by_node: Mapping[int, Sequence[Reading]]) -> int | None:
+    """The one whose log says where the training is, the reporter's first, if one does yet."""
+
+    def rank_node(node: int) -> tuple[int, int, int]:
+        readings = by_node[node]
+        positions = sum(reading.has_position for reading in readings)
+        return sum(reading.whole for reading in readings), positions, -node
+
+    chosen = max(by_node, key=rank_node)
+    return chosen if any(rank_node(chosen)[:2]) else None
 
 
 def _read_addition(file: Path, node: int, offsets: dict[int, int]) -> bytes:
@@ -106,11 +124,15 @@ def _read_addition(file: Path, node: int, offsets: dict[int, int]) -> bytes:
     return text[:end]
 
 
-def _to_progress(run: Run, point: TrainingPoint) -> Progress | None:
+def to_progress(run: Run, point: TrainingPoint) -> Progress | None:
     """What cards, lists and the command line show of it."""
+    done, total, unit = 0, 0, "steps"
     if point.step is not None and point.steps:
-        return Progress(run.run_id, RunState.RUNNING, min(point.step, point.steps), point.steps, "steps", point.at)
-    if point.epochs and point.share is not None:
-        done = int(point.share * point.epochs)
-        return Progress(run.run_id, RunState.RUNNING, done, point.epochs, "epochs", point.at)
-    return None
+        done, total = min(point.step, point.steps), point.steps
+    elif point.epochs and point.share is not None:
+        done, total, unit = int(point.share * point.epochs), point.epochs, "epochs"
+    elif point.step:
+        done = point.step
+    elif not point.stage:
+        return None
+    return Progress(run.run_id, RunState.RUNNING, done, total, unit, point.at, point.stage)

@@ -264,7 +264,8 @@ class Ledger:
         if not found:
             return None
         row = found[0]
-        return Progress(run_id, RunState(row["state"]), row["done"], row["total"], row["unit"], as_time(row["at"]))
+        counted = row["done"], row["total"], row["unit"]
+        return Progress(run_id, RunState(row["state"]), *counted, as_time(row["at"]), row["stage"])
 
     def save_draft(self, key: str, text: str, at: datetime) -> None:
         """Store the draft that a person is editing."""

@@ -122,12 +122,13 @@ def describe_progress(run: Run, progress: Progress | None) -> tuple[float | None
     name = t(f"state.{run.state}")
     if progress is None or progress.state is not run.state:
         return None, name
+    share, text = None, name
     if progress.has_no_total:
-        return None, t("live.counted_so_far", state=name, done=f"{progress.done:,}", unit=t.unit(progress.unit))
-    if not progress.is_plausible:
-        return None, name
-    text = t("live.counted", state=name, done=progress.done, total=progress.total, unit=t.unit(progress.unit))
-    return progress.fraction, text
+        text = t("live.counted_so_far", state=name, done=f"{progress.done:,}", unit=t.unit(progress.unit))
+    elif progress.is_plausible:
+        share = progress.fraction
+        text = t("live.counted", state=name, done=progress.done, total=progress.total, unit=t.unit(progress.unit))
+    return share, f"{text} · {t.stage(progress.stage)}" if progress.stage else text
 
 
 def show_stop(run: Run, *, key: str) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import streamlit as st
 
 from aisbench_core.base.formats import MISSING, amounts_text, format_duration, format_number
+from aisbench_core.domain.progress.bars import Stage
 from aisbench_core.model import Run, RunState
 from aisbench_core.running.progress.overview import RunOverview
 from aisbench_core.running.progress.snapshots import RunSnapshot
@@ -57,7 +58,7 @@ def show_training(now: RunSnapshot, recorded: RunRow | None) -> None:
     with st.expander(t("run.training"), expanded=run.state is RunState.COMPLETED, icon=":material/show_chart:"):
         has_result = recorded is not None and recorded.throughput is not None
         estimates = () if has_result or run.state is RunState.COMPLETED else curves.list_estimates(now)
-        facts = (*_describe_position(now.overview), *estimates, *_describe_cost(run, now.overview))
+        facts = (*_describe_position(now.overview, has_ended=True), *estimates, *_describe_cost(run, now.overview))
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(" · ".join(facts), width="content")
             _link_job(run)
@@ -80,7 +81,7 @@ def _show_how_far(now: RunSnapshot) -> None:
         st.markdown(_describe_ending(now.overview), help=t("run.ending_help"))
 
 
-def _describe_position(overview: RunOverview) -> Iterator[str]:
+def _describe_position(overview: RunOverview, *, has_ended: bool = False) -> Iterator[str]:
     last = overview.last
     if last is None:
         return
@@ -89,8 +90,8 @@ def _describe_position(overview: RunOverview) -> Iterator[str]:
         yield t("run.step", step=f"{last.step:,}", steps=of)
     if last.epoch is not None:
         yield t("run.epoch", epoch=last.epoch, epochs=last.epochs or MISSING)
-    if last.stage:
-        yield escape_markdown(last.stage)
+    if last.stage and not (has_ended and last.stage in set(Stage)):
+        yield escape_markdown(t.stage(last.stage))
 
 
 def _describe_ending(overview: RunOverview) -> str:

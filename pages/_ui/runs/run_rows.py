@@ -272,9 +272,10 @@ def _describe_progress(run: Run) -> str:
     share = snapshot.overview.last.share if snapshot and snapshot.overview.last else None
     if snapshot is None or share is None:
         return cards.describe_line(run, progress)[1]
-    left = snapshot.overview.remaining_s
+    left, stage = snapshot.overview.remaining_s, snapshot.overview.last.stage if snapshot.overview.last else ""
     text = format_percent(round(share, 2))
-    return t("run_rows.left", share=text, time=format_duration(left)) if left is not None else text
+    text = t("run_rows.left", share=text, time=format_duration(left)) if left is not None else text
+    return f"{text} · {t.stage(stage)}" if stage else text
 
 
 def _data_of(row: RunRow) -> str:

@@ -63,6 +63,10 @@ class Words:
         """A unit that the core counts in; one without a translation stays as it is."""
         return self.texts.get(f"unit.{unit}", unit)
 
+    def stage(self, stage: str) -> str:
+        """What a job does instead of training; a script's own words stay as they are."""
+        return self.texts.get(f"doing.{stage}", stage)
+
     def field(self, field: str) -> str:
         """A field's name; one without a translation stays as it is."""
         return self.texts.get(f"field.{field}", field)

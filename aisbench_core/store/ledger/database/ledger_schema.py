@@ -6,8 +6,8 @@ from aisbench_core.base.errors import AisbenchError
 from aisbench_core.base.messages import Message
 from aisbench_core.store.ledger.database.connection import LedgerConnection
 
-# One more with every change of what follows; ledgers of 1 to 23 are of development versions.
-VERSION = 24
+# One more with every change of what follows; ledgers of 1 to 24 are of development versions.
+VERSION = 25
 
 UPGRADE = Message("run `aisbench upgrade`")
 
@@ -28,7 +28,7 @@ TABLES = {
     " level text not null, message text not null, actor text not null, message_data text not null default '',"
     " actor_data text not null default ''",
     "progress": "run_id text primary key, state text not null, done integer not null, total integer not null,"
-    " unit text not null, at text not null",
+    " unit text not null, at text not null, stage text not null default ''",
     "drafts": "key text primary key, text text not null, at text not null",
     "heartbeats": "id integer primary key, who text not null, at text not null, who_data text not null default ''",
     # Of followers that share the profiles. `profiles`: names; `clock_ahead_s`: the ledger's clock less theirs.
