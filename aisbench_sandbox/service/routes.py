@@ -12,9 +12,10 @@ from starlette.types import ASGIApp
 
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service import saved_calls
+from aisbench_sandbox.service.absences import find_reason
 from aisbench_sandbox.service.gateway import Gateway, make_response
 from aisbench_sandbox.service.grouping import experiment_calls, tag_calls
-from aisbench_sandbox.service.jobs import job_calls, task_calls
+from aisbench_sandbox.service.jobs import job_calls, search_calls, task_calls
 from aisbench_sandbox.service.lockout import Lockout
 from aisbench_sandbox.service.resources import calls as resource_calls
 from aisbench_sandbox.service.resources import pool_calls, registry_calls
@@ -27,6 +28,7 @@ from aisbench_sandbox.service.v1 import calls as v1_calls
 ROUTES: Routes = (
     *job_calls.ROUTES,
     *task_calls.ROUTES,
+    *search_calls.ROUTES,
     *resource_calls.ROUTES,
     *tag_calls.ROUTES,
     *experiment_calls.ROUTES,
@@ -108,9 +110,10 @@ def _nothing_yet(_: Request, __: Exception) -> Response:
 
 
 def _answer_unknown(request: Request, _: Exception) -> Response:
-    supported = "; ".join(f"{method} {path}" for method, path, _ in (*_OF_PROJECTS, *_OF_REGISTRY))
+    path = request.url.path
+    supported = "; ".join(f"{method} {each}" for method, each, _ in (*_OF_PROJECTS, *_OF_REGISTRY))
     body = {
-        "error_msg": f"The AISBench sandbox does not imitate {request.method} {request.url.path}.",
+        "error_msg": f"The AISBench sandbox does not imitate {request.method} {path}. {find_reason(path)}",
         "error_code": "Sandbox.0501",
         "error_solution": f"It answers: {supported}",
     }

@@ -124,7 +124,7 @@ class Scenario:
     def __init__(self, sandbox: SandboxProcess) -> None:
         self._sandbox = sandbox
         self._signed = SignedRequests(sandbox)
-        self.names: dict[str, str] = {"task": "worker-0", "pool": POOL}
+        self.names: dict[str, str] = {"task": "worker-0", "pool": POOL, "trial_id": "ae544174"}
         self.answers: dict[str, list[Any]] = {}
         self.bodies: dict[str, list[Any]] = {}
         self.queries: dict[str, dict[str, str]] = {}
@@ -180,6 +180,9 @@ class Scenario:
         self.ask(f"{SHOW.replace('GET', 'POST')}/diagnosis-tasks", {"type": "standard"})
         for _ in range(4):
             self.ask(job + "diagnosis-tasks")
+        for part in ("autosearch-trials/{trial_id}", "autosearch-parameter-analysis", "route_plan"):
+            self.ask(job + part)
+        self.ask(f"{job}autosearch-trials", limit="10", offset="0")
         self._sandbox.script(by="hold")
         failed, self.names["job_id"] = self.names["job_id"], self.ask(CREATE, image_body())["metadata"]["id"]
         self.ask(SHOW)
@@ -232,6 +235,8 @@ class Scenario:
 
     def _offers(self) -> None:
         for name in ("training-job-flavors", "training-job-engines", "training-quotas", "pools", "statistics/pools"):
+            self.ask(f"GET /v2/{{project_id}}/{name}")
+        for name in ("search-algorithms", "training-event-categories", "training-jobs/autosearch/yaml-templates"):
             self.ask(f"GET /v2/{{project_id}}/{name}")
         self.ask("GET /v2/{project_id}/training-job-names", job_name="running")
         self.ask("GET /v2/{project_id}/training-pool-flavors", flavor_id="modelarts.kat1.8xlarge", pool_id=POOL)

@@ -63,13 +63,15 @@ def test_every_field_of_a_request_is_heeded_or_shown_again_as_its_row_says(sandb
 
 def test_what_is_not_there_gets_501_and_the_list_of_what_is(sandbox: SandboxProcess) -> None:
     scenario = Scenario(sandbox)
-    scenario.names |= {"job_id": "any", "report_type": "any"}
+    scenario.names |= dict.fromkeys(("job_id", "report_type", "algorithm_type", "algorithm_name"), "any")
+    scenario.names |= {"parameter_name": "lr"}
 
     for request in MISSING:
         answer = scenario.send(request, {})
 
         assert (answer.status_code, answer.json()["error_code"]) == (501, "Sandbox.0501"), request
         assert CREATE in answer.json()["error_solution"]
+        assert not answer.json()["error_msg"].endswith("workflows."), "it says why, of this request"
 
 
 def _answered(endpoint: Endpoint) -> Iterator[tuple[str, Row]]:
