@@ -37,12 +37,13 @@ _GLOG_TIME = re.compile(r"\b[IWEF](\d{1,2})(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{3
 _TIME_LETTERS, _TIME_LINES, _TIME_BYTES = 200, 30, 16 * 1024
 
 # As torch, the watchdogs of NCCL and HCCL, torch_npu and mpirun name ranks.
-_RANK = re.compile(r"\[rank(\d{1,6})\]|\[Rank (\d{1,6})\]|\bRankID:(\d{1,6})|^\[\d{1,6},(\d{1,6})\]<std")
+_RANK = re.compile(r"\[rank=?(\d{1,6})\]|\[Rank (\d{1,6})\]|\bRankID:(\d{1,6})|^\[\d{1,6},(\d{1,6})\]<std")
 _ELASTIC_RANK = re.compile(r"^ {0,8}rank {1,20}: (\d{1,6}) \(local_rank")
 # What launchers and loggers put before a line: hosts, ranks, times, levels.
 _PREFIX = re.compile(
     r"^(?:(?:\([^()]{1,60}\)|\[[^\[\]]{1,80}\]:?|\[[\d,]{1,15}\]<std(?:out|err)>:?|\d[\d\-:.,T/Z+]{3,40}"
-    r"|(?:ERROR|CRITICAL|FATAL):?|std(?:out|err):|[\w.-]{0,30}\d{1,9}:|[\w.-]{1,40} {0,3}\||\||[\w./-]{1,60}:\d{1,6}\]"
+    r"|(?:ERROR|CRITICAL|FATAL):?|std(?:out|err):|[\w.-]{0,30}\d{1,9}:|[\w.-]{1,40} {0,3}\||\|{1,2}|<>"
+    r"|[\da-f]{6,40}|[\w./-]{1,60}:\d{1,6}\]"
     r") {1,8}){1,8}"
 )
 
