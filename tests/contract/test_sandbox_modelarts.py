@@ -15,12 +15,12 @@ from huaweicloudsdkmodelarts.v1 import (
     ListTrainingJobsRequest,
     ListTrainingJobStagesRequest,
     ListTrainingJobTasksRequest,
+    ShowFtMetricsRequest,
     ShowPoolRequest,
     ShowTrainingJobEnginesRequest,
     ShowTrainingJobFlavorsRequest,
     ShowTrainingJobLogsPreviewRequest,
     ShowTrainingJobMetricsRequest,
-    ShowTrainingJobRoutePlanRequest,
     ValidateTrainingJobNameRequest,
 )
 
@@ -272,7 +272,8 @@ def test_another_project_does_not_exist(client: TrainingClient) -> None:
 
 def test_an_address_that_is_not_imitated_says_so_and_lists_what_is(client: TrainingClient) -> None:
     with pytest.raises(ServerResponseException) as refused:
-        client.sdk.show_training_job_route_plan(ShowTrainingJobRoutePlanRequest(training_job_id="any"))
+        client.sdk.show_ft_metrics(ShowFtMetricsRequest(training_job_id="any"))
 
     assert refused.value.status_code == 501
     assert "AISBench sandbox" in refused.value.error_msg
+    assert "no fine-tuning jobs" in refused.value.error_msg
