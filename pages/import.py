@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages._ui.imports.earlier_imports import show_imports
 from pages._ui.imports.import_results import show_saved, show_understanding
-from pages._ui.imports.reading import SAVED, last_read, show_source, show_tables, show_unread
+from pages._ui.imports.reading import SAVED, last_read, show_dropped, show_source, show_tables, show_unread
 from pages._ui.shell.core import right_to
 from pages._ui.shell.status import create_heading
 from pages._ui.shell.words import t
@@ -18,6 +18,7 @@ if may_import.is_given:
     elif read := last_read():
         show_understanding(read)
         show_tables(read)
+        show_dropped(read)
         show_unread(read)
 else:
     st.info(may_import.help_text, icon=":material/lock:")

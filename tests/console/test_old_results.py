@@ -34,6 +34,10 @@ def upload(app: AppTest, *files: tuple[str, str]) -> AppTest:
     return app.button(key="old-read-files").click().run()
 
 
+def subheaders(app: AppTest) -> list[str]:
+    return [each.value for each in app.subheader]
+
+
 def imported(data_dir: Path, region: str = "imported") -> list[RunRow]:
     query = BoardQuery(region, include_invalid=True, sort="model", descending=False)
     return list(Warehouse(data_dir / "warehouse.duckdb").runs.list_rows(query).rows)
@@ -185,6 +189,48 @@ def test_a_table_s_columns_are_shown_with_their_meanings(open_page: OpenPage, da
 
     assert not app.exception
     assert any("Table columns (6)" in each.label for each in app.expander)
+
+
+UNKNOWN = "model,Batch,Kernel,samples/s,accuracy\nbert,256,flash,100,0.7\nbert,4096,eager,800,0.7\n"
+
+
+def test_each_column_that_is_not_understood_has_a_choice_beside_it(open_page: OpenPage, data_dir: Path) -> None:
+    app = upload(open_page("import"), ("lab.csv", UNKNOWN))
+
+    assert subheaders(app) == ["Columns not understood (2)"]
+    batch, kernel = (app.selectbox(key=f"old-column-{header}") for header in ("Batch", "Kernel"))
+    assert (batch.value, kernel.value) == ("parameter.batch_size", "parameter.kernel")
+    assert {result.parameters.get("kernel") for result in app.session_state[READ].results} == {"flash", "eager"}
+
+    app = kernel.set_value("").run()
+
+    assert subheaders(app) == ["Columns not understood (1)"]
+    assert open_core().imports.columns.read_stored() == {"Kernel": ""}
+    assert [dict(result.parameters) for result in app.session_state[READ].results] == [
+        {"batch_size": 256},
+        {"batch_size": 4096},
+    ]
+    app = app.button(key="old-keep-columns").click().run()
+    assert subheaders(app) == []
+    app.button(key="old-save").click().run()
+    assert len(imported(data_dir)) == 2
+
+
+def test_all_columns_that_are_not_understood_are_ignored_in_one_click(open_page: OpenPage) -> None:
+    app = upload(open_page("import"), ("lab.csv", UNKNOWN))
+
+    app = app.button(key="old-ignore-columns").click().run()
+
+    assert subheaders(app) == []
+    assert open_core().imports.columns.read_stored() == {"Batch": "", "Kernel": ""}
+
+
+def test_a_cell_that_is_not_understood_is_listed_with_its_place(open_page: OpenPage) -> None:
+    app = upload(open_page("import"), ("lab.csv", "model,date,samples/s,accuracy\nbert,Nov 3,100,0.7\n"))
+
+    assert any("Cells not understood, left out (1)" in each.label for each in app.expander)
+    [table] = [table.value for table in app.dataframe if "Cell" in table.value]
+    assert [*table["Cell"], *table["Header"]] == ["B2", "date"]
 
 
 def test_a_correction_of_columns_is_carried_out_and_the_rest_stays() -> None:

@@ -115,10 +115,30 @@ def test_answers_that_make_no_sense_are_refused(shell: CommandLine, logs: Path, 
     assert not (shell.data_dir / "runs").exists()
 
 
+def test_a_dry_run_names_columns_and_cells_that_are_not_understood(shell: CommandLine, tmp_path: Path) -> None:
+    table = tmp_path / "lab.csv"
+    table.write_text("Model,Batch,Kernel,samples/s,Date\nbert,256,flash,900.5,Nov 3\nAverage,,,900.5,\n", "utf-8")
+
+    seen = shell.answer("import", "--dry-run", str(table))
+    mapped = shell.answer("import", "--dry-run", str(table), "--map", "Batch=parameter.gbs", "--map", "Kernel=")
+
+    assert seen["not_understood"] == {"lab.csv": ["Batch", "Kernel"]}
+    assert seen["tables"]["lab.csv"]["Batch"] == "parameter.batch_size"
+    [cell] = seen["dropped"]
+    assert (cell["source"], cell["cell"], cell["header"], cell["text"]) == ("lab.csv", "E2", "Date", "Nov 3")
+    assert [item["reason"] for item in seen["unread"]] == ["averages and totals, left out: 1 (row 3)"]
+    assert mapped["not_understood"] == {}
+    assert {name: mapped["tables"]["lab.csv"][name] for name in ("Batch", "Kernel")} == {
+        "Batch": "parameter.gbs",
+        "Kernel": "",
+    }
+
+
 def test_what_a_column_means_is_said_once(shell: CommandLine, tmp_path: Path, core: Core) -> None:
     table = tmp_path / "old.csv"
     table.write_text(TABLE, "utf-8")
-    said = ("--map", "Rate=throughput_ratio", "--map", "Ver=framework_version", "--definition", "per second")
+    columns = ("--map", "Rate=throughput_ratio", "--map", "Ver=framework_version")
+    said = (*columns, "--definition", "per second", "--unit", "samples/s")
 
     shell.answer("import", str(table), *said)
     seen = shell.answer("import", "--dry-run", str(table))

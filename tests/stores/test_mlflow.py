@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.config.settings import Settings
-from aisbench_core.exchange.importing.choices import Choices
+from aisbench_core.exchange.importing.choices import Choices, ImportAnswers
 from aisbench_core.exchange.mlflow.tracking import SendOutcome, TrackingServer
 from aisbench_core.exchange.readers.reading import columns_of, read_path, read_stream
 from aisbench_core.exchange.readers.results import ColumnMeaning, ParsedResult, Table, Unread
@@ -89,7 +89,8 @@ def test_runs_of_others_are_read_with_what_is_known_and_with_doubts(store: Path,
     assert [(each.name, each.value) for each in first.samples] == [("loss", 2.5), ("loss", 1.25)]
     assert first.problems == second.problems == ()
     assert killed.problems == ("its MLflow status is killed",)
-    assert [each.reason for each in unread] == ["rows without a throughput or an accuracy: 1"]
+    assert first.parameters == {"batch_size": 256}
+    assert [each.reason for each in unread] == ["rows without a throughput or an accuracy: 1 (row 4)"]
 
 
 @pytest.mark.parametrize("store", STORES, ids=lambda store: store.stem)
@@ -98,7 +99,8 @@ def test_importing_a_store_twice_adds_nothing(store: Path, tmp_path: Path) -> No
 
     def imported() -> tuple[int, int]:
         results = (each for each in core.imports.read(file, {}) if isinstance(each, ParsedResult))
-        saved = core.imports.save(results, Choices(), named("ann"))
+        choices = Choices(about_all=ImportAnswers(unit="samples/s"))
+        saved = core.imports.save(results, choices, named("ann"))
         return len(saved.new), saved.existing
 
     assert (imported(), imported()) == ((3, 0), (0, 3))

@@ -15,7 +15,7 @@ import duckdb
 
 from aisbench_core.exchange.mlflow.exporting import MlflowExport
 from aisbench_core.exchange.mlflow.tracking import TrackingServer
-from aisbench_core.exchange.readers.tables import guess_meanings
+from aisbench_core.exchange.readers.headers import guess_meanings
 from aisbench_core.model import RunRecord, TrainResultInfo
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.measures.sorts import BOARD_SORTS

@@ -30,7 +30,7 @@ def packed(folder: Path) -> bytes:
         ("none.zip", b"PK\x03\x04 broken", "无法读取：File is not a zip file"),
         ("a.zip", b"Rar!" + b"x" * 300, "文件类型：RAR 压缩包，请改用 .zip 或 .tar.gz"),
         ("all.csv", b"all,none\n1,2\n", "没有识别出吞吐量或准确率的列：all, none"),
-        ("x.csv", HEADER.encode() + b"running,,,\n", "既无吞吐量也无准确率的行数：1"),
+        ("x.csv", HEADER.encode() + b"running,,,\n", "既无吞吐量也无准确率的行数：1（第 2 行）"),
         ("run.log", b"train_result_info:\n", "train_result_info 行之后没有数值：日志不完整"),
     ],
 )

@@ -11,9 +11,9 @@ import pytest
 
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import make_verbatim
+from aisbench_core.exchange.readers.headers import guess_meanings
 from aisbench_core.exchange.readers.reading import columns_of, columns_of_stream, read_path, read_stream
 from aisbench_core.exchange.readers.results import ColumnMeaning, ParsedResult, Table, Unread
-from aisbench_core.exchange.readers.tables import guess_meanings
 from aisbench_core.model import Mode
 from aisbench_core.warehouse.exporting.runs import RUNS
 
@@ -128,8 +128,8 @@ def test_a_table_without_results_says_which_columns_it_has() -> None:
 
 
 def test_rows_without_a_result_are_counted() -> None:
-    assert found_in("model,fps\nbert,450.5\nresnet,-\nTotal,\n,\n")[-1] == Unread(
-        "t.csv", make_verbatim("rows without a throughput or an accuracy: 2")
+    assert found_in("model,fps\nbert,450.5\nresnet,-\nvgg,\n,\n")[-1] == Unread(
+        "t.csv", make_verbatim("rows without a throughput or an accuracy: 2 (row 3, 4)")
     )
 
 

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from aisbench_core.exchange.importing.choices import Choices, ImportAnswers, Preview, UnitSource
-from aisbench_core.exchange.importing.records import Catalogue, find_unit_source, record_of
+from aisbench_core.exchange.importing.choices import Choices, ImportAnswers, Preview
+from aisbench_core.exchange.importing.records import Catalogue, record_of, settle_throughput
 from tests.unit.test_history_tables import results
 
 NOON = datetime(2022, 7, 13, 12, 0, tzinfo=UTC)
@@ -41,27 +41,67 @@ def test_a_column_states_the_unit_of_each_row() -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "answered", "unit", "is_assumed"),
+    ("header", "answered", "unit"),
+    [("tokens/s", "", "tokens/s"), ("Throughput", "tokens/s", "tokens/s"), ("img/s", "", "samples/s")],
+)
+def test_a_unit_that_the_table_or_a_person_states_is_that_of_the_run(header: str, answered: str, unit: str) -> None:
+    [result] = results(f"Model,{header}\nllama,123.5\n")
+
+    record = record_of(result, Choices(about_all=ImportAnswers(unit=answered)), Catalogue(()), "ann", NOON)
+
+    assert record.result
+    assert (record.result.info.throughput_ratio, record.workload.throughput_unit) == (123.5, unit)
+
+
+def test_a_unit_that_nobody_states_is_asked_for_and_never_assumed() -> None:
+    [result] = results("Model,Throughput,Accuracy\nllama,123.5,0.7\n")
+
+    record = record_of(result, Choices(), Catalogue(()), "ann", NOON)
+    settled, mends = settle_throughput(result, Choices(), Catalogue(()))
+
+    assert record.result
+    assert (record.result.info.throughput_ratio, record.result.info.accuracy) == (None, 0.7)
+    [cause] = Preview(settled, record, mends=mends).causes
+    assert cause.sentence.startswith("the unit of the throughput is not stated")
+    assert cause.mended_by == ("unit",)
+
+
+@pytest.mark.parametrize(
+    "header",
     [
-        ("tokens/s", "", "tokens/s", False),
-        ("Throughput", "tokens/s", "tokens/s", False),
-        ("Throughput", "", "samples/s", True),
-        ("img/s", "", "samples/s", False),
+        "tokens/s/p",
+        "tokens/p/s",
+        "TGS",
+        "Throughput (tokens/s/card)",
+        "单卡吞吐(tokens/s)",
+        "Throughput per NPU [tokens/s]",
     ],
 )
-def test_a_stated_unit_is_that_of_the_run_and_an_assumed_one_is_said(
-    header: str, answered: str, unit: str, is_assumed: bool
-) -> None:
-    [result] = results(f"Model,{header}\nllama,123.5\n")
-    choices = Choices(about_all=ImportAnswers(unit=answered))
+def test_a_throughput_of_one_card_is_multiplied_where_the_cards_are_known_and_that_is_said(header: str) -> None:
+    [known, unknown] = results(f"Model,{header},Cards\nllama,1000,16\nllama,1000,\n")
+    answered = Choices(about_all=ImportAnswers(node_count=2, cards_per_node=8))
 
-    record = record_of(result, choices, Catalogue(()), "ann", NOON)
-    source = find_unit_source(result, choices, Catalogue(()), record)
+    sixteen, nothing, later = (
+        record_of(row, choices, Catalogue(()), "ann", NOON).result
+        for row, choices in ((known, Choices()), (unknown, Choices()), (unknown, answered))
+    )
 
-    assert record.workload.throughput_unit == unit
-    assert source is (UnitSource.ASSUMED if is_assumed else UnitSource.STATED)
-    said = [cause.sentence for cause in Preview(result, record, unit=source).limits]
-    assert ("unit not stated: samples/s is assumed" in said) is is_assumed
+    assert sixteen
+    assert nothing
+    assert later
+    assert (sixteen.info.throughput_ratio, later.info.throughput_ratio) == (16_000, 16_000)
+    assert nothing.info.throughput_ratio is None
+    assert "the number of cards is not known" in nothing.problems[0]
+    assert settle_throughput(unknown, Choices(), Catalogue(()))[1] == ("node_count", "cards_per_node")
+    said = settle_throughput(known, Choices(), Catalogue(()))[0].remarks
+    assert said == ("throughputs of one card were multiplied by the number of cards",)
+
+
+def test_a_time_per_step_is_a_rate_of_steps() -> None:
+    [result] = results("Model,ms/step\nllama,250\n")
+
+    assert (result.info.throughput_ratio, result.throughput_unit) == (4, "steps/s")
+    assert result.remarks == ("times per step were turned into steps/s",)
 
 
 @pytest.mark.parametrize(
@@ -72,10 +112,6 @@ def test_a_stated_unit_is_that_of_the_run_and_an_assumed_one_is_said(
         ("Throughput (千样本/秒)", "千样本/秒"),
         ("Throughput (万张/秒)", "万张/秒"),
         ("Throughput (1000 samples/s)", "1000 samples/s"),
-        ("throughput (samples/s/card)", "samples/s/card"),
-        ("Throughput (samples/s/p)", "samples/s/p"),
-        ("吞吐率(样本/秒/卡)", "样本/秒/卡"),
-        ("吞吐率(单卡)(样本/秒)", "单卡"),
         ("Throughput (images per minute)", "images per minute"),
         ("Throughput (TFLOPS)", "TFLOPS"),
     ],
@@ -92,10 +128,10 @@ def test_an_unknown_unit_in_a_header_is_a_problem_and_its_throughput_is_left_out
         f"column {header!r}: unit {unit!r} is not known, so the throughput is left out; convert"
     )
     assert problem in str(record.run.detail)
-    assert find_unit_source(result, Choices(), Catalogue(()), record) is UnitSource.UNKNOWN
+    assert settle_throughput(result, Choices(), Catalogue(()))[1] == ("unit",)
 
 
-@pytest.mark.parametrize("cell", ["tokens/sec/device", "TFLOPS", "tokens", "images per minute", "K tokens/s"])
+@pytest.mark.parametrize("cell", ["tokens/sec/node", "TFLOPS", "tokens", "images per minute", "K tokens/s"])
 def test_an_unknown_unit_in_a_cell_concerns_its_row_only(cell: str) -> None:
     rows = results(f"Model,Throughput,throughput_unit\nllama,1.2,{cell}\nglm,3,tokens_per_second\n")
     unknown, known = (record_of(row, Choices(), Catalogue(()), "ann", NOON) for row in rows)
@@ -109,15 +145,15 @@ def test_an_unknown_unit_in_a_cell_concerns_its_row_only(cell: str) -> None:
 
 
 def test_a_known_unit_in_a_cell_does_not_hide_that_the_header_has_another() -> None:
-    [result] = results("Model,Throughput (per card),throughput_unit\nllama,1.2,tokens/s\n")
+    [result] = results("Model,Throughput (per node),throughput_unit\nllama,1.2,tokens/s\n")
 
-    assert "'per card' is not known" in str(result.unit_problem)
+    assert "'per node' is not known" in str(result.unit_problem)
 
 
-def test_a_mapped_header_with_a_rate_per_card_has_no_known_unit() -> None:
-    [result] = results("Model,tokens/s/card\nllama,1.2\n", mapping={"tokens/s/card": "throughput_ratio"})
+def test_a_header_with_a_rate_per_node_has_no_known_unit() -> None:
+    [result] = results("Model,tokens/s/node\nllama,1.2\n", mapping={"tokens/s/node": "throughput_ratio"})
 
-    assert "'tokens/s/card' is not known" in str(result.unit_problem)
+    assert "'tokens/s/node' is not known" in str(result.unit_problem)
 
 
 def test_whoever_states_the_unit_has_the_throughput_of_an_unknown_one() -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from aisbench_core.base.messages import Message
 from aisbench_core.exchange.readers.results import ParsedResult
@@ -49,14 +48,6 @@ class Choices:
     replace: bool = False
 
 
-class UnitSource(StrEnum):
-    """Where a throughput has its unit from: file or user, assumed to be samples/s, or from the file but unknown."""
-
-    STATED = "stated"
-    ASSUMED = "assumed"
-    UNKNOWN = "unknown"
-
-
 @dataclass(frozen=True, slots=True)
 class Exclusion:
     """Why results do not count somewhere; `mended_by`: the fields of ImportAnswers, or `where`, that can mend it."""
@@ -71,7 +62,6 @@ _REHEARSAL = Exclusion(Message("a rehearsal: never compared with measurements"),
 _INCOMPLETE = Exclusion(Message("incomplete: left out of statistics"))
 _NO_DEFINITION = Exclusion(Message("throughput definition missing"), ("throughput_definition", "workload"))
 _NO_TIME = Exclusion(Message("time unknown: left out of histories"))
-_NO_UNIT = Exclusion(Message("unit not stated: samples/s is assumed"), ("unit",))
 _NO_SIZE = Exclusion(Message("nodes or cards unknown: left out of scaling curves"), ("node_count", "cards_per_node"))
 
 
@@ -81,7 +71,7 @@ class Preview:
 
     `existing`: the id of the run that it already is, or empty. `duplicate_of`: the source of the same result earlier in
     this import, which is stored once. `validity`, `failed`: what its verdict would be; `missing`: the fields that the
-    ruleset requires and the record does not have."""
+    ruleset requires and the record does not have. `mends`: the answers that its throughput needs."""
 
     result: ParsedResult
     record: RunRecord
@@ -90,7 +80,7 @@ class Preview:
     validity: Validity = Validity.CLAIMED
     failed: tuple[Check, ...] = ()
     missing: tuple[str, ...] = ()
-    unit: UnitSource = UnitSource.STATED
+    mends: tuple[str, ...] = ()
 
     @property
     def causes(self) -> tuple[Exclusion, ...]:
@@ -114,27 +104,27 @@ class Preview:
     @property
     def _gaps(self) -> Iterator[Exclusion]:
         """The missing fields and what was wrong with those that were read: why the check of all fields failed."""
-        mends = ("unit",) if self.unit is UnitSource.UNKNOWN else ()
         for name in self.missing:
             if name == "throughput_definition":
                 yield _NO_DEFINITION
             elif name != "throughput" or not self.result.problems:
                 yield Exclusion(Message("{name} missing", name=name))
         for problem in self.result.problems:
-            yield Exclusion(problem, mends)
+            yield Exclusion(problem, self.mends)
 
     @property
     def limits(self) -> Iterator[Exclusion]:
-        """Where else the result will not count, and why."""
+        """Where else the result will not count, and why; and what of it was read otherwise than it is written."""
         run, imported = self.record.run, self.record.imported
         # A result without a time has that of its import.
         if imported and run.created_at >= imported.imported_at:
             yield _NO_TIME
-        if self.unit is UnitSource.ASSUMED:
-            yield _NO_UNIT
         stated = imported.stated if imported else ()
         if run.spec.mode is Mode.CLUSTER and not {"node_count", "cards_per_node"} <= {*stated}:
             yield _NO_SIZE
+        for header in dict.fromkeys(cell.header for cell in self.result.dropped):
+            yield Exclusion(Message("cells of {column} not understood, left out", column=header[:40]))
+        yield from map(Exclusion, self.result.remarks)
 
     @property
     def reasons(self) -> tuple[str, ...]:

@@ -13,7 +13,6 @@ from aisbench_core.exchange.importing.choices import (
     Choices,
     ImportAnswers,
     Provenance,
-    UnitSource,
 )
 from aisbench_core.exchange.importing.exported import exported_record
 from aisbench_core.exchange.readers.results import ParsedResult
@@ -34,7 +33,16 @@ MOST = {"node_count": 4096, "cards_per_node": 64}  # limits of a spec
 UPSTREAM_PREFIX = "train_"
 USUAL_UNIT = "samples/s"
 NAMELESS = "unknown"  # the workload of a result without one
-_UNIT_NOT_STATED = "unit of the throughput: not stated, taken as samples/s"  # in the texts of a record
+
+NO_UNIT = Message(
+    "the unit of the throughput is not stated, so it is left out: state it for all results (--unit, or Throughput unit "
+    "on the page)"
+)
+NO_CARDS = Message(
+    "the throughput is of one card, and the number of cards is not known, so it is left out: state nodes and cards "
+    "(--nodes and --cards, or on the page)"
+)
+TIMES_CARDS = Message("throughputs of one card were multiplied by the number of cards")
 
 
 def check(choices: Choices) -> None:
@@ -85,7 +93,8 @@ def record_of(result: ParsedResult, choices: Choices, catalogue: Catalogue, who:
     """The record of a result. `choices` were checked (`check`); impossible values of a file are left out."""
     if exported := exported_record(result, choices, catalogue.rehearsed, now):
         return exported
-    result, answers = drop_unknown_unit(result, choices), _merge_answers(result, choices)
+    result, _ = settle_throughput(result, choices, catalogue)
+    answers = _merge_answers(result, choices)
     workload = catalogue.find(answers)
     version = answers.framework_version
     if workload and version not in workload.versions and f"r{version}" in workload.versions:
@@ -111,8 +120,7 @@ def record_of(result: ParsedResult, choices: Choices, catalogue: Catalogue, who:
     # Texts to show with the run, from which nothing is computed.
     extra = {"workpath": result.workpath, "ConfigInfo": result.config_info, "run there": result.run_id}
     texts = tuple(f"{name}: {text}" for name, text in extra.items() if text)
-    if _is_unit_assumed(result, answers, workload):
-        texts = (*texts, _UNIT_NOT_STATED)
+    texts += (*result.remarks, *(f"left out: {cell.cell} ({cell.header}): {cell.text}" for cell in result.dropped))
     return RunRecord(
         run=run,
         workload=_build_facts(result, answers, workload, version),
@@ -125,26 +133,32 @@ def record_of(result: ParsedResult, choices: Choices, catalogue: Catalogue, who:
     )
 
 
-def find_unit_source(result: ParsedResult, choices: Choices, catalogue: Catalogue, record: RunRecord) -> UnitSource:
-    """Where the unit of the record's throughput is from."""
-    answers = _merge_answers(result, choices)
-    if result.unit_problem and not answers.unit:
-        return UnitSource.UNKNOWN
-    exported = bool(record.imported and record.imported.carried)
-    is_assumed = not exported and _is_unit_assumed(result, answers, catalogue.find(answers))
-    return UnitSource.ASSUMED if is_assumed else UnitSource.STATED
+def settle_throughput(
+    result: ParsedResult, choices: Choices, catalogue: Catalogue
+) -> tuple[ParsedResult, tuple[str, ...]]:
+    """The result with the throughput of all cards, and the answers that would mend it.
+
+    Without one, with the problem, if its unit or the number of cards is neither stated nor answered."""
+    answers, value = _merge_answers(result, choices), result.info.throughput_ratio
+    if value is None or not result.is_row:
+        return result, ()
+    if not answers.unit and (result.unit_problem or catalogue.find(answers) is None):
+        return _drop_throughput(result, result.unit_problem or NO_UNIT), ("unit",)
+    if not result.is_per_card:
+        return result, ()
+    if answers.node_count and answers.cards_per_node:
+        cards: int | None = answers.node_count * answers.cards_per_node
+    else:
+        cards = result.card_count
+    if not cards:
+        return _drop_throughput(result, NO_CARDS), ("node_count", "cards_per_node")
+    info, remarks = replace(result.info, throughput_ratio=value * cards), (*result.remarks, TIMES_CARDS)
+    return replace(result, info=info, remarks=remarks, is_per_card=False), ()
 
 
-def _is_unit_assumed(result: ParsedResult, answers: ImportAnswers, workload: Workload | None) -> bool:
-    return result.is_row and result.info.throughput_ratio is not None and not answers.unit and workload is None
-
-
-def drop_unknown_unit(result: ParsedResult, choices: Choices) -> ParsedResult:
-    """The result without its throughput, with the problem, if its unit is not known and no answer states it."""
-    if result.unit_problem is None or _merge_answers(result, choices).unit:
-        return result
-    info, problems = replace(result.info, throughput_ratio=None), (*result.problems, result.unit_problem)
-    return replace(result, info=info, problems=problems, unit_problem=None)
+def _drop_throughput(result: ParsedResult, problem: Message) -> ParsedResult:
+    info = replace(result.info, throughput_ratio=None)
+    return replace(result, info=info, problems=(*result.problems, problem), unit_problem=None)
 
 
 def _merge_answers(result: ParsedResult, choices: Choices) -> ImportAnswers:
@@ -199,12 +213,23 @@ def _build_spec(
         "cards_per_node": answers.cards_per_node,
         "flavor": result.flavor,
         "engine_version": result.engine_version,
+        "parameters": _collect_parameters(result, answers, workload),
     }
     stated = {name: value for name, value in fields.items() if value}
     ranks = (result.ranks_expected or len(result.rank_results)) if result.rank_results else 1
     cards = max(1, ranks // (answers.node_count or 1))
     spec = RunSpec.model_validate({"cards_per_node": min(cards, MOST["cards_per_node"])} | stated)
     return spec, tuple(stated)
+
+
+def _collect_parameters(result: ParsedResult, answers: ImportAnswers, workload: Workload | None) -> dict[str, object]:
+    """The columns that are parameters, and of a row what no other field keeps apart."""
+    has_size = answers.node_count and answers.cards_per_node
+    more = {
+        "card_count": None if has_size else result.card_count,
+        "framework": None if workload or not result.is_row else answers.framework,
+    }
+    return {**{name: value for name, value in more.items() if value}, **result.parameters}
 
 
 def _build_run(result: ParsedResult, spec: RunSpec, where: Provenance, who: str, now: datetime) -> Run:
@@ -232,7 +257,7 @@ def _build_run(result: ParsedResult, spec: RunSpec, where: Provenance, who: str,
 def _build_facts(
     result: ParsedResult, answers: ImportAnswers, workload: Workload | None, version: str
 ) -> WorkloadFacts:
-    """The facts of the workload; without one, of file and user. The parameters are always unknown."""
+    """The facts of the workload; without one, of file and user. Its own parameters are always unknown."""
     edition = workload.edition(version) if workload and version in workload.versions else None
     name = answers.model or answers.workload or NAMELESS
     target = workload.target if workload else None

@@ -34,6 +34,7 @@ from aisbench_core.exchange.importing.turn import import_turn
 from aisbench_core.exchange.readers.names import is_result_file
 from aisbench_core.exchange.readers.reading import columns_of, columns_of_stream, read_files, read_path, read_stream
 from aisbench_core.exchange.readers.results import (
+    PARAMETER,
     UPSTREAM_ZONE,
     ColumnMeaning,
     InputFile,
@@ -41,6 +42,7 @@ from aisbench_core.exchange.readers.results import (
     Results,
     Table,
     Unread,
+    is_parameter,
 )
 from aisbench_core.model import Actor, Clock, RunRecord
 from aisbench_core.store.run_folders.folders import RunFolders
@@ -140,17 +142,17 @@ class ResultImport:
     @permitted
     def read_on_server(self, path: Path, actor: Actor) -> tuple[Results, Iterator[Table | Unread]]:  # noqa: ARG002  # the guard reads it
         """What `read` and `tables` find in a file or folder that somebody names who may have no shell there."""
-        return self.read(path, {}), self.tables(path)
+        return self.read(path, {}), self.tables(path, {})
 
-    def tables(self, path: Path) -> Iterator[Table | Unread]:
-        """The columns of each table in a file, a folder or an archive."""
-        return map(self._with_stored, columns_of(path))
+    def tables(self, path: Path, mapping: Mapping[str, str]) -> Iterator[Table | Unread]:
+        """The columns of each table in a file, a folder or an archive. `mapping`: as of `read`."""
+        return columns_of(path, self._merge_meanings(mapping))
 
     def tables_in_uploads(self, files: Sequence[Upload]) -> Iterator[Table | Unread]:
         """The same for uploaded files."""
         for name, file in files:
             file.seek(0)
-            yield from map(self._with_stored, columns_of_stream(file, name))
+            yield from columns_of_stream(file, name, self._merge_meanings({}))
 
     def _build_catalogue(self) -> Catalogue:
         return Catalogue(self._workloads.all(), self._list_rehearsal_regions())
@@ -161,14 +163,6 @@ class ResultImport:
 
     def _merge_meanings(self, mapping: Mapping[str, str]) -> dict[str, str]:
         return self.columns.read_stored() | check_mapping(mapping)
-
-    def _with_stored(self, table: Table | Unread) -> Table | Unread:
-        if isinstance(table, Unread):
-            return table
-        stored = {header: column for header, column in self.columns.read_stored().items() if header in table.columns}
-        explicit = {header: ColumnMeaning(column) for header, column in stored.items() if column}
-        guessed = {header: column for header, column in table.mapping.items() if header not in stored}
-        return replace(table, mapping=guessed | explicit)
 
     # --- storing ----------------------------------------------------------------------------------
 
@@ -184,9 +178,9 @@ class ResultImport:
         for result, duplicate_of in zip(parsed, existing.duplicates(parsed), strict=True):
             record = records.record_of(result, choices, catalogue, actor.name, now)
             verdict = self._warehouse.imports.evaluate(record)
-            settled = records.drop_unknown_unit(result, choices)
-            unit = records.find_unit_source(result, choices, catalogue, record)
-            previews.append(Preview(settled, record, existing.find(result), duplicate_of, *verdict, unit))
+            is_carried = bool(record.imported and record.imported.carried)
+            settled = (result, ()) if is_carried else records.settle_throughput(result, choices, catalogue)
+            previews.append(Preview(settled[0], record, existing.find(result), duplicate_of, *verdict, settled[1]))
         return previews
 
     @permitted
@@ -326,10 +320,11 @@ class Columns:
 def check_mapping(mapping: Mapping[str, str]) -> dict[str, str]:
     """The same mapping. Raises SpecError with the headers of unknown meanings."""
     allowed = {NOTHING, *ColumnMeaning}
+    names = ", ".join([*ColumnMeaning, f"{PARAMETER}NAME"])
     problems = [
-        Problem(header, Message("must be one of {columns}, or empty", columns=", ".join(ColumnMeaning)), repr(column))
+        Problem(header, Message("must be one of {columns}, or empty", columns=names), repr(column))
         for header, column in mapping.items()
-        if column not in allowed
+        if column not in allowed and not is_parameter(column)
     ]
     if problems:
         raise SpecError(Message("column mapping"), problems)

@@ -50,16 +50,15 @@ def read_store(file: Opened, mapping: Mapping[str, str], zone: tzinfo) -> Result
                 yield from _read_foreign_runs(store, number, foreign, source, mapping, zone)
 
 
-def columns_of_store(file: Opened) -> Iterator[Table]:
+def columns_of_store(file: Opened, mapping: Mapping[str, str]) -> Iterator[Table]:
     """Each experiment as a table of its metrics, parameters and tags."""
     with file.on_disk() as path, open_store(path) as store:
         for number, experiment in store.experiments().items():
             names = _list_columns(store, number)
             runs = [run for run in store.runs(number, experiment) if keys.RUN_ID not in run.tags]
             if runs:
-                yield table_of(
-                    _build_header(names), [_build_row(run, names) for run in runs], f"{file.name}!{experiment}"
-                )
+                header, rows = _build_header(names), [_build_row(run, names) for run in runs]
+                yield table_of(header, rows, f"{file.name}!{experiment}", mapping, _list_settings(header, names))
 
 
 # --- runs of other programs ---------------------------------------------------------------------------
@@ -74,8 +73,8 @@ def _read_foreign_runs(
     zone: tzinfo,
 ) -> Results:
     names = _list_columns(store, number)
-    rows = (_build_row(run, names) for _, run in runs)
-    for result in read_rows(_build_header(names), rows, source, mapping, zone):
+    header, rows = _build_header(names), [_build_row(run, names) for _, run in runs]
+    for result in read_rows(header, rows, source, mapping, zone, _list_settings(header, names)):
         if isinstance(result, Unread):
             yield result
             continue
@@ -118,6 +117,11 @@ def _build_header(names: Sequence[tuple[str, str]]) -> tuple[str, ...]:
         header.append(f"{kind} {name}" if name in plain else name)
         plain.add(name)
     return tuple(header)
+
+
+def _list_settings(header: Sequence[str], names: Sequence[tuple[str, str]]) -> list[str]:
+    """The columns of parameters."""
+    return [name for name, (kind, _) in zip(header[len(_OWN) :], names, strict=True) if kind == "param"]
 
 
 def _build_row(run: StoreRun, names: Sequence[tuple[str, str]]) -> Row:

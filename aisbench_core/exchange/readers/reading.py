@@ -32,7 +32,7 @@ from aisbench_core.exchange.readers.logs import read_log
 from aisbench_core.exchange.readers.mlflow_runs import columns_of_store, is_store, read_store
 from aisbench_core.exchange.readers.result_folders import ResultFolders
 from aisbench_core.exchange.readers.results import UPSTREAM_ZONE, InputFile, ParsedResult, Results, Table, Unread
-from aisbench_core.exchange.readers.rows import Row, exported_rows, is_exported, read_sheets
+from aisbench_core.exchange.readers.rows import TableSheet, exported_rows, is_exported, read_sheets
 from aisbench_core.exchange.readers.tables import read_exported, read_table, table_in
 
 
@@ -63,14 +63,14 @@ def read_files(
     return _iter_results(unpack_files(files, names.is_wanted), root, mapping or {}, zone)
 
 
-def columns_of(path: Path) -> Iterator[Table | Unread]:
+def columns_of(path: Path, mapping: Mapping[str, str] | None = None) -> Iterator[Table | Unread]:
     """The columns of every table in a file, a folder or an archive."""
-    return _iter_tables(_files_in(path, _may_hold_tables))
+    return _iter_tables(_files_in(path, _may_hold_tables), mapping or {})
 
 
-def columns_of_stream(file: BinaryIO, name: str) -> Iterator[Table | Unread]:
+def columns_of_stream(file: BinaryIO, name: str, mapping: Mapping[str, str] | None = None) -> Iterator[Table | Unread]:
     """The same for an open file."""
-    return _iter_tables(unpack_open_file(file, name, _may_hold_tables, UnpackingBudget()))
+    return _iter_tables(unpack_open_file(file, name, _may_hold_tables, UnpackingBudget()), mapping or {})
 
 
 def _files_in(path: Path, wanted: Wanted) -> Files:
@@ -126,35 +126,35 @@ def _in_file(file: Opened, mapping: Mapping[str, str], zone: tzinfo) -> Results:
         yield from read_store(file, mapping, zone)
         return
     if is_workbook(file) or names.is_table(file.name):
-        for source, rows in _iter_sheets(file):
-            yield from read_table(rows, source, mapping, zone)
+        for source, sheet in _iter_sheets(file):
+            yield from read_table(sheet, source, mapping, zone)
         return
     for result in read_log(file, file.name, zone):
         if not (isinstance(result, Unread) and result.is_foreign and names.is_unlikely(file.name)):
             yield result
 
 
-def _iter_tables(files: Files) -> Iterator[Table | Unread]:
+def _iter_tables(files: Files, mapping: Mapping[str, str]) -> Iterator[Table | Unread]:
     for file in files:
         if isinstance(file, Unread):
             yield file
         elif isinstance(file, Opened):
             try:
-                yield from _tables_in(file)
+                yield from _tables_in(file, mapping)
             except (ResultError, TooMuchError) as error:
                 yield Unread(file.name, _describe_error(error))
 
 
-def _tables_in(file: Opened) -> Iterator[Table | Unread]:
+def _tables_in(file: Opened, mapping: Mapping[str, str]) -> Iterator[Table | Unread]:
     if is_store(file):
-        yield from columns_of_store(file)
+        yield from columns_of_store(file, mapping)
     elif is_workbook(file) or names.is_table(file.name):
-        for source, rows in _iter_sheets(file):
-            yield table_in(rows, source) or Unread(source, Message("it is empty"))
+        for source, sheet in _iter_sheets(file):
+            yield table_in(sheet, source, mapping) or Unread(source, Message("it is empty"))
 
 
-def _iter_sheets(file: Opened) -> Iterator[tuple[str, Iterator[Row]]]:
-    return ((f"{file.name}!{sheet}" if sheet else file.name, rows) for sheet, rows in read_sheets(file))
+def _iter_sheets(file: Opened) -> Iterator[tuple[str, TableSheet]]:
+    return ((f"{file.name}!{sheet.name}" if sheet.name else file.name, sheet) for sheet in read_sheets(file))
 
 
 def _may_hold_tables(name: str) -> bool:

@@ -1,6 +1,7 @@
 """Parsed results with their identities, unread files, and tables with their columns."""
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
@@ -9,7 +10,7 @@ from typing import BinaryIO
 
 from aisbench_core.base.messages import Message
 from aisbench_core.model import MetricSample, Mode, RankResult, TrainResultInfo
-from aisbench_core.model.spec import canonical_json
+from aisbench_core.model.spec import Scalar, canonical_json
 
 # The default zone: times in logs and tables have none, and most were written in China.
 UPSTREAM_ZONE = timezone(timedelta(hours=8), "UTC+8")
@@ -34,6 +35,9 @@ class ParsedResult:
     * `problems`: messages about the result, which can be imported nevertheless.
     * `run_id`, `rehearsal`: from a table that a console exported; `exported`: such a row, without empty cells.
     * `is_row`: it is from a table, whose columns may be mapped differently the next time.
+    * `parameters`: cells of columns that are parameters, which decide speed. `is_per_card`: the throughput is of one
+      card. `card_count`: of all nodes. `dropped`: cells that were not understood, without which the result is complete;
+      `remarks`: how cells were read that can be read differently.
     """
 
     source: str
@@ -75,11 +79,26 @@ class ParsedResult:
     problems: tuple[Message, ...] = ()
     exported: Mapping[str, str] = field(default_factory=dict)
     is_row: bool = False
+    parameters: Mapping[str, Scalar] = field(default_factory=dict)
+    is_per_card: bool = False
+    card_count: int | None = None
+    dropped: tuple["DroppedCell", ...] = ()
+    remarks: tuple[Message, ...] = ()
 
     @property
     def location(self) -> str:
         """The source and number, for display."""
         return f"{self.source} ({self.number})"
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedCell:
+    """A cell that was not understood, as a spreadsheet names it (F7), with the header of its column."""
+
+    cell: str
+    header: str
+    text: str
+    reason: Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +158,10 @@ class ColumnMeaning(StrEnum):
     FLAVOR = "flavor", "train instance type, instance type, 规格, 资源规格, 实例规格, 训练规格, 机型"
     ENGINE_VERSION = "engine_version", "engine, 引擎, 引擎版本, 镜像, 镜像版本"
     ACCELERATOR = "accelerator", "device, chip, npu, gpu, 加速卡, 芯片, 芯片型号, 硬件, 处理器"
-    THROUGHPUT_UNIT = "throughput_unit", "throughput unit, 吞吐单位, 吞吐率单位, 吞吐量单位, 性能单位"
+    THROUGHPUT_UNIT = (
+        "throughput_unit",
+        "throughput unit, unit, units, 单位, 吞吐单位, 吞吐率单位, 吞吐量单位, 性能单位",
+    )
     DATASET = "dataset", "dataset name, data set, 数据集, 数据集名称"
     JOB_ID = "job_id", "jobid, 作业id, 任务id, 训练作业id"
     JOB_NAME = "job_name", "jobname, job, 作业, 作业名, 作业名称, 任务名, 任务名称"
@@ -149,6 +171,11 @@ class ColumnMeaning(StrEnum):
     RUN_ID = "run_id"
     DIVISION = "division", "divsion"
     VALIDITY = "validity", "有效性"
+    SCALE = (
+        "scale",
+        "规模, 集群规模, 卡规模, 测试规模, 组网, 组网规模, nodes x cards, nodes*cards, 节点x卡, 机x卡, 几机几卡",
+    )
+    DATE = "date", "日期, 测试日期, 测试时间, 运行日期, 完成日期, 时间, time, run date, test date, timestamp, 时间戳"
     ACCURACY = "accuracy"
     ACCURACY_PCT = "accuracy_pct"
     THROUGHPUT_RATIO = "throughput_ratio"
@@ -168,14 +195,28 @@ class ColumnMeaning(StrEnum):
     TOTAL_END_TIME = "total_end_time"
 
 
+PARAMETER = "parameter."
+_PARAMETER_NAME = re.compile(r"\w[\w .+/-]{0,98}\w|\w")
+
+
+def is_parameter(meaning: str) -> bool:
+    """Whether the meaning is `parameter.NAME`: a setting that decides speed."""
+    return meaning.startswith(PARAMETER) and bool(_PARAMETER_NAME.fullmatch(meaning.removeprefix(PARAMETER)))
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table's headers, the meaning of those that were recognized, and its first rows as text."""
+    """A table's headers, their meanings, and its first rows as text.
+
+    `mapping`: a ColumnMeaning or `parameter.NAME` by header. `not_understood`: headers that were not recognized, which
+    are parameters until a person says what they are. `left_out`: other measurements, and numbers of rows."""
 
     source: str
     columns: tuple[str, ...]
-    mapping: Mapping[str, ColumnMeaning]
+    mapping: Mapping[str, str]
     sample: tuple[tuple[str, ...], ...] = ()
+    not_understood: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 Results = Iterator[ParsedResult | Unread]

@@ -158,7 +158,7 @@ POWER = (
         key=Key("energy consumption, energy, 能耗, 总能耗, 能源消耗, 耗电量", zero_is_unmeasured=True)),
     Column("power_efficiency", NUMBER, "reported `efficientcy`: ratio of work to energy; likewise",
         stored=result(7, name="efficientcy"), exported=Exported("power"), mlflow=METRIC, key=Key(
-            "efficientcy, efficiency, power efficiency, energy efficiency, 能效, 能效比, 效率",
+            "efficientcy, power efficiency, energy efficiency, 能效, 能效比",
             zero_is_unmeasured=True)),
 )  # fmt: skip
 

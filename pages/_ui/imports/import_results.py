@@ -11,7 +11,7 @@ from pages._ui.grid.table import show_grid
 from pages._ui.grid.values import Align, Dot, GridCell, GridColumn, GridRow, PageLink, Tone
 from pages._ui.imports.answers import choose_answers
 from pages._ui.imports.earlier_imports import select_runs
-from pages._ui.imports.reading import MAX_SEEN, ROUND, SAVED, Read
+from pages._ui.imports.reading import MAX_SEEN, ROUND, SAVED, Read, show_unknown_columns
 from pages._ui.imports.single_results import get_refused, show_single_results
 from pages._ui.shell.core import actor, core
 from pages._ui.shell.errors import escape_markdown
@@ -28,6 +28,7 @@ def show_understanding(read: Read) -> None:
     """What the results are and how many will count, the answers that mend them, the import, and each result."""
     if not read.results:
         st.info(t("import_results.nothing"), icon=":material/info:")
+        show_unknown_columns(read)
         return
     with st.container(border=True, key="import-understood"):
         head = st.container()  # it follows from the answers below
@@ -37,6 +38,7 @@ def show_understanding(read: Read) -> None:
         previews, found = _preview_results(read, choices)
         with head:
             _show_head(read, choices, found)
+    show_unknown_columns(read)
     _show_results(previews)
     if len(read.results) > MAX_SEEN:
         st.caption(t("import_results.first", count=MAX_SEEN))

@@ -9,9 +9,9 @@ from streamlit.typing import UploadedFile
 
 from aisbench_core.exchange.importing.choices import Choices
 from aisbench_core.exchange.importing.understanding import understand_results
-from aisbench_core.exchange.readers.results import ParsedResult, Table, Unread
+from aisbench_core.exchange.readers.results import DroppedCell, ParsedResult, Table, Unread
 from aisbench_core.interfaces.web.uploads import MOST_FILE_BYTES, MOST_SESSION_BYTES, MOST_SESSION_FILES
-from pages._ui.imports.table_columns import apply_corrections, show_columns
+from pages._ui.imports.table_columns import apply_corrections, ask_about_columns, show_columns
 from pages._ui.shell import uploads, widgets
 from pages._ui.shell.core import actor, core, right_to
 from pages._ui.shell.errors import escape_markdown
@@ -33,7 +33,8 @@ KINDS = ["log", "txt", "out", "json", "csv", "tsv", "xlsx", "zip", "tar", "gz", 
 class Read:
     """What was read last, from where, and how to read it again once columns turn out to mean something else.
 
-    `mended_by`: the answers about all results that they need most."""
+    `mended_by`: the answers about all results that they need most. `dropped`: cells that were not understood, each
+    with its file; `dropped_count`: of all of them."""
 
     name: str
     results: tuple[ParsedResult, ...]
@@ -41,6 +42,8 @@ class Read:
     tables: tuple[Table, ...]
     again: Callable[[], Iterator[ParsedResult | Unread]]
     mended_by: tuple[str, ...]
+    dropped: tuple[tuple[str, DroppedCell], ...] = ()
+    dropped_count: int = 0
 
 
 def last_read() -> Read | None:
@@ -140,19 +143,48 @@ def _read_results(
         readable = tuple(table for table in tables if isinstance(table, Table))
         seen = core().imports.preview(results[:MAX_SEEN], Choices(), actor())
     needed = understand_results(seen, len(results)).mended_by
-    st.session_state[READ] = Read(name, tuple(results), tuple(unread), readable, again, needed)
+    dropped = [(result.source, cell) for result in results for cell in result.dropped]
+    listed = tuple(dropped[:MAX_SEEN])
+    st.session_state[READ] = Read(name, tuple(results), tuple(unread), readable, again, needed, listed, len(dropped))
     st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
     for key in (CORRECTIONS, REFUSED, SAVED):
         st.session_state.pop(key, None)
     st.rerun()  # the fields to choose files stand above, and fold
 
 
+def show_unknown_columns(read: Read) -> None:
+    """The columns that are not understood, with a choice beside each."""
+    _correct_columns(read, ask_about_columns(read.tables))
+
+
 def show_tables(read: Read) -> None:
     """The meanings of tables' columns; a person's corrections are remembered, and everything is read again."""
-    changed = show_columns(read.tables)
+    _correct_columns(read, show_columns(read.tables))
+
+
+def _correct_columns(read: Read, changed: dict[str, str]) -> None:
     if changed:
         core().imports.columns.remember(changed, actor())
         _read_results(read.name, read.again, iter(apply_corrections(read.tables, changed)))
+
+
+def show_dropped(read: Read) -> None:
+    """Cells that were not understood, each with its place and the reason; the rest of their rows is imported."""
+    if not read.dropped:
+        return
+    title = t("import_results.dropped", count=f"{read.dropped_count:,}")
+    with st.expander(title, icon=":material/warning:"):
+        rows = [
+            {"file": source, "cell": cell.cell, "header": cell.header, "reason": t.message(cell.reason)}
+            for source, cell in read.dropped
+        ]
+        titles = {
+            "file": t("import_results.file"),
+            "cell": t("import_results.cell"),
+            "header": t("import_results.header"),
+            "reason": t("import_results.reason"),
+        }
+        show_table(rows, titles, title, visible=MAX_OPEN)
 
 
 def show_unread(read: Read) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,7 +58,8 @@ CLAIMS = "imported results are unverified claims: they get no rank, and are no b
     "mapping",
     form="HEADER=FIELD",
     at_last=True,
-    help="Field of a table column, remembered for later imports. HEADER= ignores it; an unknown FIELD lists all.",
+    help="Field of a table column, or parameter.NAME, which decides speed; remembered for later imports. HEADER= "
+    "ignores it; an unknown FIELD lists all.",
 )
 @click.option(
     "--utc-offset",
@@ -92,7 +94,9 @@ def import_results(ctx: click.Context, /, paths: tuple[str, ...], dry_run: bool,
     unread: list[Unread] = []
     results = _read_results(core, paths, options, unread)
     if dry_run:
-        count = _print_previews(core, core.imports.preview(results, choices, get_actor()), paths, unread, as_json)
+        tables = _list_tables(core, paths, options["mapping"])
+        previews = core.imports.preview(results, choices, get_actor())
+        count = _print_previews(previews, tables, unread, as_json)
     else:
         core.imports.columns.remember(options["mapping"], get_actor())  # also if the import fails: the user has said it
         saved = core.imports.save(results, choices, get_actor(), lambda done: display.print_message(f"{done} results"))
@@ -178,27 +182,50 @@ def _print_saved(saved: Saved, where: Provenance, unread: list[Unread], as_json:
     return count
 
 
-def _print_previews(
-    core: Core, previews: list[Preview], paths: Sequence[str], unread: list[Unread], as_json: bool
-) -> int:
-    items = (table for path in paths if not path.startswith(OBS) for table in core.imports.tables(Path(path)))
-    tables = {  # the field of each column; empty for columns that are ignored
-        table.source: {header: table.mapping.get(header, "") for header in table.columns}
-        for table in items
-        if isinstance(table, Table)
+def _list_tables(core: Core, paths: Sequence[str], mapping: Mapping[str, str]) -> list[Table]:
+    items = (table for path in paths if not path.startswith(OBS) for table in core.imports.tables(Path(path), mapping))
+    return [table for table in items if isinstance(table, Table)]
+
+
+def _print_previews(previews: list[Preview], tables: list[Table], unread: list[Unread], as_json: bool) -> int:
+    columns = {  # the field of each column; empty for columns that are ignored
+        table.source: {header: table.mapping.get(header, "") for header in table.columns if header} for table in tables
     }
-    answer = {"results": [_to_json(preview) for preview in previews], "tables": tables, "unread": unread}
+    unknown = {table.source: table.not_understood for table in tables if table.not_understood}
+    dropped = [(preview.result.source, cell) for preview in previews for cell in preview.result.dropped]
+    answer = {
+        "results": [_to_json(preview) for preview in previews],
+        "tables": columns,
+        "not_understood": unknown,
+        "dropped": [{"source": source, **asdict(cell)} for source, cell in dropped],
+        "unread": unread,
+    }
     display.print_result(answer, as_json, lambda: _format_previews(previews))
-    if previews and not as_json:
+    if as_json:
+        return len(previews)
+    if previews:
         display.print_message(CLAIMS)
         found = understand_results(previews, len(previews))
         display.print_message(f"{found.contents}; {found.outcome}")
         for cause, count in found.causes:
             display.print_message(f"{display.format_count(count, 'result')} not usable: {cause.sentence}")
-    for source, columns in () if as_json else tables.items():
-        meanings = ", ".join(f"{header} = {field or 'ignored'}" for header, field in columns.items())
-        display.print_message(f"columns of {source}: {meanings}")
+    _print_columns(columns, unknown)
+    for source, cell in dropped[:MAX_UNREAD]:
+        display.print_message(f"cell left out: {source} {cell.cell} ({cell.header}): {cell.reason}")
+    if len(dropped) > MAX_UNREAD:
+        display.print_message(f"cells left out: {len(dropped) - MAX_UNREAD} more; --json lists all")
     return len(previews)
+
+
+def _print_columns(columns: Mapping[str, Mapping[str, str]], unknown: Mapping[str, Sequence[str]]) -> None:
+    for source, fields in columns.items():
+        meanings = ", ".join(f"{header} = {field or 'ignored'}" for header, field in fields.items())
+        display.print_message(f"columns of {source}: {meanings}")
+    for source, headers in unknown.items():
+        display.print_message(
+            f"not understood in {source}, so parameters that decide speed: {', '.join(headers)}; "
+            'say what they are with --map "HEADER=FIELD", or ignore them with --map "HEADER="'
+        )
 
 
 def _to_json(preview: Preview) -> dict[str, object]:

@@ -1,0 +1,114 @@
+"""How the rows of a table are read: what its columns mean, and how it writes numbers and units."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+
+from aisbench_core.base.errors import ResultError
+from aisbench_core.domain.results.train_result_info import KEYS, NUMBER, TIMES
+from aisbench_core.exchange.readers.cells import DecimalMark, clean_number, find_decimal_mark
+from aisbench_core.exchange.readers.headers import (
+    PERCENT,
+    HeaderReading,
+    choose_meanings,
+    find_header,
+    name_columns,
+    read_header_unit,
+)
+from aisbench_core.exchange.readers.results import PARAMETER, ColumnMeaning, Table, is_parameter
+from aisbench_core.exchange.readers.rows import Row, TableSheet
+from aisbench_core.exchange.readers.units import Rate
+
+LOOK_AHEAD = 200  # rows that tell how a table writes numbers, and which of its columns are used
+SAMPLE = 5
+
+_MEASURES = {
+    key: (ColumnMeaning(key), *(column for column, name in PERCENT.items() if name == key)) for key in sorted(KEYS)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TableLayout:
+    """How a table's rows are read.
+
+    `first_row`: of the file, from 1. `rate`, `unknown_unit`: of the throughput's header."""
+
+    source: str
+    header: tuple[str, ...]
+    reading: HeaderReading
+    positions: Mapping[str, int]
+    parameters: tuple[tuple[str, int], ...]
+    measures: tuple[tuple[str, ColumnMeaning], ...]
+    mark: DecimalMark
+    is_percent_certain: bool
+    rate: Rate
+    unknown_unit: str
+    first_row: int = 1
+    delimiter: str = ""
+
+
+def lay_out(sheet: TableSheet, source: str, mapping: Mapping[str, str]) -> tuple[TableLayout, Iterator[Row]]:
+    first = list(islice(sheet.rows, LOOK_AHEAD))
+    header, used = find_header(first, mapping)
+    rest = first[used:]
+    header = name_columns(header, rest, is_positional=not sheet.delimiter)
+    layout = build_layout(header, rest, source, mapping, delimiter=sheet.delimiter)
+    return replace(layout, first_row=used + 1), chain(rest, sheet.rows)
+
+
+def build_layout(
+    header: tuple[str, ...],
+    sample: Sequence[Row],
+    source: str,
+    mapping: Mapping[str, str],
+    settings: Collection[str] | None = None,
+    delimiter: str = "",
+) -> TableLayout:
+    reading = choose_meanings(header, mapping, sample[:LOOK_AHEAD], settings)
+    positions = {meaning: header.index(name) for name, meaning in reading.meanings.items()}
+    measures = [(key, column) for key, columns in _MEASURES.items() for column in columns if column in positions]
+    numbers = [positions[column] for key, column in measures if key not in TIMES]
+    cells = [row[position] for row in sample[:LOOK_AHEAD] for position in numbers if position < len(row)]
+    throughput = positions.get(ColumnMeaning.THROUGHPUT_RATIO)
+    rate, unknown = read_header_unit(header[throughput]) if throughput is not None else (Rate(), "")
+    mark = find_decimal_mark(cells, has_semicolons=delimiter == ";")
+    percents = [
+        row[at] for at in [positions.get(ColumnMeaning.ACCURACY_PCT, -1)] for row in sample if 0 <= at < len(row)
+    ]
+    return TableLayout(
+        source=source,
+        header=header,
+        reading=reading,
+        positions=positions,
+        parameters=tuple(
+            (meaning.removeprefix(PARAMETER), position)
+            for meaning, position in positions.items()
+            if is_parameter(meaning)
+        ),
+        measures=tuple(measures),
+        mark=mark,
+        is_percent_certain=any(_exceeds_one(cell, mark) for cell in percents),
+        rate=rate,
+        unknown_unit=unknown,
+        delimiter=delimiter,
+    )
+
+
+def _exceeds_one(text: str, mark: DecimalMark) -> bool:
+    try:
+        number = clean_number(text, mark)
+    except ResultError:
+        return False
+    return bool(NUMBER.fullmatch(number)) and float(number) > 1
+
+
+def describe_table(layout: TableLayout, rows: Sequence[Row]) -> Table:
+    reading = layout.reading
+    return Table(
+        layout.source,
+        layout.header,
+        reading.meanings,
+        tuple(rows[:SAMPLE]),
+        reading.not_understood,
+        reading.left_out,
+    )
