@@ -91,6 +91,15 @@ def test_lines_that_call_themselves_warnings_or_information_are_no_errors(tmp_pa
     assert [hit.rule for hit in hits(tmp_path, f"ERROR after a WARNING: {DISK}\n")] == ["disk-full"]
 
 
+@pytest.mark.parametrize("line", ["{0} of {0}", "{0:08x}-{0:05b}", "{0:b}a {0:b}b {0:o}c"])
+def test_errors_are_found_among_lines_of_one_kind_and_of_many(line: str, tmp_path: Path) -> None:
+    lines = "".join(f"step {line.format(number)}\n" for number in range(5000))
+
+    found = hits(tmp_path, f"{lines}{DISK}\n{lines[:2000]}")
+
+    assert [(hit.rule, hit.line) for hit in found] == [("disk-full", 5001)]
+
+
 def test_a_huge_log_is_read_at_both_ends_in_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_clues, "TOTAL_BYTES", 512 * 1024)
     file = tmp_path / "worker-0.log"

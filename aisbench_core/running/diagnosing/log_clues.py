@@ -1,7 +1,7 @@
 """Finds clues of rules in the logs of a run: read in blocks, the beginning and the end of logs of any size."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -55,7 +55,7 @@ _HARMLESS = re.compile(
 )
 # As TensorFlow writes them, whatever words follow.
 _HARMLESS_FIRST = re.compile(r"^[^A-Za-z]{0,60}[WI] [a-z_]{2,30}/\S{1,100}:\d{1,6}\] ")
-_ANY_DIGIT = bytes.maketrans(b"123456789", b"000000000")
+_ANY_DIGIT, _ANY_HEX = (bytes.maketrans(each, b"0" * len(each)) for each in (b"123456789", b"123456789abcdef"))
 _ESCAPES = re.compile(r"\x1b\[[0-9;]{0,20}m")
 
 
@@ -212,9 +212,9 @@ class _NodeLog:
         return at is None or self._ended_at is None or self._ended_at - at > SURVIVED
 
     def _iterate_occurrences(self, lowered: bytes) -> Iterator[tuple[int, Sequence[_Needle]]]:
-        kinds = _kinds_of_lines(lowered)
-        for text, needles in self._needles.items():
-            position = lowered.find(text) if text.translate(_ANY_DIGIT) in kinds else -1
+        for text in _possible_texts(lowered, self._needles):
+            needles = self._needles[text]
+            position = lowered.find(text)
             for _ in range(MOST_OCCURRENCES):
                 if position < 0:
                     break
@@ -266,9 +266,13 @@ class _NodeLog:
         return None
 
 
-def _kinds_of_lines(lowered: bytes) -> bytes:
-    """One line of each kind: most lines of a log differ in their numbers only, and few kinds are searched faster."""
-    return b"\n".join(set(lowered.translate(_ANY_DIGIT).split(b"\n")))
+def _possible_texts(lowered: bytes, texts: Iterable[bytes]) -> list[bytes]:
+    """Those that may be in it, as most lines of a log differ in their numbers only, and most words come again."""
+    lines = b"\n".join(set(lowered.translate(_ANY_DIGIT).split(b"\n")))
+    if len(lines) < len(lowered) // 8:
+        return [text for text in texts if text.translate(_ANY_DIGIT) in lines]
+    words = b"\n".join(set(lines.translate(_ANY_HEX).split()))
+    return [text for text in texts if all(word in words for word in text.translate(_ANY_HEX).split())]
 
 
 def _to_text(line: bytes) -> str:
