@@ -7,6 +7,7 @@ from pages._ui.compare import comparison as parts
 from pages._ui.compare.comparability import show_comparability
 from pages._ui.compare.groups import show_peers
 from pages._ui.compare.metrics import show_metrics
+from pages._ui.compare.training import show_trainings
 from pages._ui.compare.verdict import show_sentences, show_verdict
 from pages._ui.shell import saved_views
 from pages._ui.shell.core import core, run_cached
@@ -36,6 +37,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
 show_metrics(comparison)
 parts.show_differences(comparison)
 show_peers(comparison)
+show_trainings(comparison)
 parts.show_cards(comparison)
 parts.show_validity(comparison.runs)
 parts.show_single_servers(comparison)

@@ -129,6 +129,11 @@ class RunFiles:
         """What the log said of the training so far."""
         return read_points(self._get_folder(run_id).progress)
 
+    def has_training(self, run_id: str) -> bool:
+        """Whether its log said anything of the training, or its code wrote event files; without reading them."""
+        folder = self._get_folder(run_id)
+        return folder.progress.exists() or folder.summaries.is_dir()
+
     def revision(self, run_id: str) -> Hashable:
         """Changes with every change of the job's details, samples, training points and cards' rates."""
         folder = self._get_folder(run_id)

@@ -241,6 +241,7 @@ def test_runs_can_be_listed_by_what_they_are_worth(warehouse: Warehouse) -> None
         Validity.CLAIMED: [],
         Validity.INVALID: ["bad"],
         Validity.INCOMPLETE: ["none"],
+        Validity.SET_ASIDE: [],
     }
 
 
