@@ -54,10 +54,15 @@ class Now:
         self.step, self.steps = step, steps
         self.share = step / steps if step is not None and steps else None
 
-    def locate_in_epoch(self, step: int, each: int | None, epoch: int) -> None:
-        """At a step of an epoch that has `each`; where that is unknown, only those of the first epoch are known."""
+    def locate_in_epoch(self, step: int, each: int | None, epoch: int, most: int | None) -> None:
+        """At a step of an epoch that has `each`; where that is unknown, only those of the first epoch are known.
+
+        `most`: steps of the whole training, whatever its epochs, if they are limited."""
         if each:
-            self.locate((epoch - 1) * each + step, each * self.epochs if self.epochs else None)
+            done, steps = (epoch - 1) * each + step, each * self.epochs if self.epochs else None
+            if most and done <= most <= (steps or most):
+                steps = most
+            self.locate(done, steps)
             return
         self.step, self.steps = step if epoch <= 1 else None, None
         self.share = (epoch - 1) / self.epochs if self.epochs else None
@@ -78,7 +83,7 @@ def is_of_training(reading: Reading, so_far: ReadSoFar, steps: int | None, epoch
     return False
 
 
-def follow_bar(now: Now, reading: Reading, so_far: ReadSoFar, *, is_one: bool) -> None:
+def follow_bar(now: Now, reading: Reading, so_far: ReadSoFar, most: int | None, *, is_one: bool) -> None:
     """By a bar that names no epoch: `is_one` for the whole training, or one that begins anew in each epoch."""
     bar, each, step = so_far.bar, reading.steps or 1, reading.step or 0
     is_late = step >= _ENDED * each and bar.step <= each / 10 and bar.lines_before >= _MANY_LINES
@@ -92,7 +97,7 @@ def follow_bar(now: Now, reading: Reading, so_far: ReadSoFar, *, is_one: bool) -
         now.locate(step, each)
     else:
         now.epoch = max(1, bar.epoch)
-        now.locate_in_epoch(step, each, now.epoch)
+        now.locate_in_epoch(step, each, now.epoch, most)
 
 
 def _is_next(reading: Reading, so_far: ReadSoFar, epochs: int | None) -> bool:

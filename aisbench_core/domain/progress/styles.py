@@ -22,7 +22,7 @@ Texts = Annotated[tuple[Text, ...], BeforeValidator(lambda value: (value,) if is
 
 _WHOLE = r"\d+(?:,\d{3})*"
 _NUMBER = rf"[-+]?(?:{_WHOLE}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
-_TIME = r"(?:\d+ ?d(?:ays?)?,? ?)?(?:\d+:\d\d(?::\d\d)?(?:\.\d+)?|\d+ ?h[\w ]*|\d+ ?m[\w ]*|\d+ ?s)"
+_TIME = r"(?:\d+ ?d(?:ays?)?,? ?)?(?:\d+:\d\d?(?::\d\d?)?(?:\.\d+)?|\d+ ?h[\w ]*|\d+ ?m[\w ]*|\d+ ?s)"
 
 GROUPS: Mapping[str, str] = {
     **dict.fromkeys(("step", "steps", "global_step", "epoch", "epoch_from_0", "epoch_begun", "epochs"), _WHOLE),

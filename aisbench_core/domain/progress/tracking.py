@@ -94,9 +94,11 @@ class Tracker:
     def _locate(self, now: Now, reading: Reading) -> None:
         """Where the training is."""
         epoch, before = reading.epoch, now.step
-        if epoch is not None and not reading.whole and reading.style in self.so_far.styles_from_0:
+        epochs = self._extent.epochs
+        is_index = bool(epochs and reading.epochs) and epochs == (reading.epochs or 0) + 1  # of the last epoch, from 0
+        if epoch is not None and not reading.whole and (is_index or reading.style in self.so_far.styles_from_0):
             epoch += 1
-        now.epochs = reading.epochs or now.epochs or self._extent.epochs
+        now.epochs = epochs if is_index else reading.epochs or now.epochs or epochs
         if reading.epochs_done is not None:
             self._locate_by_epochs(now, reading, reading.epochs_done)
         elif reading.whole or (not reading.is_bar and (reading.is_global or epoch is None)):
@@ -106,7 +108,7 @@ class Tracker:
             now.epoch = epoch
             self._locate_in_epoch(now, reading, epoch)
         else:
-            follow_bar(now, reading, self.so_far, is_one=self._is_one_bar(reading))
+            follow_bar(now, reading, self.so_far, self._extent.steps, is_one=self._is_one_bar(reading))
         if reading.interval_s and before is not None and now.step is not None and now.step > before:
             now.step_s = reading.interval_s / (now.step - before)
 
@@ -139,7 +141,8 @@ class Tracker:
         if reading.steps:
             bar.total, bar.step, bar.epoch = reading.steps, reading.step, epoch
             bar.is_named = bar.is_named or reading.is_bar
-        now.locate_in_epoch(reading.step, reading.steps or _learn_steps(self.so_far, epoch, reading.step), epoch)
+        each = reading.steps or _learn_steps(self.so_far, epoch, reading.step)
+        now.locate_in_epoch(reading.step, each, epoch, self._extent.steps)
 
     def _locate_between_epochs(self, now: Now, done: int, epoch: int, reading: Reading) -> None:
         """At the end of the epoch that a line names, or at its beginning if it says nothing else."""
