@@ -70,6 +70,20 @@ def test_a_training_that_was_restarted_is_measured_from_its_restart() -> None:
     assert left([*before, *again]) == pytest.approx(120)
 
 
+def test_a_training_that_takes_longer_than_its_speed_said_has_no_known_end() -> None:
+    steady = [(10.0 * step, step / 10) for step in range(1, 8)]
+
+    assert left(steady, after=20) == pytest.approx(10)
+    assert left(steady, after=31) is None
+
+
+def test_what_the_log_says_is_left_counts_until_the_speed_is_known() -> None:
+    said = [TrainingPoint(T0, 5, 100, share=0.05, left_s=300.0)]
+
+    assert remaining_seconds(said, T0 + timedelta(seconds=20)) == 280.0
+    assert remaining_seconds(said, T0 + timedelta(seconds=130)) is None, "it is too old"
+
+
 def test_a_finished_training_has_nothing_left() -> None:
     assert left([(0, 0.5), (5, 0.9), (10, 1.0)], after=9_999) == 0.0
 

@@ -44,7 +44,7 @@ def remaining_seconds(points: Sequence[TrainingPoint], now: datetime) -> float |
     if seconds <= 0:
         return None
     remaining = (1 - done) * seconds / (last - first) - (now - last_at).total_seconds()
-    return max(0.0, remaining) if remaining <= MOST_SECONDS else None
+    return remaining if 0 < remaining <= MOST_SECONDS else None  # it takes longer than its speed said
 
 
 def _say_remaining(points: Sequence[TrainingPoint], now: datetime) -> float | None:
@@ -53,7 +53,7 @@ def _say_remaining(points: Sequence[TrainingPoint], now: datetime) -> float | No
     if last is None or last.left_s is None:
         return None
     age = (now - last.at).total_seconds()
-    return max(0.0, last.left_s - age) if age <= SILENT_SECONDS else None
+    return last.left_s - age if age <= min(SILENT_SECONDS, last.left_s) else None
 
 
 def _since_last_start(points: Shares) -> Shares:

@@ -273,9 +273,8 @@ def _describe_progress(run: Run) -> str:
     if snapshot is None or share is None:
         return cards.describe_line(run, progress)[1]
     left, stage = snapshot.overview.remaining_s, snapshot.overview.last.stage if snapshot.overview.last else ""
-    text = format_percent(round(share, 2))
-    text = t("run_rows.left", share=text, time=format_duration(left)) if left is not None else text
-    return f"{text} · {t.stage(stage)}" if stage else text
+    text = " · ".join(filter(None, (format_percent(round(share, 2)), t.stage(stage))))
+    return t("run_rows.left", share=text, time=format_duration(left)) if left is not None else text
 
 
 def _data_of(row: RunRow) -> str:
