@@ -151,3 +151,28 @@ def test_no_log_makes_reading_slow(unit: str) -> None:
         return time.thread_time() - start
 
     assert min(cost(long) for _ in range(3)) <= 24 * max(0.002, min(cost(short) for _ in range(3)))
+
+
+def test_a_line_is_read_whatever_lines_of_its_letters_came_before() -> None:
+    patterns = ProgressPatterns()
+
+    assert patterns.readings(b"st3ep 1/10 loss 2.5 fast\n") == []
+    assert [reading.step for reading in patterns.readings(b"step 31/10 loss 2.5 fast\nstep 3/10 loss 2.5 fast\n")] == [
+        31,
+        3,
+    ]
+
+
+def test_lines_without_progress_cost_next_to_nothing() -> None:
+    patterns = ProgressPatterns()
+
+    def cost(line: str) -> float:
+        text = (line + "\n").encode() * 2000
+        start = time.thread_time()
+        patterns.readings(text)
+        return time.thread_time() - start
+
+    known = min(cost(" 50%|###   | 500/1000 [10:00<10:00,  1.20s/it]") for _ in range(3))
+    other = min(cost("10:11:12 [INFO] a library says hello from /a/b.py and rank 3") for _ in range(3))
+
+    assert 20 * other <= known

@@ -36,7 +36,8 @@ MAX_LINE = 1000
 MAX_KNOWN_LINE = 8000
 """Bytes of a line of a known style: verl prints so much in one."""
 
-MAX_COMBINATIONS = 4096
+MAX_SHAPES, MAX_SHAPE = 4096, 600
+"""Shapes of lines that are remembered, and bytes of one."""
 
 _COLOURS = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -127,27 +128,30 @@ class _KnownLines:
 
     def __init__(self, lines: Sequence[_CompiledLine]) -> None:
         self._lines = lines
-        self._texts = sorted({text for line in lines for text in line.has})
-        self._any = _Pattern("|".join(re.escape(text.decode()) for text in self._texts))
-        self._kinds: dict[tuple[bytes, ...], list[_CompiledLine]] = {}
+        texts = sorted({text for line in lines for text in line.has})
+        self._any = _Pattern("|".join(re.escape(text.decode()) for text in texts))
+        self._kinds: dict[bytes, list[_CompiledLine]] = {}
 
     def iterate_readings(self, text: bytes) -> Iterator[Reading]:
         """What lines say, each by the first that reads it. Most lines have none of the texts, and cost little."""
         for start, end in self._any.iterate_lines(text):
             until = min(end, start + MAX_KNOWN_LINE)
             part = text[start:until]
-            for kind in self._list_kinds(tuple([has for has in self._texts if has in part])):
+            for kind in self._list_kinds(part):
                 if reading := kind.read(text, start, until):
                     yield reading
                     break
 
-    def _list_kinds(self, texts: tuple[bytes, ...]) -> list[_CompiledLine]:
-        """Of lines that have these texts; a log has few combinations of them."""
-        kinds = self._kinds.get(texts)
+    def _list_kinds(self, line: bytes) -> list[_CompiledLine]:
+        """Those of which the line, without its digits, has a text: lines of one print statement have the same kinds."""
+        shape = line.translate(None, b"0123456789#")
+        kinds = self._kinds.get(shape)
         if kinds is None:
-            kinds = [line for line in self._lines if not set(line.has).isdisjoint(texts)]
-            if len(self._kinds) < MAX_COMBINATIONS:
-                self._kinds[texts] = kinds
+            kinds = [kind for kind in self._lines if any(text in shape for text in kind.has)]
+            if len(shape) <= MAX_SHAPE:
+                if len(self._kinds) >= MAX_SHAPES:
+                    self._kinds.clear()
+                self._kinds[shape] = kinds
         return kinds
 
 

@@ -18,7 +18,8 @@ from aisbench_core.model.spec import Frozen
 SHIPPED = Path(__file__).parent / "styles"
 
 Text = Annotated[str, Field(min_length=1)]
-Texts = Annotated[tuple[Text, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+Fixed = Annotated[str, Field(min_length=1, pattern=r"^[^\d#]+$")]  # digits differ from line to line
+Texts = Annotated[tuple[Fixed, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
 
 _WHOLE = r"\d+(?:,\d{3})*"
 _NUMBER = rf"[-+]?(?:{_WHOLE}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
