@@ -21,6 +21,7 @@ from aisbench_core.config.identity import Identity
 from aisbench_core.config.settings import load_settings, read_environment
 from aisbench_core.interfaces.api.app import ApiServer
 from aisbench_core.interfaces.api.mounting import ApiMiddleware
+from aisbench_core.interfaces.web.compression import CompressedAssets
 from aisbench_core.interfaces.web.front_door import BrowserCookie, FrontDoor, FrontDoorMiddleware, PublicScheme
 from aisbench_core.interfaces.web.half_requests import limit_half_requests
 from aisbench_core.interfaces.web.identity import (
@@ -135,6 +136,7 @@ app = st.App(
         Middleware(BrowserCookie),
         Middleware(LogDownloadMiddleware, log_files=log_files),
         Middleware(UploadMiddleware, store=get_upload_store),
+        Middleware(CompressedAssets),
         Middleware(PageBase, head=build_head()),
     ],
     on_script_error=show_script_error,

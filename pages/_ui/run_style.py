@@ -5,6 +5,7 @@ RUN_STYLE = """
     body .st-key-run-head, body .st-key-run-facts { min-height: 2.9rem; }
     body .st-key-run-facts { margin-top: -.75rem; }
     body .st-key-log-fields { min-height: 4.25rem; }
+    body .st-key-log-switches { min-height: 2.5rem; }
     @media (min-width: 768px) {
         body .st-key-run-head { flex-wrap: nowrap; }
         body .st-key-run-head > div:first-child { max-width: calc(100% - 23rem); }

@@ -106,6 +106,11 @@ def markdown_texts(app: AppTest) -> str:
     return "\n".join(str(element.value) for kind in kinds for element in kind)
 
 
+def log_of(app: AppTest) -> str:
+    """The HTML of all lines of logs on the page."""
+    return "\n".join(html.proto.body for html in app.get("html") if "log-lines" in html.proto.body)
+
+
 def drawn(app: AppTest, chart: int = 0) -> list[dict[str, Any]]:
     """Every row that one of the page's charts draws, by the names of columns."""
     tables = app.get("vega_lite_chart")[chart].proto.datasets

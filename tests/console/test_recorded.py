@@ -13,7 +13,7 @@ from aisbench_core.model import RunAttempt
 from aisbench_core.store.run_folders.run_paths import RunFolder
 from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
-from tests.console.conftest import OpenPage, texts
+from tests.console.conftest import OpenPage, log_of, texts
 from tests.console.grids import Grid
 
 OLD = "i-0123456789abcdef"
@@ -56,7 +56,7 @@ def test_the_attempts_of_a_run_that_the_ledger_does_not_have_are_those_of_its_re
     app = open_page("live", run="r-lost")
 
     assert "Attempts" in [section.label for section in app.expander]
-    assert "loss is nan" in [code.value for code in app.code]
+    assert "loss is nan" in log_of(app)
 
 
 def test_the_leaderboard_can_show_one_origin_only(open_page: OpenPage, imported: Path) -> None:

@@ -1,5 +1,6 @@
 """The server object: headers on every answer, a clean start and a clean end."""
 
+import gzip
 import json
 import os
 import re
@@ -11,7 +12,8 @@ import time
 import urllib.error
 import urllib.request
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from http.client import HTTPMessage
 from pathlib import Path
 
 import pytest
@@ -107,6 +109,58 @@ def test_a_page_says_where_its_server_is_whatever_the_browser_kept(
     assert (status, headers["ETag"], headers["Content-Length"]) == (200, None, str(len(page)))
     assert page.count(SCRIPT) == 1
     assert page.index(SCRIPT) < page.index(b"<script type=")
+
+
+def test_scripts_and_styles_are_sent_compressed_to_whoever_takes_it(
+    server: tuple["subprocess.Popen[bytes]", str],
+) -> None:
+    for file in names_of_assets(server[1]):
+        plain, _ = fetch_answer(server[1] + file)
+
+        answers = [fetch_answer(server[1] + file, {"Accept-Encoding": "gzip, br"}) for _ in range(2)]
+
+        for body, headers in answers:
+            assert (headers["Content-Encoding"], headers["Vary"]) == ("gzip", "Accept-Encoding")
+            assert headers["Cache-Control"] == "public, immutable, max-age=31536000"
+            assert headers["X-Content-Type-Options"] == "nosniff"
+            assert int(headers["Content-Length"]) == len(body) < len(plain)
+            assert gzip.decompress(body) == plain
+
+
+def test_who_asks_for_a_part_of_a_script_or_for_none_gets_it_as_it_is(
+    server: tuple["subprocess.Popen[bytes]", str],
+) -> None:
+    script = server[1] + names_of_assets(server[1])[0]
+    plain, headers = fetch_answer(script)
+    _, compressed = fetch_answer(script, {"Accept-Encoding": "gzip"})
+
+    part, part_headers = fetch_answer(script, {"Accept-Encoding": "gzip", "Range": "bytes=0-9"})
+
+    assert headers["Vary"] == part_headers["Vary"] == "Accept-Encoding"
+    assert (part, part_headers["Content-Encoding"]) == (plain[:10], None)
+    with pytest.raises(urllib.error.HTTPError, match="304") as unchanged:
+        fetch_answer(script, {"Accept-Encoding": "gzip", "If-None-Match": compressed["ETag"]})
+    unchanged.value.close()
+
+
+def test_a_script_that_does_not_exist_is_not_kept_as_one(server: tuple["subprocess.Popen[bytes]", str]) -> None:
+    for _ in range(2):
+        _, headers = fetch_answer(f"{server[1]}/static/js/nothing.js", {"Accept-Encoding": "gzip"})
+
+        assert (headers["Content-Encoding"], headers.get_content_type()) == (None, "text/html")
+
+
+def names_of_assets(base: str) -> list[str]:
+    """The script and the style that a page names."""
+    page, _ = fetch_answer(base, {"Accept": "text/html"})
+    return [f"/static/{name}" for name in re.findall(r'"\./static/((?:js/index|css/index)[^"]+)"', page.decode())]
+
+
+def fetch_answer(address: str, headers: Mapping[str, str] | None = None) -> tuple[bytes, HTTPMessage]:
+    """The body and the headers of an answer."""
+    asked = urllib.request.Request(address, headers=dict(headers or {}))
+    with DIRECT.open(asked, timeout=READY_SECONDS) as answer:
+        return answer.read(), answer.headers
 
 
 def test_metrics_and_the_agent_api_are_closed(server: tuple["subprocess.Popen[bytes]", str]) -> None:

@@ -12,16 +12,12 @@ from aisbench_core.running.step_files import write_rates
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.run_folders.run_paths import RunFolder
 from tests import records as a
-from tests.console.conftest import OpenPage, texts
+from tests.console.conftest import OpenPage, log_of, texts
 from tests.console.seeds import RETRYING_RUN
 
 
 def timeline(app: AppTest) -> str:
     return "\n".join(table.value.to_string() for table in app.dataframe)
-
-
-def log_of(app: AppTest) -> str:
-    return "\n".join(html.proto.body for html in app.get("html") if "log-lines" in html.proto.body)
 
 
 def test_a_second_viewer_sees_what_the_first_one_sees_in_the_language_that_it_reads(

@@ -8,8 +8,10 @@ from aisbench_core.base.errors import ResultError
 from aisbench_core.base.formats import MISSING, format_duration
 from aisbench_core.domain.liveness.alerts import alert_of
 from aisbench_core.domain.liveness.stalls import Watch
+from aisbench_core.domain.logs.lines import Line, LogLevel
 from aisbench_core.domain.results.job_events import alert_message, describe_interruption, recovery_text
 from aisbench_core.model import AlertKind, JobDetails, Run, RunState
+from pages._ui.run.log_lines import lines_html
 from pages._ui.shell.core import core, ledger_answer
 from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.formats import format_time
@@ -96,9 +98,11 @@ def show_job_attempts(details: JobDetails) -> None:
         for attempt in reversed(details.attempts):
             if not (attempt.last_words or attempt.last_event):
                 continue
-            st.markdown(f"**{t('job.last_words', number=attempt.number)}**")
-            if attempt.last_words:
-                st.code("\n".join(attempt.last_words), language=None, wrap_lines=True)
+            title = t("job.last_words", number=attempt.number)
+            st.markdown(f"**{title}**")
+            if attempt.last_words:  # not as code: what draws that is larger than the rest of the page
+                lines = [Line(0, 0, text, None, LogLevel.NONE, is_system=False) for text in attempt.last_words]
+                st.html(lines_html(lines, title))
             if attempt.last_event:
                 st.caption(escape_markdown(t.pick(attempt.last_event, chinese.get(attempt.last_event, ""))))
 

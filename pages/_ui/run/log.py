@@ -38,7 +38,7 @@ def show_log(run: Run) -> None:
         url.input_text("find", t("log.find"), icon=":material/search:", width=260)
         level = url.choose_option(st.selectbox, "log_level", t("log.level"), LEVELS, _level_title, width=190)
         url.input_text(AT, t("log.at"), placeholder="03:04:05", help=t("log.at_help"), resets=(OFFSET,), width=180)
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center", key="log-switches"):
         url.input_switch("regex", t("log.regex"), help=t("log.regex_help"))
         without_system = url.input_switch("no_system", t("log.no_system"))
         url.input_switch("first_errors", t("log.first_errors"))
