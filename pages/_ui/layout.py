@@ -34,14 +34,16 @@ LABELLED = (
 )
 
 # Until Streamlit has loaded what draws a kind of widget, it draws a box of 40 pixels, from which all below would move.
-# What has no key and stands in the page by itself is most often a link, whose margins are within the lines beside it.
+# What has no key and stands in a row is most often a link, whose margins are within the lines beside it.
 _PLACEHOLDERS = f"""
-    body :where([data-testid="stElementContainer"]:not([class*="st-key-"])) > [data-testid="stSkeleton"] {{
-        height: 20px; }}
+    body :where([data-testid="stHorizontalBlock"] > [data-testid="stElementContainer"]:not([class*="st-key-"])) >
+        [data-testid="stSkeleton"],
+    [class*="st-key-menu-"] [data-testid="stSkeleton"],
+    [class*="st-key-{LINKS}-"] [data-testid="stSkeleton"] {{ height: 20px; }}
     .st-key-run-links [data-testid="stSkeleton"],
-    body .st-key-cause :where([data-testid="stElementContainer"]:not([class*="st-key-"])) >
-        [data-testid="stSkeleton"] {{ height: 22px; }}
-    body .st-key-filter-bar [data-testid="stSkeleton"] {{ height: 40px; }}
+    .st-key-cause [data-testid="stElementContainer"]:not([class*="st-key-"]) > [data-testid="stSkeleton"] {{
+        height: 22px; }}
+    body .st-key-filter-bar:has(.st-key-region) [data-testid="stSkeleton"] {{ height: 40px; }}
     body .st-key-filter-bar:has(.st-key-who) [data-testid="stSkeleton"] {{ height: 68px; }}
     .st-key-{TILES} [data-testid="stSkeleton"] {{ height: 108px; }}
     [class*="st-key-about-"] [data-testid="stElementContainer"]:not([class*="st-key-"]):has(

@@ -1,10 +1,15 @@
 """Where things stand on a run's page; it is in the head of all pages, because what a script sends comes too late."""
 
-# What is drawn later has its room from the beginning: nothing moves. Badges are as small as text, links have edges.
+# What is drawn later has its room from the beginning: nothing moves; a bar of progress is 35 pixels high.
+# Badges are as small as text, links have edges.
 RUN_STYLE = """
     body .st-key-run-head, body .st-key-run-facts { min-height: 2.9rem; }
     body .st-key-run-facts { margin-top: -.75rem; }
     body .st-key-log-fields { min-height: 4.25rem; }
+    body :where([data-testid="stMain"]:has(.st-key-run-head) [data-testid="stVerticalBlock"] >
+        [data-testid="stElementContainer"]:not([class*="st-key-"])) > [data-testid="stSkeleton"] { height: 35px; }
+    .st-key-budget-uses [data-testid="stSkeleton"] { height: 35px; }
+    body :is(.st-key-approval, .st-key-alert) [data-testid="stAlertContainer"] { min-height: 5rem; }
     body .st-key-log-switches { min-height: 2.5rem; }
     @media (min-width: 768px) {
         body .st-key-run-head { flex-wrap: nowrap; }

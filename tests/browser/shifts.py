@@ -12,9 +12,15 @@ LOADS = 3
 placeholders stand for long, and some of them are of another size."""
 
 WATCH = """
-    window.layoutShift = 0;
+    window.layoutShift = 0, window.moves = [];
+    const place = at => [at.x, at.y, at.width, at.height].map(Math.round).join(" ");
     new PerformanceObserver(list => {
-        for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.layoutShift += entry.value;
+        for (const entry of list.getEntries()) if (!entry.hadRecentInput) {
+            window.layoutShift += entry.value;
+            for (const {node, previousRect, currentRect} of entry.sources) window.moves.push(
+                `${entry.value.toFixed(3)}: ${place(previousRect)} → ${place(currentRect)} ` +
+                `${node?.className ?? ""} ${(node?.textContent ?? "").slice(0, 40)}`);
+        }
     }).observe({type: "layout-shift", buffered: true})"""
 
 
@@ -27,6 +33,12 @@ def read_shift(visit: Visit) -> float:
     """How much the page has moved since it was loaded."""
     shift: float = visit.page.evaluate("window.layoutShift")
     return shift
+
+
+def list_moves(visit: Visit) -> list[str]:
+    """Which elements moved from where to where, each with how much all moved that did so at the same time."""
+    moves: list[str] = visit.page.evaluate("window.moves")
+    return moves
 
 
 def least_shift(load: Callable[[], float]) -> float:

@@ -3,24 +3,19 @@
 A page is loaded in one language and looked at in all widths and, unless it is empty, both colours. Which language sees
 it empty and which full takes turns in `make test`."""
 
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 from _pytest.mark.structures import ParameterSet
 from axe_playwright_python.base import AXE_SCRIPT
-from filelock import FileLock
 from playwright.sync_api import expect
 
-from aisbench_core.running.job_watch import write_details
-from aisbench_core.store.ledger.ledger import Ledger
-from aisbench_core.store.run_folders.run_paths import RunFolder
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.prepared_console import PreparedConsole
+from tests.browser.used_console import use_console
 from tests.browser.visit import LookAt, OpenWindow, Visit
-from tests.console import job_details, seeds
+from tests.console import seeds
 from tests.pairs import every_pair
 from tests.sandbox_process import SandboxProcess
 
@@ -111,8 +106,6 @@ AT_REST = """() => {
 }"""
 """Whether nothing fades in, whose colours are not final yet, and tables that scroll sideways are stops of keys."""
 
-LOG = "".join(f"rank 0: epoch {epoch}/90 loss 1.2345 {'a rather long line ' * 8}\n" for epoch in range(1, 91))
-
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
@@ -125,14 +118,8 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory, scripted_sandbox: SandboxProcess) -> Iterator[ConsoleProcess]:
     """A console that was used for a while: runs in every state, results of two regions, more than a page of them."""
-    data_dir = tmp_path_factory.mktemp("full")
-    (data_dir / "sandbox").mkdir()
-    shutil.copy(scripted_sandbox.data_dir / "profile.yaml", data_dir / "sandbox")
-    _use_for_a_while(data_dir)
-    with FileLock(data_dir / "follower.lock"):  # nobody follows: the runs stay as they are
-        process = PreparedConsole.start(data_dir)
+    with use_console(tmp_path_factory.mktemp("full"), scripted_sandbox) as process:
         yield process
-        process.stop()
 
 
 @pytest.fixture(scope="module")
@@ -289,17 +276,3 @@ def axe_violations(visit: Visit, rules: Sequence[str] = ()) -> list[str]:
         for rule in found
         for node in rule["nodes"]
     ]
-
-
-def _use_for_a_while(data_dir: Path) -> None:
-    seeds.fill(data_dir)
-    seeds.spend(data_dir)
-    ledger = Ledger(data_dir / "ledger.sqlite3")
-    for run in seeds.many(50):
-        ledger.add(run)
-    logs = data_dir / "runs" / seeds.ACTIVE_RUN / "logs"
-    logs.mkdir(parents=True)
-    (logs / "worker-0.log").write_text(LOG, "utf-8")
-    # A run with everything that the platform can say, and one whose job was interrupted.
-    write_details(job_details.HUNG, RunFolder(data_dir / "runs" / seeds.RETRYING_RUN))
-    write_details(job_details.INTERRUPTED, RunFolder(data_dir / "runs" / seeds.FAILED_RUN))

@@ -331,7 +331,7 @@ def test_each_side_of_a_comparison_has_its_own_verdict_against_the_first(open_pa
     assert said[0].startswith(":red[▼ r2.0 is 6.2 % slower than r1.10")
     assert said[1].startswith(":green[▲ r2.1 is 6.2 % faster than r1.10")
     assert said[2] == ":gray[Too few runs to tell r2.2 from r1.10]"
-    assert re.search(r"To detect a change of 2 %: \d more of r2\.2\.", texts(app))
+    assert re.search(r"To detect a change of 2 %: \d more of r2\.2\.", app.header[2].help)
     metrics = Grid(app, "Metrics").row("throughput")
     assert [metrics.tone(f"change-{side}-0") for side in ("slow", "fast", "few")] == ["bad", "good", "plain"]
 

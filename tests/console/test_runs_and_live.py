@@ -257,7 +257,7 @@ def test_a_run_says_what_it_has_cost_and_an_unknown_price_is_not_zero(open_page:
 
     assert done.duration_s
     assert f"**{done.duration_s / 3600:.3g}** node hours" in ended
-    assert "Not priced: no price per node hour for" in ended
+    assert "Not priced: no price of" in ended
     assert "**25.00 EUR**" in priced
     assert "node hours" not in before, "its nodes are not occupied yet"
 

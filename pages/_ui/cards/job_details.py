@@ -11,7 +11,7 @@ from aisbench_core.domain.liveness.stalls import Watch
 from aisbench_core.domain.logs.lines import Line, LogLevel
 from aisbench_core.domain.results.job_events import alert_message, describe_interruption, recovery_text
 from aisbench_core.model import AlertKind, JobDetails, Run, RunState
-from pages._ui.run.log_lines import lines_html
+from pages._ui.cards.log_lines import lines_html
 from pages._ui.shell.core import core, ledger_answer
 from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.formats import format_time

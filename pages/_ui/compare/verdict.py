@@ -38,8 +38,10 @@ def show_verdict(comparison: Comparison) -> None:
         for verdict in verdicts:
             colour, sign = SIGNS.get(verdict.outcome, ("gray", ""))
             text = escape_markdown(f"{sign} {_format_headline(comparison, verdict)}".strip())
-            st.header(f":{'gray' if verdict.is_small else colour}[{text}]", anchor=False)
-            if details := "  \n".join(_list_details(comparison, verdict)):
+            details = "  \n".join(_list_details(comparison, verdict))
+            help_text = details if len(verdicts) > FEW else None  # of many sides they would be longer than the table
+            st.header(f":{'gray' if verdict.is_small else colour}[{text}]", anchor=False, help=help_text)
+            if details and not help_text:
                 st.caption(details)
             if missed := "  \n".join(dict.fromkeys(_list_missed(comparison, verdict))):
                 st.markdown(missed)

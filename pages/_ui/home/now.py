@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import streamlit as st
 
 from aisbench_core.base.errors import DamagedLedger
-from aisbench_core.base.formats import format_duration, format_percent
+from aisbench_core.base.formats import clip_text, format_duration, format_percent
 from aisbench_core.domain.liveness.stalls import sign_of_life
 from aisbench_core.model import ACTIVE, AlertKind, Run, RunSort, RunState
 from aisbench_core.running.diagnosing.cause import Explanation
@@ -23,6 +23,7 @@ from pages._ui.shell.words import t
 LISTED = 5  # active runs, and failed ones, that are shown; the page of runs has all
 FAILED = frozenset({RunState.FAILED})
 MOST_FAILED = 100  # how many failed runs are looked at for those since yesterday
+REASON = 90  # letters of why a run waits; its page has all
 SILENT = frozenset({AlertKind.HANG, AlertKind.STALLED, AlertKind.QUIET})
 
 
@@ -144,7 +145,8 @@ def _describe_progress(run: Run) -> str:
     progress = ledger_answer(core().ledger.progress, run.run_id)
     share, text = cards.describe_progress(run, progress)
     if run.detail and (run.is_retrying or run.state is RunState.HELD):
-        return f":orange[{escape_markdown(text)} · {escape_markdown(t.message(run.explanation))}]"
+        why = clip_text(t.message(run.explanation), REASON)
+        return f":orange[{escape_markdown(text)} · {escape_markdown(why)}]"
     done = format_percent(share) if share is not None else ""
     left = core().snapshots.of(run, progress).overview.remaining_s if run.state is RunState.RUNNING else None
     remaining = t("home.left", time=format_duration(left)) if left else ""

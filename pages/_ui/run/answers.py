@@ -37,7 +37,8 @@ def show_answers(now: RunSnapshot) -> None:
         health.show_life(now)
     else:
         cards.show_stages(run, now.progress)
-    cards.show_detail(run)
+    if run.state is not RunState.HELD:  # what it waits for stands above, with its budgets
+        cards.show_detail(run)
     show_queue(run, now.details)
     health.show_alerts(now)
     if run.started_at is None:

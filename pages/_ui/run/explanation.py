@@ -9,9 +9,9 @@ from aisbench_core.model import FieldDifference, RunState
 from aisbench_core.running.diagnosing.cause import Cause, Confidence, Explanation, FirstError, Situation
 from aisbench_core.running.progress.snapshots import RunSnapshot
 from pages._ui.cards.job_details import watch_of
+from pages._ui.cards.log_lines import lines_height, lines_html
 from pages._ui.configure import drafts
 from pages._ui.run.log import ANCHOR
-from pages._ui.run.log_lines import lines_height, lines_html
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import escape_markdown, show_error

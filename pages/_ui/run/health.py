@@ -11,6 +11,7 @@ import altair as alt
 import streamlit as st
 
 from aisbench_core.base.formats import format_duration
+from aisbench_core.domain.liveness.alerts import alert_of
 from aisbench_core.domain.liveness.slow_cards import CardRate, slow_message
 from aisbench_core.domain.liveness.stalls import SignOfLife, sign_of_life
 from aisbench_core.domain.results.utilisation import busiest_metric, low_utilisation
@@ -31,7 +32,9 @@ MAX_LINES = 8  # with more nodes, lines hide each other: the chart has their ran
 
 def show_alerts(now: RunSnapshot) -> None:
     """What needs a person's attention at once."""
-    show_alert(now.run, now.details)
+    if alert_of(now.run, now.details, watch_of(now.run)):
+        with st.container(key="alert"):
+            show_alert(now.run, now.details)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ import streamlit as st
 from aisbench_core.domain.logs.lines import LineFilter, LogLevel
 from aisbench_core.domain.logs.views import LogView
 from aisbench_core.model import Run
+from pages._ui.cards.log_lines import lines_html
 from pages._ui.run.files import show_problem
 from pages._ui.run.log_hits import show_first_errors, show_hits
-from pages._ui.run.log_lines import lines_html
 from pages._ui.shell import url
 from pages._ui.shell.callbacks import repeat_if_aborted
 from pages._ui.shell.core import core

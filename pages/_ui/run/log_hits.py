@@ -12,7 +12,7 @@ from aisbench_core.domain.logs.first_errors import RankError, in_order
 from aisbench_core.domain.logs.lines import Line, LineFilter
 from aisbench_core.domain.logs.patterns import LogPattern
 from aisbench_core.domain.logs.searching import NodeHits
-from pages._ui.run.log_lines import Prefix, lines_height, lines_html
+from pages._ui.cards.log_lines import Prefix, lines_height, lines_html
 from pages._ui.shell.core import core
 from pages._ui.shell.words import t
 

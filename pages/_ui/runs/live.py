@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from aisbench_core.model import Run
 from pages._ui.cards import run_cards as cards
 from pages._ui.cards.job_details import job_details, show_alert, show_queue
 from pages._ui.shell import navigation
@@ -36,7 +37,7 @@ def _all_runs(was_active: bool) -> None:
                 with st.container(horizontal=True, vertical_alignment="center"):
                     cards.state_badge(run)
                     link_page(navigation.LIVE, escape_markdown(titles[run.run_id]), {"run": run.run_id})
-                st.caption(f"{escape_markdown(cards.run_facts(run))} · {cards.started_text(run)}")
+                st.caption(f"{escape_markdown(_describe_run(run))} · {cards.started_text(run)}")
                 details = job_details(run.run_id)
                 show_alert(run, details)
                 cards.show_line(run, ledger_answer(core().ledger.progress, run.run_id))
@@ -45,3 +46,8 @@ def _all_runs(was_active: bool) -> None:
         if runs:
             # When the list was drawn last, so that one sees that it still updates.
             st.caption(t("live.updated", at=format_time(core().clock(), "%H:%M:%S")))
+
+
+def _describe_run(run: Run) -> str:
+    """Where it is; a run that people gave a name says what it is, too."""
+    return cards.run_facts(run) if core().annotations.of(run.run_id).name else run.profile

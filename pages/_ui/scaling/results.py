@@ -44,7 +44,7 @@ def show_scaling_charts(curves: Sequence[Scaling], nodes: int, names: Names) -> 
         return
     height = curve_charts.find_height(named)
     charts.draw_chart(curve_charts.draw_throughput(named, nodes), text=t("scaling.chart_throughput"), height=height)
-    st.caption(f"{t('scaling.legend')} {t('scaling.law_legend')}")
+    st.caption(t("scaling.legend"))
     sampled = sum(point.runs - len(point.dots) for curve in curves for point in curve.points)
     if sampled:
         st.caption(t("scaling.sampled", hidden=sampled))
@@ -56,6 +56,7 @@ def show_scaling_charts(curves: Sequence[Scaling], nodes: int, names: Names) -> 
     with right:
         st.header(t("charts.efficiency"))
         charts.draw_chart(curve_charts.draw_efficiency(named, nodes), text=t("scaling.chart_efficiency"), height=height)
+    st.caption(t("scaling.law_legend"))
 
 
 def show_numbers(curves: Sequence[Scaling], names: Names) -> None:

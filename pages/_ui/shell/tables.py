@@ -70,7 +70,8 @@ def show_table(
     `titles` names the columns and their order, by field, as `widths` do. `alt` describes the table to those who cannot
     see it."""
     wide = sum(map(text_width, titles.values())) > NARROW
-    height: Any = height_of(rows, visible or len(rows)) if visible or wide else "content"
+    # In pixels, not as high as its content: Streamlit keeps the room before it has loaded what draws the table.
+    height: Any = height_of(rows, visible or len(rows)) - (0 if visible or wide else SCROLLBAR) if rows else "content"
     config = configure_columns(rows, titles, widths or {})
     cells = title_cells(rows, titles)
     data = _to_arrow(cells) if _is_text(cells) else cells

@@ -27,8 +27,9 @@ def show_budgets() -> None:
     if not stored:
         st.caption(t("budgets.none"))
     uses = core().budgets.uses()
-    for use in uses[:SHOWN]:
-        show_use(use)
+    with st.container(key="budget-uses"):
+        for use in uses[:SHOWN]:
+            show_use(use)
     if len(uses) > SHOWN:
         st.caption(t("budgets.more", shown=SHOWN, count=len(uses)))
     used = {use.budget for use in uses}

@@ -10,6 +10,7 @@ import streamlit as st
 from aisbench_core.base.formats import MISSING, format_hours
 from aisbench_core.warehouse.answers.spending import csv_text
 from aisbench_core.warehouse.values.spending import Spending, SpendingBy, SpendingQuery, Spent
+from pages._ui.layout import TILES
 from pages._ui.shell import url
 from pages._ui.shell.charts import Values, chart_of, draw_chart
 from pages._ui.shell.core import at_click, core
@@ -50,7 +51,9 @@ def show_totals(spending: Spending) -> None:
         tiles.append((t("spending.not_priced"), hours, t("spending.not_priced_help")))
     tiles.append((t("spending.runs"), f"{total.runs:,}", None))
     widths += [1.0] * (len(tiles) - len(widths))
-    for column, (label, value, help_text) in zip(st.columns(widths), tiles, strict=True):
+    with st.container(key=TILES):
+        columns = st.columns(widths)
+    for column, (label, value, help_text) in zip(columns, tiles, strict=True):
         column.metric(label, value, border=True, help=help_text)
     st.caption(t("spending.counted", count=f"{total.not_completed:,}"))
 
