@@ -7,8 +7,8 @@ from pages._ui.cards.run_cards import show_stop_dialog
 from pages._ui.home.demo import show_demo_notice, show_later_offer
 from pages._ui.home.first_steps import show_first_steps
 from pages._ui.home.overview import show_overview
-from pages._ui.shell import saved_views, url
-from pages._ui.shell.core import core, run_cached
+from pages._ui.shell import navigation, saved_views, url
+from pages._ui.shell.core import core, is_allowed, run_cached
 from pages._ui.shell.filters import choose_region, show_rehearsal
 from pages._ui.shell.words import t
 
@@ -16,7 +16,10 @@ url.clear_missing()
 regions = run_cached(core().warehouse.facets.list_regions)
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
     st.title(t("menu.home"))
-    region = choose_region(regions, label_visibility="collapsed") if regions else None
+    with st.container(horizontal=True, vertical_alignment="center", width="content"):
+        region = choose_region(regions, label_visibility="collapsed") if regions else None
+        if region and is_allowed("Runs.launch"):
+            navigation.link_main_page(navigation.CONFIGURE, t("menu.configure"), {})
 if region:
     saved_views.show_missing()
     show_demo_notice(region)

@@ -10,7 +10,8 @@ from pages._ui.runs.run_actions import OUTCOME, show_actions, show_stop_question
 from pages._ui.runs.run_filters import choose_filters, show_filters
 from pages._ui.runs.run_rows import choose_columns
 from pages._ui.shell import url
-from pages._ui.shell.navigation import CONFIGURE, REGION, link_page
+from pages._ui.shell.core import is_allowed
+from pages._ui.shell.navigation import CONFIGURE, REGION, link_main_page, link_page
 from pages._ui.shell.outcomes import show_outcome
 from pages._ui.shell.status import title_tab
 from pages._ui.shell.words import t
@@ -22,7 +23,8 @@ with st.container(horizontal=True, vertical_alignment="center"):
     choice = choose_filters()
     keys = choose_columns()
     link_page(REGION, t("jobs.title"), {"show": "jobs"})
-    link_page(CONFIGURE, t("runs.new"), {"draft": MINE})
+    if is_allowed("Runs.launch"):
+        link_main_page(CONFIGURE, t("menu.configure"), {"draft": MINE})
 show_filters(choice)
 sorting = read_sorting(list(RunSort), RunSort.LAUNCHED, texts=[RunSort.WORKLOAD, RunSort.STATE, RunSort.BY, RunSort.ID])
 

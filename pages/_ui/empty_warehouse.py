@@ -8,9 +8,9 @@ import streamlit as st
 from aisbench_core.base.errors import DamagedLedger
 from aisbench_core.model import TERMINAL
 from aisbench_core.warehouse.values.runs import RegionFacts
-from pages._ui.shell.core import core, run_cached
+from pages._ui.shell.core import core, is_allowed, run_cached
 from pages._ui.shell.errors import end_page
-from pages._ui.shell.navigation import CONFIGURE, IMPORT, link_page
+from pages._ui.shell.navigation import CONFIGURE, IMPORT, link_main_page, link_page
 from pages._ui.shell.words import t
 
 
@@ -32,6 +32,9 @@ def _show_empty() -> NoReturn:
         st.code("aisbench warehouse rebuild", language=None)
     else:
         st.info(t("board.empty"), icon=":material/info:")
-    link_page(CONFIGURE, t("live.go_configure"), {})
-    link_page(IMPORT, t("import_results.open"), {})
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if is_allowed("Runs.launch"):
+            link_main_page(CONFIGURE, t("menu.configure"), {})
+        if is_allowed("ResultImport.save"):
+            link_page(IMPORT, t("home.first_import"), {})
     end_page()

@@ -7,6 +7,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages._ui.run_style import RUN_STYLE
+from pages._ui.shell.navigation import MAIN
 
 SCRIPTS, TILES = "scripts", "tiles"  # keys of containers
 LINE, LINKS = "line", "links"  # what the keys of lines, and of containers of links to pages, begin with
@@ -62,8 +63,7 @@ _LINES = f"""
     [class*="st-key-{LINE}-"] [data-testid="stPageLink"] p {{ overflow: hidden; text-overflow: ellipsis; }}
     [class*="st-key-{LINE}-"] button {{ min-height: 32px; padding-block: 2px; }}
     [class*="st-key-{LINE}-"] [data-testid="stSkeleton"] {{ height: 20px; }}
-    body [class*="st-key-{LINE}-"] [data-testid="stColumn"] [data-testid="stSkeleton"]:is([class*="st-key-retry-"] *,
-        [class*="st-key-stop-"] *, [class*="st-key-missing-"] *) {{ height: 32px; }}
+    body [class*="st-key-{LINE}-"] [data-testid="stColumn"]:last-child [data-testid="stSkeleton"] {{ height: 32px; }}
     [class*="st-key-{LINE}-failed"], [class*="st-key-{LINE}-regression"] {{ --sign: light-dark(#a3141a, #ff9a94); }}
     [class*="st-key-{LINE}-alert"] {{ --sign: light-dark(#854600, #ffc078); }}
     [class*="st-key-{LINE}-improvement"] {{ --sign: light-dark(#0b6132, #7fdba3); }}
@@ -76,6 +76,19 @@ _LINES = f"""
         [class*="st-key-{LINE}-"] [data-testid="stColumn"]:not(:nth-child(3)) [data-testid="stSkeleton"] {{
             height: 12px; }}
     }}
+"""
+
+# Links that look like the buttons beside them: the main one of a page, and those at the end of a line.
+_LINKS = f"""
+    body [class*="st-key-{MAIN}-"] a, body [class*="st-key-{LINE}-"] [data-testid="stColumn"]:last-child a {{
+        margin: 0; border: 1px solid color-mix(in srgb, CanvasText 22%, transparent); border-radius: .5rem; }}
+    body [class*="st-key-{MAIN}-"] a {{ min-height: 40px; padding-inline: .75rem; border-color: transparent;
+        background: light-dark(#0b57d0, #2a6fd6); }}
+    body [class*="st-key-{MAIN}-"] a:hover {{ background: light-dark(#0a4cb5, #2461bc); }}
+    body [class*="st-key-{MAIN}-"] a * {{ color: #fff; }}
+    [class*="st-key-{MAIN}-"] [data-testid="stSkeleton"] {{ height: 40px; }}
+    body [class*="st-key-{MAIN}-"] > [data-testid="stElementContainer"] {{ margin: 0; }}
+    body [class*="st-key-{LINE}-"] [data-testid="stColumn"]:last-child a {{ min-height: 32px; padding: 2px .75rem; }}
 """
 
 # It stands in the page's head: what a script sends comes after the first elements, which would move then. Streamlit's
@@ -93,7 +106,7 @@ STYLE = f"""<style>
     body [data-testid="stSidebarUserContent"] {{ padding-bottom: 1rem; }}
     body div:has(> .st-key-{SCRIPTS}) {{ position: absolute; width: 0; }}
     body [data-testid="stIconMaterial"] {{ width: 1em; overflow: hidden; white-space: nowrap; }}
-    {_PLACEHOLDERS}{_LINES}{RUN_STYLE}
+    {_PLACEHOLDERS}{_LINES}{_LINKS}{RUN_STYLE}
     @media (min-width: 768px) {{
         body [data-testid="stAppViewContainer"]:not(:has([data-testid="stSidebar"])) {{ padding-left: {SIDEBAR}px; }}
     }}

@@ -52,7 +52,7 @@ def hand_over(visit: Visit, files: list[Path]) -> None:
 def test_somebody_brings_the_results_of_years(alone: ConsoleProcess, window: OpenWindow, tmp_path: Path) -> None:
     visit = window(alone)
     visit.open("/leaderboard")
-    visit.page.get_by_role("link", name="Import old results").click()
+    visit.page.get_by_role("link", name="Import earlier results").click()
     expect(visit.page.get_by_role("heading", level=1, name="Import results")).to_be_visible()
 
     hand_over(visit, old_files(tmp_path))

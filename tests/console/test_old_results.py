@@ -12,7 +12,7 @@ from aisbench_core.model import Mode, Origin, Role
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow, Validity
 from aisbench_core.wiring import open_core
-from pages._ui.imports.reading import READ, REFUSED
+from pages._ui.imports.reading import ASKED, READ, REFUSED
 from pages._ui.imports.single_results import answers_in, refused_in
 from pages._ui.imports.table_columns import apply_corrections
 from pages._ui.shell.words import Language, Words, set_language
@@ -173,6 +173,19 @@ def test_a_path_on_the_console_s_machine_is_read(open_page: OpenPage, data_dir: 
     assert [row.source for row in imported(data_dir)] == ["run.log (1)"]
 
 
+def test_a_click_whose_run_was_cut_short_is_not_lost(open_page: OpenPage, tmp_path: Path) -> None:
+    """As when another file has arrived while the page was drawn for the click."""
+    (tmp_path / "run.log").write_bytes(BERT.encode())
+    app = open_page("import")
+    app.text_input(key="old-path").set_value(str(tmp_path / "run.log"))
+    app.session_state[ASKED] = "old-read-path"
+
+    app.run()
+
+    assert "1 result: 1 model" in texts(app)
+    assert ASKED not in app.session_state
+
+
 def test_a_path_that_is_not_there_is_a_sentence(open_page: OpenPage, data_dir: Path) -> None:
     app = open_page("import")
     app.text_input(key="old-path").set_value(str(data_dir / "nowhere")).run()
@@ -288,7 +301,7 @@ def test_an_empty_leaderboard_leads_here(open_page: OpenPage, data_dir: Path) ->
 
     app = open_page("leaderboard")
 
-    assert "Import old results" in {link.label for link in app.page_link}
+    assert "Import earlier results" in {link.label for link in app.page_link}
 
 
 def test_an_import_is_forgotten_after_a_question_that_names_count_and_file(open_page: OpenPage, data_dir: Path) -> None:

@@ -8,10 +8,11 @@ from streamlit.testing.v1 import AppTest
 from aisbench_core.base.messages import Message
 from aisbench_core.model import Role
 from aisbench_core.people.notifications.channels import channel_of
+from aisbench_core.store.audit.audit import AuditQuery
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER, named
-from tests.console.conftest import OpenPage
-from tests.console.seeds import ACTIVE_RUN
+from tests.console.conftest import OpenPage, texts
+from tests.console.seeds import ACTIVE_RUN, DONE_RUN, FAILED_RUN
 from tests.console.test_signed_in import as_person
 from tests.series_bench import SPEC
 
@@ -19,6 +20,7 @@ CHANGES = (
     *("stop-", "collect-", "clean-", "annotation-", "reproduce", "priority-", "view-", "notify-", "test-", "edit-"),
     *("remove-", "imports-", "mark-", "unmark-", "demo-", "series-stop", "series-more", "schedule-", "system-"),
     *("series-launch", "launch", "missing-", "old-", "people-", "audit-", "approve", "decline", "FormSubmitter:budget"),
+    *("clone-", "corrected-draft", "retry-", "import"),
 )
 """How the keys of such buttons begin."""
 
@@ -65,3 +67,32 @@ def test_a_viewer_is_shown_no_button_of_a_change(page: str, shared: Core, open_p
 
     assert as_viewer == set()
     assert as_admin != set()
+
+
+def test_a_viewer_is_refused_nothing_that_a_button_offers(shared: Core, open_page: OpenPage) -> None:
+    shared.people.set_role("ann", Role.VIEWER, TESTER)
+    pressed: set[str] = set()
+    pages: list[tuple[str, dict[str, str]]] = [
+        *((page, {}) for page in ("home", "configure", "runs", "live", "series", "region", "leaderboard", "history")),
+        *((page, {}) for page in ("scaling", "spending", "import", "notifications", "health", "audit", "people")),
+        *(("live", {"run": run_id}) for run_id in (ACTIVE_RUN, FAILED_RUN, DONE_RUN)),
+        *((page, {"run": DONE_RUN}) for page in ("configuration", "scaling")),
+        ("series", {"series": shared.series.newest(1)[0].series_id}),
+        ("series", {"new": "1"}),
+    ]
+
+    for page, query in pages:
+        press_everything(as_person(open_page(page, **query), "ann"), pressed)
+
+    assert {"system", "switch-view", "draft-new"} <= pressed
+    assert shared.audit.entries(AuditQuery(outcome="refused"), TESTER) == []
+
+
+def press_everything(app: AppTest, pressed: set[str]) -> None:
+    """Each button that can be pressed, with those of the dialogs and menus that it opens, once on all pages."""
+    while ready := [each for each in app.button if each.key and not each.disabled and each.key not in pressed]:
+        key = str(ready[0].key)
+        pressed.add(key)
+        ready[0].click().run()
+        assert not app.exception, key
+        assert "permission denied" not in texts(app), key

@@ -61,7 +61,7 @@ def test_a_text_that_nothing_matches_is_said_and_is_no_markup(open_page: OpenPag
     app = open_page("health")
 
     assert results(app, "**no** :red[such] thing") == []
-    assert "Nothing was found" in texts(app)
+    assert "No results for" in texts(app)
     assert r"\*\*no" in texts(app)
 
 

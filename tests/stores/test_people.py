@@ -298,9 +298,10 @@ def test_a_name_in_the_wrong_case_is_released_for_the_one_that_the_proxy_sends(
 
 
 def test_what_an_admin_changes_is_in_the_audit_with_before_and_after(core: Core) -> None:
-    core.people.set_role("ann", Role.LEAD, TESTER)
+    given = core.people.set_role("ann", Role.LEAD, TESTER)
     core.people.revoke("ann", TESTER)
 
+    assert given.last_seen_at is None
     acts = [entry.act for entry in core.audit.entries(AuditQuery(change="person."), TESTER)]
     assert [(act.change, act.object, act.before, act.after) for act in acts] == [
         ("person.revoke", "ann", "lead", "revoked"),

@@ -30,13 +30,15 @@ MOST_TEAMS = 200
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """`given_role`: from an admin; `group_role`: from the groups of the last sign-in. The higher one counts."""
+    """`given_role`: from an admin; `group_role`: from the groups of the last sign-in. The higher one applies.
+
+    `last_seen_at`: the last sign-in; None of who was only given a role."""
 
     name: str
     given_role: Role | None
     group_role: Role | None
     first_seen_at: datetime
-    last_seen_at: datetime
+    last_seen_at: datetime | None
     changed_at: datetime | None = None
     changed_by: str = ""
     revoked: bool = False
@@ -70,7 +72,8 @@ class People:
         Raises SignedOut if the access was revoked, or if nobody new may have the name.
         The groups are the person's teams until the next sign-in."""
         person, now, teams = self.find(name), self._clock(), _select_teams(groups)
-        is_seen = person is not None and now - person.last_seen_at < SEEN_EVERY
+        seen_at = person.last_seen_at if person else None
+        is_seen = seen_at is not None and now - seen_at < SEEN_EVERY
         if person is None and (problem := self.name_problem(name)):
             raise SignedOut(problem.message, problem.hint or OTHER_NAME)
         if person is None or not is_seen or person.group_role is not group_role or teams != self.teams(name):
@@ -136,7 +139,7 @@ class People:
         now = self._clock()
         with self._ledger.transaction() as con:
             before = _read_person(con, person)
-            start = before or Person(person, None, None, now, now)
+            start = before or Person(person, None, None, now, None)
             after = replace(start, given_role=role, revoked=False, changed_at=now, changed_by=actor.name)
             note_values(_describe_access(before), _describe_access(after))
             _store_person(con, after)
@@ -155,7 +158,7 @@ class People:
         now = self._clock()
         with self._ledger.transaction() as con:
             before = _read_person(con, person)
-            start = before or Person(person, None, None, now, now)
+            start = before or Person(person, None, None, now, None)
             after = replace(start, revoked=True, changed_at=now, changed_by=actor.name)
             note_values(_describe_access(before), _describe_access(after))
             _store_person(con, after)
@@ -253,7 +256,8 @@ def _read_person(con: LedgerConnection, name: str) -> Person | None:
 def _store_person(con: LedgerConnection, person: Person) -> None:
     row = {
         "name": person.name, "role": person.given_role or "", "group_role": person.group_role or "",
-        "first_seen_at": as_text(person.first_seen_at), "last_seen_at": as_text(person.last_seen_at),
+        "first_seen_at": as_text(person.first_seen_at),
+        "last_seen_at": as_text(person.last_seen_at) if person.last_seen_at else "",
         "changed_at": as_text(person.changed_at) if person.changed_at else None,
         "changed_by": person.changed_by, "revoked": int(person.revoked),
     }  # fmt: skip
@@ -263,7 +267,7 @@ def _store_person(con: LedgerConnection, person: Person) -> None:
 def _person_of(row: Row) -> Person:
     return Person(
         row["name"], _parse_role(row["role"]), _parse_role(row["group_role"]),
-        as_time(row["first_seen_at"]), as_time(row["last_seen_at"]),
+        as_time(row["first_seen_at"]), as_time(row["last_seen_at"]) if row["last_seen_at"] else None,
         as_time(row["changed_at"]) if row["changed_at"] else None, row["changed_by"], bool(row["revoked"]),
     )  # fmt: skip
 

@@ -23,11 +23,11 @@ from pages._ui.runs.validity import show_verdicts
 from pages._ui.scaling import curve_charts
 from pages._ui.scaling.choice import curve_names, selection_of
 from pages._ui.shell import charts, url
-from pages._ui.shell.core import core, run_cached
+from pages._ui.shell.core import core, is_allowed, run_cached
 from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.filters import region_key
 from pages._ui.shell.formats import format_time
-from pages._ui.shell.navigation import HISTORY, SCALING, link_page
+from pages._ui.shell.navigation import CONFIGURE, HISTORY, LEADERBOARD, SCALING, link_main_page, link_page
 from pages._ui.shell.spec_fields import field_name, field_text
 from pages._ui.shell.tables import fits_page, show_table, show_wrapped, text_width
 from pages._ui.shell.words import t
@@ -77,6 +77,10 @@ def show_hint() -> None:
     """What to do where too few runs are chosen."""
     has_runs = bool(run_cached(core().warehouse.facets.list_regions))
     st.info(t("compare.too_few" if has_runs else "board.empty"), icon=":material/balance:")
+    if has_runs:
+        link_main_page(LEADERBOARD, t("menu.leaderboard"), {})
+    elif is_allowed("Runs.launch"):
+        link_main_page(CONFIGURE, t("menu.configure"), {})
 
 
 def _list_recent_runs() -> dict[str, RunRow]:
@@ -117,6 +121,8 @@ def choose_compared() -> None:
 
 
 def show_clones(runs: tuple[RunRow, ...]) -> None:
+    if not is_allowed("Runs.launch"):
+        return
     with st.popover(t("clone.button"), icon=":material/content_copy:"):
         for run in runs:
             show_clone_button(run.run_id, key=run.run_id, label=escape_markdown(run.run_id))

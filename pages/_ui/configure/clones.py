@@ -9,7 +9,7 @@ from aisbench_core.model import FieldDifference, RunSpec, find_differences, unkn
 from aisbench_core.running.reproducing.values import Original
 from pages._ui.configure import drafts
 from pages._ui.shell import navigation
-from pages._ui.shell.core import core
+from pages._ui.shell.core import core, is_allowed
 from pages._ui.shell.errors import escape_markdown, show_error, show_sentence
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
@@ -18,8 +18,10 @@ VISIBLE = 7  # differences that are visible at a time: the form below is what a 
 
 
 def show_clone_button(run_id: str, *, key: str, label: str = "") -> None:
-    """A button that makes a draft of a run, and leads to it."""
-    if st.button(label or t("clone.button"), key=f"clone-{key}", icon=":material/content_copy:"):
+    """A button that makes a draft of a run, and leads to it, for who may launch."""
+    if is_allowed("Runs.launch") and st.button(
+        label or t("clone.button"), key=f"clone-{key}", icon=":material/content_copy:"
+    ):
         try:
             original = core().clones.original(run_id)
             selection = {"draft": drafts.clone(original)}

@@ -12,7 +12,7 @@ from aisbench_core.exchange.upstream.configs.contents import ImportedConfig, Imp
 from pages._ui.configure import drafts
 from pages._ui.configure.findings import finding_text, show_no_findings
 from pages._ui.shell import navigation, widgets
-from pages._ui.shell.core import actor, core
+from pages._ui.shell.core import actor, core, right_to
 from pages._ui.shell.errors import escape_markdown, show_error
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
@@ -81,7 +81,11 @@ def show_imported_profile(profile: Profile, keys: Credentials | None) -> None:
     if keys:
         st.checkbox(t("import.keys"), key=KEYS, help=t("import.keys_help"))
     replace = bool(st.session_state.get(REFUSED)) and st.checkbox(t("import.replace"), key="import-replace")
-    if not st.button(t("import.save"), key="import-save", icon=":material/save:"):
+    may_save = right_to("Configs.save_profile")
+    if not st.button(
+        t("import.save"), key="import-save", icon=":material/save:", disabled=not may_save.is_given,
+        help=may_save.help_text,
+    ):  # fmt: skip
         return
     try:
         core().configs.save_profile(profile, actor(), replace)

@@ -26,7 +26,7 @@ from pages._ui.configure.import_findings import (
 from pages._ui.configure.package_import import show_package
 from pages._ui.shell import uploads, widgets
 from pages._ui.shell.callbacks import repeat_if_aborted
-from pages._ui.shell.core import actor, core, right_to
+from pages._ui.shell.core import actor, core, is_allowed, right_to
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.outcomes import keep_outcome, show_outcome
 from pages._ui.shell.words import t
@@ -39,8 +39,9 @@ MAX_MB = MOST_FILE_BYTES // 1024**2
 
 
 def show_import_button() -> None:
-    """Opens the dialog, which `show_import` draws."""
-    st.button(t("import.open"), key="import", icon=":material/upload_file:", on_click=_open_import)
+    """Opens the dialog, which `show_import` draws, for who may launch."""
+    if is_allowed("Runs.launch"):
+        st.button(t("import.open"), key="import", icon=":material/upload_file:", on_click=_open_import)
 
 
 @repeat_if_aborted

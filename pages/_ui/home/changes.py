@@ -137,7 +137,8 @@ def _show_actions(change: SharedChange) -> None:
             navigation.link_page(navigation.COMPARE, t("home.compare"), selection)
     elif row.group.origin is Origin.IMPORTED:
         # A launched run is never one of an imported row: only more imported ones help.
-        navigation.link_page(navigation.IMPORT, t("home.import_missing"), {})
+        if is_allowed("ResultImport.save"):
+            navigation.link_page(navigation.IMPORT, t("home.import_missing"), {})
     elif is_allowed("SeriesService.launch"):
         label = t("home.launch_missing", runs=missing)
         if st.button(label, key=f"missing-{row.group.id}", icon=":material/playlist_add:"):

@@ -23,11 +23,10 @@ def show_first_steps() -> None:
     st.html(build_image(_draw_example(), t("home.example")))
     with st.container(horizontal=True, vertical_alignment="center"):
         if is_allowed("Runs.launch"):
-            icon = navigation.ICONS[navigation.CONFIGURE]
-            if st.button(t("home.first_run"), key="first-run", type="primary", icon=icon):
-                navigation.open_page(navigation.CONFIGURE, {})
+            navigation.link_main_page(navigation.CONFIGURE, t("menu.configure"), {})
         show_demo_offer("secondary")
-        navigation.link_page(navigation.IMPORT, t("home.first_import"), {})
+        if is_allowed("ResultImport.save"):
+            navigation.link_page(navigation.IMPORT, t("home.first_import"), {})
 
 
 def _draw_example() -> str:

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from pages._ui.layout import LINE
 
 WIDTHS = (30, 29, 13, 22, 18)  # of what it is, what happens, the picture, when, and the actions
-PLAIN_WIDTHS = (30, 42, 14, 26)  # the same without a picture
+PLAIN_WIDTHS = (28, 38, 13, 33)  # the same without a picture
 PICTURE = (110, 20)  # pixels
 
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import streamlit as st
 
 from aisbench_core.base.errors import DamagedLedger
 from aisbench_core.base.formats import clip_text, format_duration, format_percent
 from aisbench_core.domain.liveness.stalls import sign_of_life
+from aisbench_core.domain.logs.lines import LogLevel
 from aisbench_core.model import ACTIVE, AlertKind, Run, RunSort, RunState
 from aisbench_core.running.diagnosing.cause import Explanation
 from pages._ui.cards import run_cards as cards
@@ -18,6 +19,7 @@ from pages._ui.home.lines import create_actions, create_line, create_lines
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core, is_allowed, ledger_answer
 from pages._ui.shell.errors import escape_markdown
+from pages._ui.shell.formats import format_age
 from pages._ui.shell.words import t
 
 LISTED = 5  # active runs, and failed ones, that are shown; the page of runs has all
@@ -71,9 +73,10 @@ def _show_failed(run: Run, name: str) -> None:
     found = core().causes.explain_here(run)
     text.markdown(f":red[{escape_markdown(cards.why_failed(run)) or t('state.failed')}]{_format_place(found)}")
     when.caption(_format_origin(run, run.ended_at or run.updated_at))
-    if found and found.changes and is_allowed("Runs.launch"):
-        with create_actions(actions):
+    with create_actions(actions):
+        if found and found.changes and is_allowed("Runs.launch"):
             _show_retry(found)
+        _link_log(run, found)
 
 
 def _format_place(found: Explanation | None) -> str:
@@ -110,7 +113,19 @@ def _show_active(run: Run, name: str) -> None:
         st.markdown(_describe_silence(run) if alert in SILENT else _describe_progress(run))
     when.caption(_format_origin(run, run.created_at))
     with create_actions(actions):
+        _link_log(run)
         cards.show_stop(run, key=run.run_id)
+
+
+def _link_log(run: Run, found: Explanation | None = None) -> None:
+    """To the line of the error, or to the errors of a failed run; else to the end of the log."""
+    selection = {"run": run.run_id}
+    error = found.error if found else None
+    if found and error and error.node is not None and found.log_offset is not None:
+        selection |= {"node": str(error.node), "offset": str(found.log_offset)}
+    elif run.state is RunState.FAILED:
+        selection["log_level"] = LogLevel.ERROR.value
+    navigation.link_page(navigation.LIVE, t("live.log"), selection, icon=":material/notes:")
 
 
 def _link_run(run: Run, name: str) -> None:
@@ -120,14 +135,7 @@ def _link_run(run: Run, name: str) -> None:
 
 
 def _format_origin(run: Run, at: datetime) -> str:
-    return f"{escape_markdown(run.created_by)} · {_format_age(core().clock() - at)}"
-
-
-def _format_age(age: timedelta) -> str:
-    minutes = max(0, int(age.total_seconds())) // 60
-    if minutes < 60:
-        return t("home.ago", time=f"{minutes} min")
-    return t("home.ago", time=f"{minutes // 60} h" if minutes < 2 * 24 * 60 else f"{minutes // (24 * 60)} d")
+    return f"{escape_markdown(run.created_by)} · {format_age(at, core().clock())}"
 
 
 def _describe_silence(run: Run) -> str:

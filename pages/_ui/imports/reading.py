@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import streamlit as st
 from streamlit.typing import UploadedFile
@@ -19,6 +20,7 @@ from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
 READ, CORRECTIONS, REFUSED, SAVED, ROUND = "old-read", "old-about", "old-refused", "old-saved", "old-round"
+ASKED = "old-asked"  # the key of the button that was pressed, until its files are read
 MAX_MB = MOST_FILE_BYTES // 1024**2
 
 MAX_SEEN = 1000  # how many results are looked at; what is answered for all holds for the others, too
@@ -112,7 +114,23 @@ def _on_server(path: str) -> tuple[Iterator[ParsedResult | Unread], Iterator[Tab
 
 
 def _read_button(key: str, ready: bool) -> bool:
-    return st.button(t("import_results.read"), key=key, icon=":material/search:", disabled=not ready)
+    """Whether to read: a click outlives the run that it began, which the end of another upload cuts short."""
+    kind: Literal["primary", "secondary"] = "secondary" if last_read() else "primary"
+    icon = ":material/search:"
+    st.button(
+        t("import_results.read"),
+        key=key,
+        type=kind,
+        icon=icon,
+        disabled=not ready,
+        on_click=_request_reading,
+        args=(key,),
+    )
+    return ready and st.session_state.get(ASKED) == key
+
+
+def _request_reading(key: str) -> None:
+    st.session_state[ASKED] = key
 
 
 def _results_in(files: Sequence[UploadedFile]) -> Iterator[ParsedResult | Unread]:
@@ -128,6 +146,21 @@ def _tables_in(files: Sequence[UploadedFile]) -> Iterator[Table | Unread]:
 def _read_results(
     name: str, again: Callable[[], Iterator[ParsedResult | Unread]], tables: Iterator[Table | Unread]
 ) -> None:
+    try:
+        read = _read_all(name, again, tables)
+    except Exception:  # what cannot be read is not read again and again
+        st.session_state.pop(ASKED, None)
+        raise
+    st.session_state[READ] = read
+    st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
+    for key in (ASKED, CORRECTIONS, REFUSED, SAVED):
+        st.session_state.pop(key, None)
+    st.rerun()  # the fields to choose files stand above, and fold
+
+
+def _read_all(
+    name: str, again: Callable[[], Iterator[ParsedResult | Unread]], tables: Iterator[Table | Unread]
+) -> Read:
     results: list[ParsedResult] = []
     unread: list[Unread] = []
     with st.spinner(t("import_results.reading")), core().operations.count_operation(actor().name):
@@ -145,11 +178,7 @@ def _read_results(
     needed = understand_results(seen, len(results)).mended_by
     dropped = [(result.source, cell) for result in results for cell in result.dropped]
     listed = tuple(dropped[:MAX_SEEN])
-    st.session_state[READ] = Read(name, tuple(results), tuple(unread), readable, again, needed, listed, len(dropped))
-    st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
-    for key in (CORRECTIONS, REFUSED, SAVED):
-        st.session_state.pop(key, None)
-    st.rerun()  # the fields to choose files stand above, and fold
+    return Read(name, tuple(results), tuple(unread), readable, again, needed, listed, len(dropped))
 
 
 def show_unknown_columns(read: Read) -> None:

@@ -31,7 +31,8 @@ def show_people() -> None:
     show_outcome(OUTCOME)
     if not core().sessions.needs_sign_in:
         st.info(t("people.no_sign_in"), icon=":material/info:")
-    st.button(t("people.add"), key="people-add", icon=":material/person_add:", on_click=ROLE.open, args=("",))
+    icon = ":material/person_add:"
+    st.button(t("people.add"), key="people-add", type="primary", icon=icon, on_click=ROLE.open, args=("",))
     if not people:
         st.caption(t("people.nobody"))
     else:

@@ -13,7 +13,7 @@ from pages._ui.cards.log_lines import lines_height, lines_html
 from pages._ui.configure import drafts
 from pages._ui.run.log import ANCHOR
 from pages._ui.shell import navigation
-from pages._ui.shell.core import core
+from pages._ui.shell.core import core, is_allowed
 from pages._ui.shell.errors import escape_markdown, show_error
 from pages._ui.shell.words import t
 
@@ -88,7 +88,9 @@ def _show_advice(cause: Cause) -> None:
 
 
 def _show_correction(found: Explanation) -> None:
-    if st.button(t("cause.correct"), key="corrected-draft", type="primary", icon=":material/build:"):
+    if is_allowed("Runs.launch") and st.button(
+        t("cause.correct"), key="corrected-draft", type="primary", icon=":material/build:"
+    ):
         _open_draft(found.run_id)
     st.markdown(" · ".join(_format_change(change) for change in found.changes), width="content")
 

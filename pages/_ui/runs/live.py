@@ -6,7 +6,7 @@ from aisbench_core.model import Run
 from pages._ui.cards import run_cards as cards
 from pages._ui.cards.job_details import job_details, show_alert, show_queue
 from pages._ui.shell import navigation
-from pages._ui.shell.core import core, ledger_answer
+from pages._ui.shell.core import core, is_allowed, ledger_answer
 from pages._ui.shell.errors import errors_shown, escape_markdown
 from pages._ui.shell.formats import format_time
 from pages._ui.shell.navigation import link_page
@@ -29,7 +29,8 @@ def _all_runs(was_active: bool) -> None:
         if not runs:
             st.info(t("live.nothing"), icon=":material/bedtime:")
             with st.container(horizontal=True):
-                link_page(navigation.CONFIGURE, t("live.go_configure"), {})
+                if is_allowed("Runs.launch"):
+                    navigation.link_main_page(navigation.CONFIGURE, t("menu.configure"), {})
                 link_page(navigation.RUNS, t("live.go_runs"), {})
         titles = cards.run_titles(runs)
         for run in runs:

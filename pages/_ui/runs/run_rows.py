@@ -22,7 +22,7 @@ from pages._ui.runs.target import target_text
 from pages._ui.runs.validity import join_reasons
 from pages._ui.shell import url
 from pages._ui.shell.core import core, ledger_answer, run_cached
-from pages._ui.shell.formats import format_time
+from pages._ui.shell.formats import format_age, format_time
 from pages._ui.shell.navigation import LIVE
 from pages._ui.shell.tables import without_prefix
 from pages._ui.shell.words import t
@@ -43,9 +43,6 @@ TONES = {
 }
 VALIDITIES = {Validity.INVALID: Tone.BAD, Validity.INCOMPLETE: Tone.WARN, Validity.SET_ASIDE: Tone.MUTED}
 OUTCOMES = {Outcome.REGRESSION: Tone.BAD, Outcome.IMPROVEMENT: Tone.GOOD}
-
-# The text of an age, the length of its unit in seconds, and how many of them there may be; then there is a date.
-AGES = (("run_rows.minutes_ago", 60, 60), ("run_rows.hours_ago", 3600, 48), ("run_rows.days_ago", 86_400, 31))
 
 Verdicts = Mapping[Trend, RegressionVerdict]
 
@@ -222,18 +219,7 @@ def _duration_cell(seconds: float | None) -> GridCell:
 
 
 def _time_cell(at: datetime) -> GridCell:
-    return GridCell(_format_age(at, core().clock()), Tone.MUTED, title=format_time(at))
-
-
-def _format_age(at: datetime, now: datetime) -> str:
-    seconds = (now - at).total_seconds()
-    if seconds < 60:
-        return t("run_rows.now")
-    for key, length, most in AGES:
-        count = int(seconds // length)
-        if count < most:
-            return t(key, count=count)
-    return format_time(at, "%Y-%m-%d")
+    return GridCell(format_age(at, core().clock()), Tone.MUTED, title=format_time(at))
 
 
 def _status_cell(run: ListedRun) -> GridCell:

@@ -9,6 +9,7 @@ from aisbench_core.domain.authoring.number_ranges import NumberRange, range_of
 from aisbench_core.model import COUNTS, FIELDS, GROUPS, Division, Finding, Run, SystemStatus
 from aisbench_core.running.systems.descriptions import SystemValues
 from pages._ui.configure.findings import finding_text, show_field_findings
+from pages._ui.configure.import_findings import show_facts
 from pages._ui.runs import system_draft
 from pages._ui.shell import numbers, uploads, widgets
 from pages._ui.shell.core import actor, at_click, core, is_allowed
@@ -50,6 +51,10 @@ def _show_dialog(run: Run) -> None:
     findings: Sequence[Finding] = st.session_state.pop(FINDINGS, ())
     for finding in findings:
         st.markdown(f"**{escape_markdown(finding.field)}** {finding_text(finding)}")
+    if not is_allowed("Systems.state"):
+        _show_values(described)
+        _show_downloads(run.run_id)
+        return
     _show_actions(run, len(changed))
     values = {**described.stated.values, **changed}
     for tab, names in zip(st.tabs([t(f"system.group_{group}") for group in GROUPS]), GROUPS.values(), strict=True):
@@ -58,12 +63,16 @@ def _show_dialog(run: Run) -> None:
     _show_files(run.run_id)
 
 
+def _show_values(described: SystemValues) -> None:
+    """What is known, for who cannot change it."""
+    known = {**described.from_job.values, **described.stated.values}
+    show_facts([(t.describe_field(name)[0], str(value)) for name, value in known.items()], t("system.title"))
+
+
 def _show_actions(run: Run, changes: int) -> None:
     if changes:
         st.warning(t("system.unsaved", count=changes), icon=":material/edit:")
     args = (run.run_id,)
-    if not is_allowed("Systems.state"):
-        return
     with st.container(horizontal=True):
         st.button(
             t("system.save"),
@@ -147,12 +156,16 @@ def _show_files(run_id: str) -> None:
             on_change=_read_files,
             args=(run_id, key),
         )
-        with st.container(horizontal=True):
-            for name in core().systems.files(run_id):
-                label, icon = t("system.download", file=name), ":material/download:"
-                # Read at the click: right after a change, the browser may still show the button of before.
-                text = at_click(_build_file, run_id, name)
-                st.download_button(label, text, name, "application/json", key=name, on_click="ignore", icon=icon)
+        _show_downloads(run_id)
+
+
+def _show_downloads(run_id: str) -> None:
+    with st.container(horizontal=True):
+        for name in core().systems.files(run_id):
+            label, icon = t("system.download", file=name), ":material/download:"
+            # Read at the click: right after a change, the browser may still show the button of before.
+            text = at_click(_build_file, run_id, name)
+            st.download_button(label, text, name, "application/json", key=name, on_click="ignore", icon=icon)
 
 
 def _build_file(run_id: str, name: str) -> str:

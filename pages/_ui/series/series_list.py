@@ -9,7 +9,7 @@ from aisbench_core.model import SeriesState
 from aisbench_core.running.series.matrix import Matrix
 from pages._ui.series.schedules import show_schedules
 from pages._ui.shell import navigation, url
-from pages._ui.shell.core import core
+from pages._ui.shell.core import core, is_allowed
 from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.formats import format_time
 from pages._ui.shell.words import t
@@ -31,9 +31,8 @@ SIGNS: dict[SeriesState, tuple[str, Colour]] = {
 
 def show_list() -> None:
     """The schedules, and one page of series."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        navigation.link_page(navigation.SERIES, t("series.new"), {"new": "1"}, icon=":material/add:")
-        navigation.link_page(navigation.CONFIGURE, t("live.go_configure"), {})
+    if is_allowed("SeriesService.launch"):
+        navigation.link_main_page(navigation.SERIES, t("series.new"), {"new": "1"}, icon=":material/add:")
     show_schedules()
     total = core().series.count()
     if not total:

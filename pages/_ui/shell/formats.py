@@ -19,6 +19,10 @@ from aisbench_core.base.formats import (
 from aisbench_core.domain.statistics.difference import MeanDifference
 from aisbench_core.domain.statistics.summary import Summary
 from pages._ui.shell.errors import escape_markdown
+from pages._ui.shell.words import t
+
+# The text of an age, the length of its unit in seconds, and how many of them there may be; then there is a date.
+AGES = (("run_rows.minutes_ago", 60, 60), ("run_rows.hours_ago", 3600, 48), ("run_rows.days_ago", 86_400, 31))
 
 
 def whole_name(text: str, most: int = 40) -> str | None:
@@ -42,6 +46,18 @@ def to_percent(share: float | None) -> float | None:
 def format_time(at: datetime | None, pattern: str = "%Y-%m-%d %H:%M:%S") -> str:
     """A time in the browser's time zone."""
     return MISSING if at is None else to_local_time(at, st.context.timezone).strftime(pattern)
+
+
+def format_age(at: datetime, now: datetime) -> str:
+    """How long ago something was; from a month on, its day."""
+    seconds = (now - at).total_seconds()
+    if seconds < 60:
+        return t("run_rows.now")
+    for key, length, most in AGES:
+        count = int(seconds // length)
+        if count < most:
+            return t(key, count=count)
+    return format_time(at, "%Y-%m-%d")
 
 
 def to_local_time(at: datetime, zone: str | None) -> datetime:

@@ -61,6 +61,8 @@ ICONS = {
 # Pages that store what a person types, from the first letter on: they are useless in a read-only folder.
 STORING = frozenset({CONFIGURE.stem, IMPORT.stem})
 
+MAIN = "main"  # what the key of the container of a page's main link begins with
+
 Selection = Mapping[str, str | Sequence[str]]
 
 # Once in the browser. `st.switch_page` takes two steps of its history: the new selection on the old page, then the new
@@ -118,6 +120,12 @@ def link_page(
 ) -> None:
     """A link to another page; the language goes along."""
     st.page_link(page, label=label, icon=icon or ICONS[page], help=help_text, query_params=_with_language(selection))
+
+
+def link_main_page(page: Path, label: str, selection: Selection, *, icon: str | None = None) -> None:
+    """The link that most people follow from here, in the look of a primary button: one on a page."""
+    with st.container(key=f"{MAIN}-{page.stem}", width="content"):
+        link_page(page, label, selection, icon=icon)
 
 
 def _with_language(selection: Selection) -> dict[str, str | Sequence[str]]:

@@ -13,10 +13,10 @@ from aisbench_core.warehouse.values.spending import Spending, SpendingBy, Spendi
 from pages._ui.layout import TILES
 from pages._ui.shell import url
 from pages._ui.shell.charts import Values, chart_of, draw_chart
-from pages._ui.shell.core import at_click, core
+from pages._ui.shell.core import at_click, core, is_allowed
 from pages._ui.shell.errors import end_page
 from pages._ui.shell.formats import round_digits
-from pages._ui.shell.navigation import CONFIGURE, link_page
+from pages._ui.shell.navigation import CONFIGURE, link_main_page
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -33,7 +33,8 @@ HOURS = "hours"  # of the URL; else a currency
 def end_without_runs() -> NoReturn:
     """No launched run has ended, or only rehearsals have."""
     st.info(t("spending.empty"), icon=":material/info:")
-    link_page(CONFIGURE, t("live.go_configure"), {})
+    if is_allowed("Runs.launch"):
+        link_main_page(CONFIGURE, t("menu.configure"), {})
     end_page()
 
 
