@@ -2,15 +2,20 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from filelock import FileLock
 from playwright.sync_api import expect
 
+from aisbench_core.model import RunRecord
 from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.warehouse.facade import Warehouse
+from tests import records as a
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.grids import action_bar, column, grid, row, tick_box
 from tests.browser.prepared_console import PreparedConsole
@@ -20,6 +25,7 @@ from tests.browser.windows import HEIGHT
 from tests.console import seeds
 
 RUNS = "Runs"
+COMPARE_PX = 1800  # height of a comparison at most
 
 
 @pytest.fixture(scope="module")
@@ -30,10 +36,43 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess
     ledger = Ledger(data_dir / "ledger.sqlite3")
     for run in seeds.many(20):
         ledger.add(run)
+    Warehouse(data_dir / "warehouse.duckdb").record_many(unlike_runs())
     with FileLock(data_dir / "follower.lock"):
         process = PreparedConsole.start(data_dir)
         yield process
         process.stop()
+
+
+def unlike_runs() -> list[RunRecord]:
+    """Three runs that differ in some 20 fields."""
+    other = replace(a.FACTS, title="BERT", model="BERT", dataset="SQuAD", framework="pytorch")
+    plain: dict[str, Any] = {
+        "priority": 3,
+        "retries": 2,
+        "flavor": "modelarts.p4.large",
+        "framework_version": "torch-2.9",
+    }
+    asked: dict[str, Any] = {
+        "parameters": {f"option_{at}": at for at in range(12)},
+        "engine_version": "cann-9",
+        **plain,
+    }
+    speed = {"batch_size": 256, "epochs": 1}
+    return [
+        a.record("unlike-0", speed_parameters={"batch_size": 32, "epochs": 2}),
+        a.record("unlike-1", facts=other, speed_parameters=speed, node_count=2, **asked),
+        a.record("unlike-2", facts=other, speed_parameters=speed, throughputs=[1.0] * 5, **plain),
+    ]
+
+
+def test_a_comparison_of_runs_that_differ_in_everything_stays_short(console: ConsoleProcess, look: LookAt) -> None:
+    visit = look(console, "/compare?ids=unlike-0&ids=unlike-1&ids=unlike-2")
+
+    expect(visit.page.get_by_text("Other fields that differ")).to_be_visible()
+    visit.rest()
+    main = visit.page.get_by_test_id("stMainBlockContainer")
+    assert main.evaluate("main => main.offsetHeight") <= COMPARE_PX
+    assert visit.troubles() == []
 
 
 def test_rows_are_ticked_by_keyboard_and_what_can_be_done_is_in_view(console: ConsoleProcess, look: LookAt) -> None:

@@ -25,7 +25,7 @@ def test_live_compare_history_and_the_lists_say_what_a_result_is_worth_and_why(o
     assert "V03" in bad["Failed checks"]
     assert (good["Validity"], good["Division"]) == ("valid", "not stated, treated as open")
     assert FIX in texts(compared)
-    assert "Validity" in [each.label for each in compared.expander]
+    assert "Validity · not counted: 1" in [each.label for each in compared.expander]
     assert Grid(compared, "Metrics").row("validity")["value-run-bad"] == "invalid"
     assert Grid(runs).row("run-bad")["status"].startswith("invalid V01: ")
     assert Grid(runs).row("run-n1-0")["status"] == ""

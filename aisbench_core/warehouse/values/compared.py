@@ -10,6 +10,8 @@ from enum import StrEnum
 from aisbench_core.domain.statistics.difference import MeanDifference
 from aisbench_core.domain.statistics.summary import Summary
 from aisbench_core.model import RankResult, ServerResult
+from aisbench_core.model.spec_fields import fields_of
+from aisbench_core.model.spec_roles import SpecRole
 from aisbench_core.warehouse.values.runs import RunRow
 
 MIN_COMPARED, MAX_COMPARED = 2, 8  # so many runs are compared at a time
@@ -184,6 +186,21 @@ class Comparison:
     unknown: tuple[str, ...] = ()
     peers: tuple[Peers, ...] = ()
     by: ComparedBy = ComparedBy.RUNS
+
+    @property
+    def deciding(self) -> tuple[FieldValues, ...]:
+        """The differences that decide speed: those behind the verdict, then hardware and software."""
+        by_name = {field.field: field for field in self.differences}
+        named = [by_name[name] for name in self.reasons if name in by_name]
+        return (*named, *(field for field in self.differences if field not in named and _is_deciding(field.field)))
+
+
+def _is_deciding(name: str) -> bool:
+    return name.partition(".")[0] not in _DESCRIBING
+
+
+# Parameters and data are behind a verdict if they decide.
+_DESCRIBING = {"parameters", "dataset_sha256", "profile", "origin", *fields_of(SpecRole.DESCRIBES, SpecRole.HARMLESS)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from aisbench_core.base.formats import format_number, format_percent, nodes_and_cards
+from aisbench_core.base.formats import format_number, format_percent, nodes_and_cards, shorten_hash
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.values.compared import MAX_COMPARED, ComparedBy, Comparison, FieldValues
 from aisbench_core.warehouse.values.histories import Trend
@@ -38,6 +38,7 @@ BY = "by"  # name of the URL's parameter
 PICKER, LINE, LABEL, TAG = 904, 33, 35, 30
 SWITCH = 24
 
+FEW_FIELDS = 5  # so many that differ are shown without a click
 RECENT = 50  # how many recorded runs of each region the picker offers
 
 
@@ -129,7 +130,7 @@ def show_clones(runs: tuple[RunRow, ...]) -> None:
 
 
 def show_differences(comparison: Comparison) -> None:
-    """The fields of the configuration that differ; at a click the equal ones, too."""
+    """The fields of the configuration that differ, those that decide speed first; at a click the equal ones, too."""
     keep_room_of_widget("all", SWITCH)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header(t("compare.differences"), width="content")
@@ -142,16 +143,31 @@ def show_differences(comparison: Comparison) -> None:
         titles = {"field": t("compare.field"), "mark": "≠", **names_of(comparison)}
         _show_fields(rows, titles, t("compare.every_field"))
     elif comparison.differences:
-        rows = [_to_row(comparison, field) for field in comparison.differences]
-        _show_fields(rows, {"field": t("compare.field"), **names_of(comparison)}, t("compare.differences"))
+        _show_few_fields(comparison)
+
+
+def _show_few_fields(comparison: Comparison) -> None:
+    """What differs, in lines of one height; of many fields those that do not decide are folded."""
+    deciding, titles = comparison.deciding, {"field": t("compare.field"), **names_of(comparison)}
+    fields = [*deciding, *(field for field in comparison.differences if field not in deciding)]
+    count = len(fields) if len(fields) <= FEW_FIELDS else min(len(deciding), FEW_FIELDS) or FEW_FIELDS
+    _show_fields([_to_row(comparison, field) for field in fields[:count]], titles, t("compare.differences"))
+    if count < len(fields):
+        label = t("compare.more_differences", count=len(fields) - count)
+        with st.expander(label, icon=":material/difference:"):
+            show_wrapped([_to_row(comparison, field) for field in fields[count:]], titles, label)
 
 
 def _show_fields(rows: Sequence[Mapping[str, str]], titles: Mapping[str, str], name: str) -> None:
     """Lines of one height where everything fits; what is too wide for the page is wrapped."""
-    if not fits_page(rows, titles):
+    short = [{key: shorten_hash(text) for key, text in row.items()} for row in rows]
+    if not fits_page(short, titles):
         show_wrapped(rows, titles, name)
         return
-    cells = [GridRow(row["field"], row["field"], {key: GridCell(row[key]) for key in titles}) for row in rows]
+    cells = [
+        GridRow(row["field"], row["field"], {key: GridCell(one[key], title=row[key]) for key in titles})
+        for row, one in zip(rows, short, strict=True)
+    ]
     show_grid([GridColumn(key, title) for key, title in titles.items()], cells, name, key="fields")
 
 
@@ -171,9 +187,10 @@ def show_cards(comparison: Comparison) -> None:
 
 
 def show_validity(runs: tuple[RunRow, ...]) -> None:
-    """The checks of each run; open where a run does not count."""
-    is_open = not all(run.validity.counts for run in runs)
-    with st.expander(t("validity.title"), icon=":material/rule:", expanded=is_open):
+    """The checks of each run, folded: the label says whether some do not count."""
+    left_out = sum(not run.validity.counts for run in runs)
+    label = t("validity.title") + (f" · {t('compare.left_out', count=left_out)}" if left_out else "")
+    with st.expander(label, icon=":material/rule:"):
         show_verdicts(runs)
 
 

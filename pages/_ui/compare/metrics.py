@@ -35,10 +35,10 @@ def show_metrics(comparison: Comparison) -> None:
         name = names[run.run_id]
         is_first = run is comparison.runs[0]
         label = t.with_unit(name, t("history.baseline")) if is_first else name
-        columns.append(GridColumn(f"value-{run.run_id}", label, Align.RIGHT))
+        columns.append(GridColumn(f"value-{run.run_id}", label, Align.RIGHT, mixed=True))
         if not is_first:
             hint = t("compare.change_hint", candidate=name, baseline=first)
-            columns.append(GridColumn(f"change-{run.run_id}", "Δ", Align.RIGHT, hint=hint))
+            columns.append(GridColumn(f"change-{run.run_id}", "Δ", Align.RIGHT, hint=hint, mixed=True))
     show_grid(columns, list(_list_rows(comparison)), t("compare.metrics"), key="metrics")
     if comparison.by is ComparedBy.ROWS:
         st.caption(t("compare.of_rows"))

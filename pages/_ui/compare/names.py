@@ -66,6 +66,10 @@ def _list_parameters(comparison: Comparison) -> list[tuple[str, ...]]:
     if len(fields) > FEW_PARAMETERS:
         fields = []
     return [
-        tuple(clip_text(f"{field.field.partition('.')[2]}={field.values[index]}") for field in fields)
+        tuple(_name_parameter(field.field, field.values[index]) for field in fields)
         for index in range(len(comparison.runs))
     ]
+
+
+def _name_parameter(field: str, value: object) -> str:
+    return "" if value is None else clip_text(f"{field.partition('.')[2]}={value}")

@@ -33,7 +33,8 @@ STYLE = f"<style>body .st-key-{VERDICT} h2 {{{{ font-size: {{size}}rem; padding:
 def show_verdict(comparison: Comparison) -> None:
     """A headline for each run but the first, and below it from how many runs, or what is missing."""
     verdicts = decide_sides(comparison)
-    st.html(STYLE.format(size=1.75 if len(verdicts) <= FEW else 1.25))
+    is_large = len(verdicts) <= FEW and all(each.outcome is not SideOutcome.NOT_COMPARABLE for each in verdicts)
+    st.html(STYLE.format(size=1.75 if is_large else 1.25))
     with st.container(key=VERDICT, gap="small"):
         for verdict in verdicts:
             colour, sign = SIGNS.get(verdict.outcome, ("gray", ""))
@@ -43,8 +44,8 @@ def show_verdict(comparison: Comparison) -> None:
             st.header(f":{'gray' if verdict.is_small else colour}[{text}]", anchor=False, help=help_text)
             if details and not help_text:
                 st.caption(details)
-            if missed := "  \n".join(dict.fromkeys(_list_missed(comparison, verdict))):
-                st.markdown(missed)
+        if missed := "  \n".join(dict.fromkeys(_list_missed(comparison))):
+            st.markdown(missed)
         if any(run.rehearsal for run in comparison.runs):
             st.caption(t("board.rehearsal"))
 
@@ -104,11 +105,11 @@ def _list_details(comparison: Comparison, verdict: SideVerdict) -> Iterator[str]
         yield escape_markdown(_name_reasons(comparison, own))
 
 
-def _list_missed(comparison: Comparison, verdict: SideVerdict) -> Iterator[str]:
-    """Which of the two configurations missed their target: no throughput of theirs stands alone."""
+def _list_missed(comparison: Comparison) -> Iterator[str]:
+    """Which configurations missed their target: no throughput of theirs stands alone."""
     names = name_groups(comparison)
     for peers in comparison.peers:
-        if peers.missed and peers.summary and peers.run_id in (comparison.runs[0].run_id, verdict.run_id):
+        if peers.missed and peers.summary:
             name = escape_markdown(names[peers.run_id])
             yield f":red[{name}: {escape_markdown(missed_text(peers.missed, peers.summary.count))}]"
 

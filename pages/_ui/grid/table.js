@@ -197,9 +197,9 @@ class Grid {
       padding.dataset.digits = (found[2] ? "" : ".").padEnd(missing, "0");
       text.replaceChildren(found[1] + (found[2] || ""), padding, found[3]);
     }
-    if (unit) {
+    if (unit || value.unit) {
       const label = make("span", "grid-unit", value.unit ? ` ${value.unit}` : "");
-      label.style.minWidth = `${unit + 0.5}ch`;
+      if (unit) label.style.minWidth = `${unit + 0.5}ch`;
       const both = make("span");
       both.append(text, label);
       return both;
@@ -355,7 +355,7 @@ function measure(column, rows) {
   let decimals = 0, unit = 0;
   for (const { cells } of rows) {
     const value = cells[column.key];
-    if (!value || column.align !== "right") continue;
+    if (!value || column.align !== "right" || column.mixed) continue;
     const found = NUMBER.exec(value.text || "");
     decimals = Math.max(decimals, found && found[2] ? found[2].length : 0);
     unit = Math.max(unit, (value.unit || "").length);

@@ -31,7 +31,8 @@ class GridColumn:
     """A column, named by its field: its label depends on the language.
 
     `sort` is what the URL calls the order by this column; without one its head does not sort. What is longer than
-    `width` pixels is cut and shown whole as a tooltip; a column that `fills` takes the room that the others leave."""
+    `width` pixels is cut and shown whole as a tooltip; a column that `fills` takes the room that the others leave. Of a
+    `mixed` column each cell is of another kind: their decimals and units do not stand below each other."""
 
     key: str
     label: str
@@ -40,6 +41,7 @@ class GridColumn:
     hint: str = ""
     width: int = 0
     fills: bool = False
+    mixed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,15 @@ def encode_column(column: GridColumn, sorts: Collection[str]) -> dict[str, objec
         "key": column.key,
         "label": column.label,
         "align": column.align.value,
-        **_drop_empty({"sort": sort, "hint": column.hint, "width": column.width, "fills": column.fills}),
+        **_drop_empty(
+            {
+                "sort": sort,
+                "hint": column.hint,
+                "width": column.width,
+                "fills": column.fills,
+                "mixed": column.mixed,
+            }
+        ),
     }
 
 
