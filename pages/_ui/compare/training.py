@@ -1,11 +1,13 @@
 """The trainings of the compared runs in one chart: loss, throughput or any tag, by step or time."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import altair as alt
 import streamlit as st
 
+from aisbench_core.base.errors import RunNotFound
 from aisbench_core.running.progress.overlaid_curves import (
     MOST_SMOOTH,
     CurveAxis,
@@ -28,7 +30,8 @@ SMOOTHINGS = (0.0, 0.3, 0.6, 0.9, MOST_SMOOTH)
 
 def show_trainings(comparison: Comparison) -> None:
     """The curves of the runs that have any, read when they are unfolded; nothing where no run has."""
-    if not any(core().files.has_training(run.run_id) for run in comparison.runs):
+    found = [run.run_id for run in comparison.runs if _has_training(run.run_id)]
+    if not found:
         return
     folded = st.expander(
         t("trainings.title"),
@@ -39,11 +42,18 @@ def show_trainings(comparison: Comparison) -> None:
     )
     if folded.open:
         with folded:
-            _show_curves(comparison)
+            _show_curves(comparison, found)
 
 
-def _show_curves(comparison: Comparison) -> None:
-    trainings = {run.run_id: _read_training(run.run_id) for run in comparison.runs}
+def _has_training(run_id: str) -> bool:
+    """Nothing is known of how a run trained that was not launched here."""
+    with suppress(RunNotFound):
+        return core().files.has_training(run_id)
+    return False
+
+
+def _show_curves(comparison: Comparison, found: Sequence[str]) -> None:
+    trainings = {run_id: _read_training(run_id) for run_id in found}
     if quantities := list_quantities(trainings):
         with st.container(horizontal=True, vertical_alignment="bottom"):
             quantity = url.choose_option(
@@ -60,7 +70,7 @@ def _show_curves(comparison: Comparison) -> None:
         names = names_of(comparison)
         title = _name_axis(quantity, comparison)
         charts.draw_chart(_draw_curves(curves, names, axis, title, is_log), text=t("trainings.chart", quantity=title))
-        if without := [names[run_id] for run_id in trainings if run_id not in {curve.run_id for curve in curves}]:
+        if without := [name for run_id, name in names.items() if run_id not in {curve.run_id for curve in curves}]:
             st.caption(t("trainings.without", runs=", ".join(without)))
     else:
         st.caption(t("trainings.none"))
