@@ -19,6 +19,7 @@ class TrainingPoint:
     `step` of `steps`: of the whole training. `epoch` of `epochs`: the one that is trained, from 1. `share`: what is
     done, 0 to 1. `throughput`: of the whole job in the workload's unit, by `cards` of its cards. `step_s`: seconds of
     a step. `stage`: what the training does, in its own words, such as `evaluate`. `left_s`: as the log says it.
+    `tokens_per_s`: of the whole job, whatever the workload's unit.
     """
 
     at: datetime
@@ -43,6 +44,8 @@ class TrainingPoint:
     stage: str = ""
     left_s: float | None = None
     """Seconds until it ends, as the log says it."""
+    tokens_per_s: float | None = None
+    """Of the whole job."""
 
     @property
     def plausible(self) -> "TrainingPoint":
@@ -63,6 +66,7 @@ class TrainingPoint:
             cards=_check_count(self.cards, 1),
             step_s=_check_range(self.step_s, 1 / MOST_MEASURED, MOST_STEP_S),
             left_s=_check_range(self.left_s, 0.0, MOST_LEFT_S),
+            tokens_per_s=_check_range(self.tokens_per_s, 1 / MOST_MEASURED, MOST_MEASURED),
         )
 
 

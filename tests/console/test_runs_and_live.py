@@ -59,6 +59,15 @@ def test_a_job_that_prepares_or_evaluates_is_shown_as_such_and_with_what_was_don
     assert "评估中" in texts(chinese) + bars(chinese)
 
 
+def test_tokens_a_second_are_shown_where_the_workload_counts_samples(open_page: OpenPage, used: Path) -> None:
+    point = TrainingPoint(a.T0, 50, 1000, share=0.05, loss=6.25, tokens_per_s=35008.0)
+    add_points([point], used / "runs" / FAILED_RUN / "progress.jsonl", 0)
+
+    failed = texts(open_page("live", run=FAILED_RUN))
+
+    assert "35,008 tokens/s · loss **6.25**" in failed
+
+
 def bars(app: AppTest) -> str:
     """What stands at the page's bars."""
     return " ".join(bar.text for bar in app.progress)

@@ -28,6 +28,7 @@ class Now:
     throughput: float | None = None
     cards: int | None = None
     left_s: float | None = None
+    tokens_per_s: float | None = None
     stage: str = ""
 
     @classmethod
@@ -37,7 +38,7 @@ class Now:
             return cls()
         return cls(
             last.step, last.steps, last.epoch, last.epochs, last.share, last.loss, last.step_s, last.throughput,
-            last.cards, last.left_s, last.stage,
+            last.cards, last.left_s, last.tokens_per_s, last.stage,
         )  # fmt: skip
 
     def to_point(self, at: datetime) -> TrainingPoint:
@@ -46,7 +47,7 @@ class Now:
         share = None if self.share is None else min(1.0, self.share)
         return TrainingPoint(
             at, self.step, self.steps, epoch, self.epochs, share, self.loss, self.throughput, self.cards,
-            self.step_s, self.stage, self.left_s,
+            self.step_s, self.stage, self.left_s, self.tokens_per_s,
         ).plausible  # fmt: skip
 
     def locate(self, step: int | None, steps: int | None) -> None:

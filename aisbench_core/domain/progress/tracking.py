@@ -168,6 +168,9 @@ class Tracker:
     def _measure(self, now: Now, reading: Reading) -> None:
         """How fast it is: of the whole job. The cards that say nothing are taken to be as fast as those that do."""
         now.step_s = reading.step_s or now.step_s
+        if reading.card_tokens_per_s is not None:
+            now.tokens_per_s = reading.card_tokens_per_s * self._count_cards()
+        now.tokens_per_s = reading.tokens_per_s or now.tokens_per_s
         counts_tokens = self.unit.lower().startswith("token")
         whole = reading.throughput or (reading.tokens_per_s if counts_tokens else reading.samples_per_s)
         card = reading.card_throughput or (reading.card_tokens_per_s if counts_tokens else reading.card_samples_per_s)

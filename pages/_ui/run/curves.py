@@ -55,7 +55,8 @@ def show_curves(now: RunSnapshot) -> None:
 
 def _has_speed(point: TrainingPoint | None) -> bool:
     """Whether the log said how fast the training was at that point, or how well it went."""
-    return point is not None and not (point.throughput is None and point.step_s is None and point.loss is None)
+    said = (point.throughput, point.tokens_per_s, point.step_s, point.loss) if point else ()
+    return any(value is not None for value in said)
 
 
 def list_estimates(now: RunSnapshot) -> Iterator[str]:
@@ -66,7 +67,9 @@ def list_estimates(now: RunSnapshot) -> Iterator[str]:
     if last.throughput is not None:
         throughput = format_number(last.throughput, escape_markdown(overview.unit))
         yield f"**{throughput}**" if state is RunState.RUNNING else throughput
-    elif last.step_s is not None:
+    elif last.tokens_per_s is not None:
+        yield format_number(last.tokens_per_s, "tokens/s")
+    if last.throughput is None and last.step_s is not None:
         yield t("run.step_time", seconds=format_number(last.step_s, digits=3))
     if last.loss is not None:
         yield t("run.loss", loss=format_number(last.loss))
