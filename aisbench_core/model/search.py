@@ -72,7 +72,7 @@ Values = Range | Annotated[tuple[Scalar, ...], Field(min_length=1)]
 class ParameterSearch(Frozen):
     """What is searched, and how.
 
-    `space`: a range, or a list of values, of each hyperparameter. `early_stop`: trials without hope are stopped. What
+    `space`: a range, or a list of values, of each hyperparameter. `early_stop`: unpromising trials are stopped. What
     the objective needs is resolved at the launch: `target`, the accuracy to reach, and `price` of a node hour in
     `currency`."""
 

@@ -152,7 +152,7 @@ class Admitting:
         return trial_row(rows[attempt.row].planned, choice)
 
     def _stop_hopeless(self, series_ids: set[str]) -> None:
-        """Stop trials without hope, at the pace at which their logs grow here."""
+        """Stop unpromising trials, at the pace at which their logs grow here."""
         now, pause = self.clock(), timedelta(seconds=self.runs.settings.poll_seconds)
         due = [one for one in series_ids if one not in self._checked or abs(now - self._checked[one]) >= pause]
         self._checked = {one: now if one in due else self._checked[one] for one in series_ids}
