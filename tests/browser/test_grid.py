@@ -186,6 +186,29 @@ def test_rows_are_dense_and_in_their_place_from_the_start(console: ConsoleProces
     assert visit.troubles() == []
 
 
+@pytest.mark.parametrize("address", ["/runs", "/history"])
+def test_on_a_phone_rows_keep_their_names_while_their_columns_are_scrolled(
+    console: ConsoleProcess, window: OpenWindow, address: str
+) -> None:
+    visit = window(console, width=390)
+    visit.open(address)
+    box = visit.page.locator(".grid-box")
+    name, last = (box.locator(f"tbody tr:first-child {cell}") for cell in ("th", "td:last-child"))
+    expect(last).not_to_be_in_viewport()
+    before = name.bounding_box()
+
+    box.evaluate("box => box.scrollBy(2000, 0)")
+
+    expect(last).to_be_in_viewport()
+    after, cell = name.bounding_box(), last.bounding_box()
+    assert before
+    assert after
+    assert cell
+    assert before["x"] == after["x"]
+    assert after["x"] + after["width"] <= 390 * 0.65, "there is room for the others"
+    assert visit.troubles() == []
+
+
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
 def test_the_table_and_its_bar_are_accessible(
     console: ConsoleProcess, window: OpenWindow, width: int, dark: bool

@@ -36,3 +36,20 @@ def test_a_table_of_texts_shows_them_as_they_are_and_nothing_for_what_a_row_lack
 
     assert table.value.fillna(MISSING).to_dict("list") == {"What": ["=1+1", "步骤"], "Why": ["<b>", MISSING]}
     assert table.proto.placeholder == MISSING
+
+
+def equal_titles() -> None:
+    from pages._ui.shell.tables import show_table, show_wrapped
+
+    titles = {"what": "What", "first": "r1", "second": "r1", "third": "r1 (2)"}
+    row = {"what": "time", "first": "1", "second": "2", "third": "3"}
+    show_table([row], titles, "a table")
+    show_wrapped([row], titles, "a wrapped table")
+
+
+def test_columns_of_equal_titles_keep_their_cells() -> None:
+    app = AppTest.from_function(equal_titles).run()
+
+    for table in (app.dataframe[0].value, app.table[0].value):
+        assert [*table.iloc[0]] == ["time", "1", "2", "3"]
+        assert len(set(table.columns)) == 4

@@ -131,8 +131,8 @@ class Grid {
       head.append(box);
       line.append(head);
     }
-    for (const column of columns) {
-      const head = make("th", classOf(column));
+    columns.forEach((column, index) => {
+      const head = make("th", classOf(column, index));
       head.scope = "col";
       head.dataset.column = column.key;
       if (column.hint) head.title = column.hint;
@@ -145,7 +145,7 @@ class Grid {
       } else head.textContent = column.label;
       if (isSorted) head.setAttribute("aria-sort", sorted.down ? "descending" : "ascending");
       line.append(head);
-    }
+    });
     return line;
   }
 
@@ -162,7 +162,7 @@ class Grid {
       line.append(cell);
     }
     this.data.columns.forEach((column, index) => {
-      const cell = make(index ? "td" : "th", classOf(column));
+      const cell = make(index ? "td" : "th", classOf(column, index));
       if (!index) cell.scope = "row";
       cell.dataset.column = column.key;
       const value = row.cells[column.key];
@@ -346,8 +346,9 @@ class Grid {
   }
 }
 
-function classOf(column) {
-  return [column.align === "right" ? "grid-right" : "", column.fills ? "grid-fills" : ""].filter(Boolean).join(" ");
+function classOf(column, index) {
+  const names = { "grid-right": column.align === "right", "grid-fills": column.fills, "grid-first": !index };
+  return Object.keys(names).filter(name => names[name]).join(" ");
 }
 
 // How many digits, with their point, follow the whole part in a column, and how long its longest unit is.

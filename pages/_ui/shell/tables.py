@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, count
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -69,6 +70,7 @@ def show_table(
 
     `titles` names the columns and their order, by field, as `widths` do. `alt` describes the table to those who cannot
     see it."""
+    titles = tell_apart(titles)
     wide = sum(map(text_width, titles.values())) > NARROW
     # In pixels, not as high as its content: Streamlit keeps the room before it has loaded what draws the table.
     height: Any = height_of(rows, visible or len(rows)) - (0 if visible or wide else SCROLLBAR) if rows else "content"
@@ -76,6 +78,15 @@ def show_table(
     cells = title_cells(rows, titles)
     data = _to_arrow(cells) if _is_text(cells) else cells
     st.dataframe(data, hide_index=True, alt=alt, height=height, column_config=config, placeholder=MISSING, lazy=False)
+
+
+def tell_apart(titles: Mapping[str, str]) -> dict[str, str]:
+    """The same titles, numbered where several are equal: the cells of one column would stand in the other's place."""
+    named: dict[str, str] = {}
+    for field, title in titles.items():
+        numbered = chain([title], (f"{title} ({number})" for number in count(2)))
+        named[field] = next(each for each in numbered if each not in named.values())
+    return named
 
 
 def title_cells(rows: Sequence[Mapping[str, Any]], titles: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -107,6 +118,7 @@ def show_wrapped(rows: Sequence[Mapping[str, str]], titles: Mapping[str, str], a
     """A table that compares several things, each in a column; the first column names what is compared.
 
     Its texts are wrapped: a table that can be sorted would be scrolled sideways."""
+    titles = tell_apart(titles)
     first, *rest = titles
     cells = [
         {_prevent_breaks(titles[first]): _prevent_breaks(row[first])}
