@@ -25,7 +25,7 @@ from aisbench_core.domain.rulesets.ruleset import Rulesets
 from aisbench_core.exchange.importing.service import ResultImport
 from aisbench_core.exchange.mlflow.exporting import MlflowExport
 from aisbench_core.exchange.report.reports import Reports
-from aisbench_core.exchange.upstream.configs.service import Configs
+from aisbench_core.exchange.upstream.configurations import Configs
 from aisbench_core.exchange.upstream.packages.service import Packages
 from aisbench_core.maintenance.backups.creating import Backups
 from aisbench_core.maintenance.backups.ledger_copies import LedgerCopies

@@ -27,11 +27,26 @@ _RESOLVERS = (
 
 def load(text: str) -> Any:
     """The document as plain Python values. Raises yaml.YAMLError; all but one kind of it name the line."""
+    _refuse_long(text)
+    return yaml.load(text, Loader=_Loader)  # noqa: S506  # it is a SafeLoader, and stricter
+
+
+def compose(text: str) -> yaml.Node | None:
+    """The document as nodes, which know their lines; None if it is empty. Raises yaml.YAMLError."""
+    _refuse_long(text)
+    return yaml.compose(text, Loader=_Loader)
+
+
+def read_scalar(node: yaml.Node) -> Any:
+    """The value of a node without parts. Raises yaml.YAMLError."""
+    return _Loader("").construct_object(node)
+
+
+def _refuse_long(text: str) -> None:
     if len(text) > MOST_CHARACTERS:
         raise yaml.YAMLError(
             Message("it has {length} characters; allowed: {allowed}", length=len(text), allowed=MOST_CHARACTERS)
         )
-    return yaml.load(text, Loader=_Loader)  # noqa: S506  # it is a SafeLoader, and stricter
 
 
 def find_lines(text: str) -> dict[str, int]:

@@ -318,7 +318,7 @@ class RunSpec(Frozen):
     )
     imported: Annotated[
         bool,
-        Field(description="made of a modelarts_config.py, which an export gives back"),
+        Field(description="made of a configuration of another tool, which an export gives back"),
         SpecField(SpecRole.HARMLESS, "how the spec came to be", of_workload=True, upstream="", group=FormGroup.YAML),
     ] = False
 

@@ -9,6 +9,8 @@ from aisbench_core.domain.authoring.specfile import comments_of, from_yaml
 from aisbench_core.model import Mode
 from aisbench_core.store.ledger.ledger import Ledger
 from tests.console.conftest import OpenPage, newest, texts
+from tests.unit.foreign_files import GOOD
+from tests.unit.foreign_texts import SECRET
 from tests.unit.upstream_files import ACCESS_KEY, LOCAL, SECRET_KEY, config, line_of, session
 
 SHELL = "export SINGLESERVER_MODE=True\nexport MODELARTS_VERSION=V1\n"
@@ -151,11 +153,31 @@ def test_the_shell_configuration_is_read_along(open_page: OpenPage, data_dir: Pa
 def test_a_workload_that_the_file_does_not_tell_can_be_named(open_page: OpenPage) -> None:
     job = session("session_config_v2", boot_file="'/zgwtest/lcm_test/bert/own.py'")
     app = paste(open_page("configure"), config(LOCAL, job))
-    assert not app.code
+    assert app.button(key="import-use").disabled
 
     app.selectbox(key="import-workload").set_value("mindspore_bert").run()
 
+    assert not app.button(key="import-use").disabled
     assert "boot_file: own.py" in app.code[0].value
+
+
+@pytest.mark.parametrize("name", ["estimator", "terraform", "v1"])
+def test_a_job_of_another_tool_becomes_a_draft(open_page: OpenPage, data_dir: Path, name: str) -> None:
+    (sample,) = (each for each in GOOD if each.name == name)
+    app = paste(open_page("configure"), sample.text)
+    app.selectbox(key="import-workload").set_value("mindspore_bert").run()
+    assert SECRET not in everything(app)
+
+    app.button(key="import-use").click().run()
+
+    spec = from_yaml(draft(data_dir, app))
+    assert (spec.workload, spec.name, spec.node_count) == ("mindspore_bert", "vision", 2)
+
+
+def test_a_file_of_no_such_kind_is_refused_by_its_looks(open_page: OpenPage) -> None:
+    app = paste(open_page("configure"), "model:\n  type: bert\n")
+
+    assert "looks like a YAML document" in app.error[0].value
 
 
 def test_a_file_that_cannot_be_read_says_so_and_another_can_be_chosen(open_page: OpenPage) -> None:

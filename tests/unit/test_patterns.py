@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from aisbench_core.base import strict_yaml
+from aisbench_core.config import flavor_names
 from aisbench_core.running.diagnosing.rules import shipped_rules
 from aisbench_core.warehouse.store import lake_refusals
 from tests.pattern_attacks import UsedPattern, attacks, grows_too_fast, used_patterns
@@ -16,6 +17,10 @@ pytestmark = pytest.mark.slow
 KNOWN_WHEN_RUNNING: dict[str, Callable[[], list[UsedPattern]]] = {
     "aisbench_sandbox/faults.py: value": lambda: [],  # what somebody has their own sandbox match
     "aisbench_sandbox/faults.py: self.path": lambda: [],
+    "aisbench_core/config/flavor_names.py: each.get('pattern') or each['part']": lambda: [
+        UsedPattern("flavor_names", form.pattern, "search" if form.is_part else "fullmatch")
+        for form in flavor_names.list_forms()
+    ],
     "aisbench_core/base/strict_yaml.py: f'(?:{_pattern})\\\\Z'": lambda: [
         UsedPattern("strict_yaml", re.compile(rf"(?:{pattern})\Z"), "match") for _, pattern, _ in strict_yaml._RESOLVERS
     ],

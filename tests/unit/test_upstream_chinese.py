@@ -24,7 +24,7 @@ FOUND: list[tuple[str, str, str]] = [
     (v2(train_instance_count="0"), "config.range", "应大于或等于 1（实际为 0）"),
     (v2(none="1"), "config.unknown", "不是已知的键；已知：parameters, inputs"),
     (v2(boot_file="'/all/none.py'"), "config.boot-file", "'/all/none.py' 不在 code_dir '/zgwtest/lcm_test/bert/' 中"),
-    (v2(train_instance_type="'all'"), "config.cards", "规格 'all' 的每节点卡数未知，按 8 处理"),
+    (v2(train_instance_type="'all'"), "config.cards", "规格 'all' 的每节点卡数未知"),
     (v2(nas_type="'none'"), "config.volume", "nas_type 'none'、nas_share_addr '' 和 nas_mount_path '' 无法组成卷"),
     (ACCESS + v2(), "config.duplicate", "重复出现（首次在第 1 行）；以最后一个为准"),
     (config(ACCESS, session("session_config_v2", out_base_url="''")), "config.profile", "缺少 含桶名的 out_base_url，"),

@@ -11,7 +11,7 @@ from aisbench_core.config.settings import Settings
 from aisbench_core.domain.authoring.config_file import ConfigFile
 from aisbench_core.exchange.upstream.configs.contents import ExportedConfig
 from aisbench_core.exchange.upstream.configs.reading import read_document
-from aisbench_core.exchange.upstream.configs.service import Configs
+from aisbench_core.exchange.upstream.configurations import Configs
 from aisbench_core.model import Level, LogLevels, Mode, RunSpec
 from tests.unit.good_specs import changed, code_folder, good_spec, profile
 from tests.unit.upstream_files import WORKLOADS, config, imported, one, said

@@ -11,7 +11,7 @@ from aisbench_core.config.settings import Profile, Settings
 from aisbench_core.domain.authoring.config_file import ConfigFile
 from aisbench_core.domain.authoring.specfile import comments_of, from_yaml, to_yaml
 from aisbench_core.exchange.upstream.configs.contents import Hints, ImportedConfig
-from aisbench_core.exchange.upstream.configs.service import Configs
+from aisbench_core.exchange.upstream.configurations import Configs
 from aisbench_core.model import Api, RunSpec
 from tests.actors import TESTER
 from tests.unit.good_specs import profile as other_profile

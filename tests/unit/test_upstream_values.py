@@ -102,15 +102,18 @@ def test_a_parameter_without_a_value_is_left_to_the_workload() -> None:
     [
         ({"train_instance_type": "'modelarts.kat1.4xlarge'"}, 4),
         ({"train_instance_type": "'modelarts.kat1.xlarge'"}, 1),
-        ({"train_instance_type": "None", "pool_id": "'pool1'"}, 8),
-        ({"train_instance_type": "'new'", "parameters": "[{'name': 'device_num', 'value': '4'}]"}, 8),
+        ({"train_instance_type": "'modelarts.bm.npu.arm.8snt9b3.d'"}, 8),
+        ({"train_instance_type": "None", "pool_id": "'pool1'"}, None),
+        ({"train_instance_type": "'new'", "parameters": "[{'name': 'device_num', 'value': '4'}]"}, None),
     ],
 )
-def test_the_flavor_tells_the_cards_of_a_node(texts: dict[str, str], cards: int) -> None:
+def test_the_flavor_tells_the_cards_of_a_node_and_else_they_are_asked_for(
+    texts: dict[str, str], cards: int | None
+) -> None:
     found = imported(v2(**texts))
 
-    assert found.specs[0].spec.cards_per_node == cards
-    assert bool(said(found, "config.cards")) == ("kat1" not in texts["train_instance_type"])
+    assert found.specs[0].spec.model_dump(exclude_unset=True).get("cards_per_node") == cards
+    assert bool(said(found, "config.cards")) == (cards is None)
 
 
 def test_the_training_code_is_told_the_cards_of_a_node_when_the_flavor_does_not_tell() -> None:

@@ -2,12 +2,12 @@
 
 A job has versions, and a version is what runs: our job ids are `<job>/<version>`."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from aisbench_core.cloud.modelarts_v2.replies import NOT_MEASURED, Json, parse_milliseconds, to_moment
+from aisbench_core.config.flavor_names import accelerator_in_name, cards_in_name
 from aisbench_core.model import ENDED_PHASES, Engine, Flavor, JobStatus, MetricSample, Phase
 
 # The names and phases of the API's status numbers, 0 to 22.
@@ -41,7 +41,6 @@ _STATUSES = (
 ACTIVE = ",".join(str(number) for number, (_, phase) in enumerate(_STATUSES) if phase not in ENDED_PHASES)
 
 _PLAIN_ENDS = frozenset({"COMPLETED", "FAILED", "KILLED", "CANCELED"})
-_ASCEND = re.compile(r"kat1\.(?P<cards>[0-9]*)xlarge|kat1|snt[0-9]|d910|ascend|npu", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +124,12 @@ def parse_flavor(spec: Json) -> Flavor:
     code = str(spec["spec_code"])
     product = str(spec.get("gpu_type") or "")
     cards = int(spec.get("gpu_num") or 0)
-    ascend = _ASCEND.search(code) or _ASCEND.search(product)
-    in_name = int(ascend["cards"] or 1) if ascend and ascend["cards"] is not None else 0
-    card_count = cards or int((spec.get("attributes") or {}).get("cards") or 0) or in_name
+    is_ascend = "Ascend" in (accelerator_in_name(code), accelerator_in_name(product))
+    card_count = cards or int((spec.get("attributes") or {}).get("cards") or 0) or cards_in_name(code)
     return Flavor(
         flavor_id=code,
         name=code,
-        accelerator="Ascend" if ascend else "GPU" if cards else "CPU",
+        accelerator="Ascend" if is_ascend else "GPU" if cards else "CPU",
         cards=max(1, card_count),
         max_nodes=max(1, int(spec.get("max_num") or 1)),
         product=product,

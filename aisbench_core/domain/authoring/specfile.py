@@ -8,6 +8,7 @@ from aisbench_core.base import strict_yaml
 from aisbench_core.base.documents import NotYaml, parse_document, parse_yaml
 from aisbench_core.base.errors import AisbenchError, ConfigError, Problem, SpecError
 from aisbench_core.base.messages import Message
+from aisbench_core.config.flavor_names import asks_for_cards
 from aisbench_core.domain.authoring.number_ranges import NumberRange, range_of
 from aisbench_core.model import Finding, Level, RunSpec
 
@@ -31,7 +32,11 @@ def to_yaml(spec: RunSpec, comments: Mapping[str, str] | None = None) -> str:
     """The spec as YAML in the model's order, without fields at their defaults; the inverse of `from_yaml`.
 
     `comments` are written above the parameters that they are named after."""
-    answers = spec.model_dump(mode="json", exclude_defaults=True)
+    dumped, changed = spec.model_dump(mode="json"), spec.model_dump(mode="json", exclude_defaults=True)
+    # One card counts as stated where nothing else says it.
+    stated = {"cards_per_node"} & spec.model_fields_set if spec.pool_id or asks_for_cards(spec.flavor) else set()
+    answers = {name: value for name, value in dumped.items() if name in changed or name in stated}
+    answers |= changed
     text = strict_yaml.dump(answers)
     # YAML libraries drop comments, so that parameters are written one by one.
     if not comments or _PARAMETERS not in answers:

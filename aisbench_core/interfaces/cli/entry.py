@@ -22,7 +22,7 @@ COMMANDS: Listed = {
         "launching:reproduce",
         "Check which inputs of a run are still identical, and optionally run it again.",
     ),
-    "config": ("upstream:config", "Import and export modelarts_config.py, the configuration of ais-bench-stubs."),
+    "config": ("upstream:config", "Import and export configurations of ais-bench-stubs and other tools."),
     "workload": ("upstream:workload", "Create custom workloads; `aisbench workloads` lists all workloads."),
     "follow": (
         "following:follow",

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 MASK = "••••"  # of a fixed length: it must not show how long a key is
 
 
-config = Group("config", help="Import and export modelarts_config.py, the configuration of ais-bench-stubs.")
+config = Group("config", help="Import and export configurations of ais-bench-stubs and other tools.")
 
 
 @config.command("import")
@@ -53,7 +53,10 @@ config = Group("config", help="Import and export modelarts_config.py, the config
 @click.option("--name", "profile", default="", metavar="NAME", help="Name of the profile; default: from its region.")
 @import_options
 def import_config(files: Sequence[Path], job: str | None, as_json: bool, **options: Any) -> None:
-    """Convert modelarts_config.py, with its config.sh and ma-pre-start.sh if given, to a profile and specs.
+    """Convert a configuration to specs, and that of ais-bench-stubs to a profile, too.
+
+    What a file is, its content says: modelarts_config.py (with its config.sh and ma-pre-start.sh if given), JSON of API
+    v2 or v1, YAML of `ma-cli ma-job submit`, a script or notebook with the SDK's Estimator, Terraform, a rank table.
 
     The files are parsed, never executed. Nothing is stored unless an option says so, and keys are written to the
     credentials file only. If a finding is an error, nothing is stored and the exit code is 2.
@@ -125,7 +128,7 @@ def _check_store(imported: ImportedConfig, options: Mapping[str, Any]) -> None:
     if options["output"] and len(imported.specs) != 1:
         raise ConfigError(
             Message("the file contains {count} specs, but only one can be written", count=len(imported.specs)),
-            Message("choose one with --job v1 or v2"),
+            Message("choose one with --job v1 or v2, or leave one in the file"),
         )
     if (options["save_profile"] or options["save_keys"]) and not imported.profile:
         raise ConfigError(Message("the file does not contain enough for a profile"), Message("see the findings"))

@@ -9,6 +9,7 @@ from aisbench_core.config.credentials import Credentials
 from aisbench_core.config.settings import Profile
 from aisbench_core.domain.authoring.specfile import to_yaml
 from aisbench_core.exchange.upstream.configs.contents import ImportedConfig, ImportedSpec, LineFinding
+from aisbench_core.exchange.upstream.configs.session import UNKNOWN_WORKLOAD
 from pages._ui.configure import drafts
 from pages._ui.configure.findings import finding_text, show_no_findings
 from pages._ui.shell import navigation, widgets
@@ -42,7 +43,10 @@ def offer_draft(
 
     `make` is called before, and `done` after; the page then opens the draft."""
     job = _choose_job(imported)
-    if st.button(label, key=key, type="primary", icon=":material/edit_note:"):
+    asks = job.spec.workload == UNKNOWN_WORKLOAD
+    if asks:
+        st.info(t("import.choose_workload"), icon=":material/help:")
+    if st.button(label, key=key, type="primary", icon=":material/edit_note:", disabled=asks):
         if make:
             make()
         selection = {"draft": drafts.draft_of(job.spec, to_yaml(job.spec, job.comments))}

@@ -1,4 +1,4 @@
-"""From a modelarts_config.py or a package to a draft: the content is shown before anything is stored.
+"""From a configuration of any tool or a package to a draft: the content is shown before anything is stored.
 
 A file is read the moment it arrives, and the widgets that brought it are emptied: what stays in the session has its
 keys masked.
@@ -10,7 +10,7 @@ import streamlit as st
 
 from aisbench_core.base.errors import AisbenchError
 from aisbench_core.domain.authoring.config_file import ConfigFile
-from aisbench_core.exchange.upstream.configs.contents import Document, Hints
+from aisbench_core.exchange.upstream.configs.contents import Document, Hints, ImportedConfig
 from aisbench_core.exchange.upstream.packages.package import Package
 from aisbench_core.interfaces.web.uploads import MOST_FILE_BYTES
 from pages._ui.configure.draft_list import close_menu
@@ -50,6 +50,12 @@ def _open_import() -> None:
     IMPORT.open()
 
 
+def open_document(document: Document) -> None:
+    """Open the dialog with what was read elsewhere; New run draws it."""
+    IMPORT.open()
+    st.session_state[DOCUMENT] = document
+
+
 def show_import() -> None:
     """The dialog, if it is open."""
     IMPORT.show(t("import.title"), _show_dialog)
@@ -68,10 +74,10 @@ def _show_dialog() -> None:
 
 
 def _show_sources() -> None:
-    st.markdown(t("import.what"))
+    st.markdown(t("import.what", file=FILE))
     st.file_uploader(
         t("import.files", file=FILE),
-        type=["py", "sh", "txt", "gz", "tgz"],
+        type=["py", "sh", "txt", "gz", "tgz", "json", "yaml", "yml", "tf", "ipynb"],
         accept_multiple_files=True,
         key=_get_uploader_key(),
         max_upload_size=MAX_MB,
@@ -145,16 +151,21 @@ def _hold_package(package: Package) -> None:
 def _show_document(document: Document) -> None:
     imported = core().configs.understand(document, _read_hints())
     show_findings(imported.findings)
-    st.header(t("import.profile"))
-    if imported.profile:
-        show_imported_profile(imported.profile, imported.keys)
-    else:
-        st.markdown(t("import.no_profile"))
+    if not document.jobs:  # files of other tools name no profile
+        _show_profile(imported)
     st.header(t("import.jobs"))
     if imported.specs:
         offer_draft(imported, t("import.use"), key="import-use", done=IMPORT.close)
     else:
         st.markdown(t("import.no_job"))
+
+
+def _show_profile(imported: ImportedConfig) -> None:
+    st.header(t("import.profile"))
+    if imported.profile:
+        show_imported_profile(imported.profile, imported.keys)
+    else:
+        st.markdown(t("import.no_profile"))
 
 
 def _read_hints() -> Hints:

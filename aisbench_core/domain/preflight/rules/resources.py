@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from aisbench_core.base.messages import Message, choose_plural
+from aisbench_core.config.flavor_names import accelerator_in_name, cards_in_name
 from aisbench_core.domain.liveness.stalls import STALL_MINUTES
 from aisbench_core.domain.preflight.rule import Source, Subject, Violation, rule
 from aisbench_core.model import Api, Level
@@ -12,8 +13,6 @@ POOL_FLAVOR = "modelarts.pool.visual."  # flavors of dedicated pools, in no list
 CARDS_OF_A_CLUSTER_NODE = 8  # the AISBench manual allows several nodes only with all their cards
 RETRIES_EVERYWHERE = 3  # fault-tolerance/job-retry-num: 1 to 3 in older regions, 1 to 128 in newer ones
 
-_CARDS_IN_NAME = re.compile(r"modelarts\.(?:kat1|pool\.visual)\.([0-9]*)xlarge")
-_ASCEND_NAME = re.compile(r"kat1|snt[0-9]|d910|ascend|npu", re.IGNORECASE)
 _POOL_NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")
 
 
@@ -128,6 +127,16 @@ def cards_flavor(subject: Subject) -> Iterator[Violation]:
         )
 
 
+@rule("cards.unknown", Level.ERROR, "cards_per_node", Source.CONSOLE)
+def cards_unknown(subject: Subject) -> Iterator[Violation]:
+    """The region or the flavor's name states its cards, or the spec sets cards_per_node: they are never guessed."""
+    is_stated = "cards_per_node" in subject.written.model_fields_set or cards_of_flavor(subject)
+    place = subject.spec.flavor or subject.spec.pool_id
+    if place and not is_stated and find_accelerator(subject) in ("Ascend", "GPU"):
+        message = Message("neither the region nor its name says how many cards a node of {place} has", place=place)
+        yield Violation(message, Message("set cards_per_node"))
+
+
 @rule("engine.missing", Level.ERROR, "engine_version", Source.API)
 def engine_missing(subject: Subject) -> Iterator[Violation]:
     """Without a custom image, a preset engine is set by name and version."""
@@ -221,11 +230,9 @@ def find_accelerator(subject: Subject) -> str:
     if subject.flavor and subject.flavor.accelerator:
         return subject.flavor.accelerator
     spec = subject.spec
+    if kind := accelerator_in_name(spec.flavor):
+        return kind
     # Names of flavors differ between regions; the engine is the last resort.
-    if _ASCEND_NAME.search(spec.flavor):
-        return "Ascend"
-    if ".cpu." in spec.flavor:
-        return "CPU"
     return "Ascend" if spec.engine_name == "Ascend-Powered-Engine" or "cann" in spec.engine_version else ""
 
 
@@ -234,9 +241,3 @@ def cards_of_flavor(subject: Subject) -> int:
     if subject.flavor and subject.flavor.cards is not None:
         return subject.flavor.cards
     return cards_in_name(subject.spec.flavor)
-
-
-def cards_in_name(flavor: str) -> int:
-    """Cards per node from an Ascend flavor's name, as in modelarts.kat1.8xlarge; 0 if unknown."""
-    match = _CARDS_IN_NAME.fullmatch(flavor)
-    return int(match[1] or 1) if match else 0

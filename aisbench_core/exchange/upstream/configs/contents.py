@@ -25,8 +25,8 @@ RULES: Mapping[str, tuple[Level, str]] = {
     "config.keys": (Level.WARNING, "Either both keys are set, or neither is."),
     "config.profile": (Level.WARNING, "Region, project, OBS address and the bucket of out_base_url are set."),
     "config.endpoints": (Level.WARNING, "The three endpoints of a private cloud are set together."),
-    "config.workload": (Level.ERROR, "Boot file, engine and parameters identify the workload."),
-    "config.version": (Level.ERROR, "Parameters, package or engine determine the workload's framework version."),
+    "config.workload": (Level.WARNING, "Boot file, engine and parameters identify the workload."),
+    "config.version": (Level.WARNING, "Parameters, package or engine determine the workload's framework version."),
     "config.contradiction": (Level.WARNING, "Parameters, package and engine are for the same framework version."),
     "config.boot-file": (Level.ERROR, "The boot file is in the code directory."),
     "config.volume": (Level.ERROR, "An NFS share has a type, an address and a mount path."),
@@ -39,6 +39,10 @@ RULES: Mapping[str, tuple[Level, str]] = {
     ),
     "config.left-out": (Level.WARNING, "The upstream tool supports every field that the spec sets."),
     "config.mode": (Level.WARNING, "Single-server mode is written into config.sh."),
+    "job.left-out": (Level.WARNING, "A spec has a counterpart of each field of another tool's file."),
+    "job.computed": (Level.WARNING, "Values are literals: what a script or Terraform computes is not known."),
+    "job.secret": (Level.WARNING, "A file of another tool contains no keys and passwords."),
+    "job.workload": (Level.INFO, "The file names its workload."),
     "package.name": (Level.WARNING, "The package's name contains workload, architecture and framework version."),
     "package.architecture": (Level.WARNING, "The package matches the architecture that it runs on."),
     "package.config": (Level.WARNING, "code/config contains a readable modelarts_config.py."),
@@ -112,13 +116,27 @@ class PackageName:
 
 
 @dataclass(frozen=True, slots=True)
+class ForeignJob:
+    """A job as another tool describes it. `values` and `names`: the values, and what the file calls them, by the
+    field of a spec that they are for."""
+
+    source: str
+    line: int
+    api: Api
+    values: Mapping[str, Literal]
+    names: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
-    """The content of one configuration's files, with keys masked."""
+    """The content of one configuration's files, with keys masked. `kind`: what it is, if it is not ais-bench-stubs'."""
 
     name: str
     dicts: Mapping[str, Assigned]
     shell: ShellConfig = ShellConfig()
     findings: tuple[LineFinding, ...] = ()
+    jobs: tuple[ForeignJob, ...] = ()
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""Imports and exports upstream configurations: to and from a profile, its keys, and a spec per session_config."""
+"""Converts upstream configurations to a profile, its keys, and a spec per session_config."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 
 from pydantic import SecretStr
 
@@ -9,26 +9,18 @@ from aisbench_core.base.documents import parse_document
 from aisbench_core.base.errors import SpecError
 from aisbench_core.base.messages import Message, join_parts
 from aisbench_core.config.credentials import Credentials
-from aisbench_core.config.profile_files import save_keys, save_profile
-from aisbench_core.config.settings import Profile, Settings, load_profile
-from aisbench_core.domain.access import permitted
-from aisbench_core.domain.access.changes import log_change
-from aisbench_core.domain.authoring.config_file import ConfigFile
+from aisbench_core.config.settings import Profile
 from aisbench_core.domain.authoring.workloads import Workloads
-from aisbench_core.domain.preflight.rule import subject_of
-from aisbench_core.exchange.upstream.configs import reading, writing
 from aisbench_core.exchange.upstream.configs.contents import (
     Assigned,
     Document,
-    ExportedConfig,
     Hints,
     ImportedConfig,
-    ImportedSpec,
+    LineFinding,
     package_name,
 )
-from aisbench_core.exchange.upstream.configs.keys import ACCESS, APIS, ENDPOINTS, OUTPUT, SECRET
+from aisbench_core.exchange.upstream.configs.keys import ACCESS, APIS, ENDPOINTS, SECRET
 from aisbench_core.exchange.upstream.configs.session import ConfigReader, spec_of
-from aisbench_core.model import Actor, Channel, RunSpec
 
 NAMELESS = "imported"
 _FIELDS = {"obs_server": "server", "region": "region_name"}  # fields of a profile with another name in the file
@@ -47,9 +39,12 @@ def interpret_document(document: Document, workloads: Workloads, hints: Hints) -
     outputs = (job.text("out_base_url").split("/") for job in jobs)  # /bucket/directory/
     bucket = next((parts[1] for parts in outputs if not parts[0] and len(parts) > 1 and parts[1]), "")
     profile = _build_profile(access, bucket, hints)
-    # Both dicts usually have the same mistakes; findings without a line come last.
-    unique = tuple(sorted(dict.fromkeys(findings), key=lambda finding: finding.line or 1 << 30))
-    return ImportedConfig(profile, keys, tuple(spec for spec in specs if spec), unique, document.shell.api)
+    return ImportedConfig(profile, keys, tuple(specs), order_findings(findings), document.shell.api)
+
+
+def order_findings(findings: Iterable[LineFinding]) -> tuple[LineFinding, ...]:
+    """Each once, as both dicts usually have the same mistakes; those without a line come last."""
+    return tuple(sorted(dict.fromkeys(findings), key=lambda finding: finding.line or 1 << 30))
 
 
 def _read_keys(access: ConfigReader, source: str) -> Credentials | None:
@@ -97,61 +92,3 @@ def _read_endpoints(access: ConfigReader) -> dict[str, str]:
         message = Message("has no effect without {missing}: the three are used together or not at all", missing=missing)
         access.report("config.endpoints", next(iter(endpoints)), message)
     return {}
-
-
-class Configs:
-    """Configurations of ais-bench-stubs: import, export, and saving what was imported."""
-
-    def __init__(self, settings: Settings, workloads: Workloads) -> None:
-        self._settings = settings
-        self._workloads = workloads
-
-    def read(self, files: Sequence[ConfigFile]) -> Document:
-        """Read the files without executing them. Raises ConfigError for unreadable files."""
-        return reading.read_document(files)
-
-    def understand(self, document: Document, hints: Hints) -> ImportedConfig:
-        """Convert to profile, keys and specs, with findings. Stores nothing.
-
-        Raises ConfigError if a workload or version in the hints does not exist."""
-        return interpret_document(document, self._workloads, hints)
-
-    def write(self, spec: RunSpec, profile: str, comments: Mapping[str, str] | None = None) -> ExportedConfig:
-        """The configuration for the job that launching the spec with this profile would create.
-
-        An imported spec round-trips: no defaults are added, and `comments` are written above the parameters.
-        Raises SpecError if upstream cannot run it, ConfigError for an unknown profile or workload."""
-        target = load_profile(self._settings, profile)
-        subject = subject_of(spec, target, self._workloads)
-        if subject.workload is None:
-            raise subject.workload_error or AssertionError("no workload and no error")
-        # The defaults of the manifest would change what the file said.
-        if spec.imported:
-            whole, notes = spec, comments or {}
-        else:
-            parameters = subject.workload.edition(subject.spec.framework_version).parameters
-            whole = _complete_spec(subject.spec, target)
-            notes = {name: parameter.help for name, parameter in parameters.items()}
-        text = writing.write_config([ImportedSpec("", whole, notes)], target)
-        return ExportedConfig(text, tuple(writing.find_unsupported(whole)), writing.build_script(whole))
-
-    @permitted
-    def save_profile(self, profile: Profile, actor: Actor, replace: bool = False) -> bool:
-        """Write a profile's file; False if it exists already. Raises ConfigError if another one has its name."""
-        log_change(actor, f"save profile {profile.name}")
-        return save_profile(self._settings, profile, replace)
-
-    @permitted
-    def save_keys(self, profile: str, keys: Credentials, actor: Actor, replace: bool = False) -> bool:
-        """Write keys to the credentials file, with the user's consent; False if they are there already.
-
-        Raises ConfigError if the profile has other keys, or if others can read the file."""
-        log_change(actor, f"save keys of profile {profile}")
-        return save_keys(self._settings, profile, keys, replace)
-
-
-def _complete_spec(spec: RunSpec, profile: Profile) -> RunSpec:
-    """The spec with a name and an output directory, which upstream requires."""
-    first, *rest = spec.outputs or (Channel(name=OUTPUT),)
-    output = first if first.path else first.model_copy(update={"path": profile.path("output")})
-    return spec.model_copy(update={"name": spec.name or spec.workload, "outputs": (output, *rest)})

@@ -10,9 +10,9 @@ from pydantic import SecretStr
 from aisbench_core.base.documents import parse_document
 from aisbench_core.base.errors import Problem, SpecError
 from aisbench_core.base.messages import Hint, Message, make_verbatim
+from aisbench_core.config.flavor_names import cards_in_name
 from aisbench_core.domain.authoring.manifest import Parameter, ParameterType
 from aisbench_core.domain.authoring.workloads import Workload, Workloads
-from aisbench_core.domain.preflight.rules.resources import cards_in_name
 from aisbench_core.exchange.upstream.configs.contents import (
     Assigned,
     Hints,
@@ -138,7 +138,7 @@ def _describe_kind(literal: Literal) -> Message:
     return make_verbatim(repr(literal.value)[:80])
 
 
-ASCEND_CARDS = 8  # of a whole Ascend server
+UNKNOWN_WORKLOAD = "unknown"  # asks whoever opens the draft: no workload has this name
 NFS = "nfs"
 # The key behind each field of a spec.
 KEYS = {name: key for name in RunSpec.model_fields if (key := get_declaration(name).upstream)}
@@ -149,8 +149,8 @@ _WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
 
 def spec_of(
     reader: ConfigReader, workloads: Workloads, hints: Hints, package: PackageName | None, shell: ShellConfig
-) -> ImportedSpec | None:
-    """The spec, with findings for what cannot be imported; None if the workload is unknown.
+) -> ImportedSpec:
+    """The spec, with findings for what cannot be imported.
 
     Raises ConfigError if a workload or version in the hints does not exist."""
     parameters = reader.parameters(*LISTS[reader.name])
@@ -162,12 +162,13 @@ def spec_of(
         )
         hint = Message("choose one of: {known}", known=", ".join(workloads.names()))
         reader.report("config.workload", "boot_file", message, hint)
-        return None
-    version = _find_version(reader, workload, {name: value for name, value, *_ in parameters}, hints, package)
-    declared = workload.edition(version).parameters
+    version = workload and _find_version(
+        reader, workload, {name: value for name, value, *_ in parameters}, hints, package
+    )
+    declared = workload.edition(version or "").parameters if workload else {}
     answers: dict[str, Any] = {
         **{field: reader.text(key) for field, key in KEYS.items() if RunSpec.model_fields[field].default == ""},
-        "workload": workload.name,
+        "workload": workload.name if workload else UNKNOWN_WORKLOAD,
         "framework_version": version,
         "parameters": {name: convert_value(value, declared.get(name)) for name, value, *_ in parameters},
         "inputs": [{"name": INPUT, "path": path}] if (path := reader.text("inputs")) else [],
@@ -181,11 +182,11 @@ def spec_of(
         "api": APIS[reader.name],
         "imported": True,  # so that an export gives the same file back
     }
-    if not hints.code_dir and not workload.ships_code:
+    if not hints.code_dir and not (workload and workload.ships_code):
         message = Message("is a directory in OBS; the directory to upload from this machine is not known")
         hint = Message("set the spec's code_dir to the package's code/code")
         reader.report("config.code-dir", "code_dir", message, hint)
-    answers["cards_per_node"] = _find_cards(reader, answers, workload)
+    answers["cards_per_node"] = _find_cards(reader, answers)
     comments = {name: comment for name, _, comment, _ in parameters if comment}
     return ImportedSpec(reader.name, _check_answers(reader, answers), comments)
 
@@ -268,19 +269,15 @@ def _read_volumes(reader: ConfigReader) -> list[Mapping[str, str]]:
     return [{"server_path": share, "local_path": mount}]
 
 
-def _find_cards(reader: ConfigReader, answers: Mapping[str, Any], workload: Workload) -> int | None:
-    """Cards per node: from the flavor's name, else the parameter device_num, else all cards of an Ascend node."""
+def _find_cards(reader: ConfigReader, answers: Mapping[str, Any]) -> int | None:
+    """Cards per node: from the flavor's name, else the parameter device_num. They are never guessed."""
     cards = cards_in_name(answers["flavor"]) or answers["parameters"].get("device_num")
     # device_num is text in some files, and a bool is no number of cards.
     if type(cards) is int and 1 <= cards <= 64:
         return cards
-    ascend = "ascend" in (answers["engine_name"] or workload.engine_name).lower()
-    cards = ASCEND_CARDS if ascend else 1
-    message = Message(
-        "the number of cards of {flavor!r} is unknown; {cards} is assumed", flavor=answers["flavor"], cards=cards
-    )
-    reader.report("config.cards", "train_instance_type", message, Message("set cards_per_node if that is wrong"))
-    return cards
+    message = Message("the number of cards of {flavor!r} is unknown", flavor=answers["flavor"])
+    reader.report("config.cards", "train_instance_type", message, Message("set cards_per_node"))
+    return None
 
 
 def _check_answers(reader: ConfigReader, answers: Mapping[str, Any]) -> RunSpec:

@@ -1,7 +1,7 @@
 """Infers the workload and framework version of a configuration, which does not name them."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -20,10 +20,12 @@ def workload_of(
     workloads: Workloads,
     hints: Hints,
     package: PackageName | None,
+    may_be: Callable[[Workload], bool] = lambda _: True,
 ) -> Workload | None:
     """The workload from the hints, from the package, or the best match for boot file, engine and parameters.
 
-    None if there is no match, or two equally good ones. Raises ConfigError if the hints name an unknown one."""
+    `may_be`: what a match must fulfil as well. None if there is no match, or two equally good ones. Raises ConfigError
+    if the hints name an unknown one."""
     if hints.workload:
         return workloads.get(hints.workload)
     if package:
@@ -31,7 +33,7 @@ def workload_of(
         named = [workload for workload in workloads.all() if workload.name in names]
         if named:
             return named[0]
-    candidates = _iterate_candidates(boot_file, engine, workloads)
+    candidates = filter(may_be, _iterate_candidates(boot_file, engine, workloads))
     pairs = ((_score_workload(candidate, engine, parameters), candidate) for candidate in candidates)
     matches = sorted(pairs, key=lambda pair: pair[0], reverse=True)
     if not matches or (len(matches) > 1 and matches[0][0] == matches[1][0]):

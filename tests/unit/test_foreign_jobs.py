@@ -1,0 +1,163 @@
+"""Jobs as other tools describe them: what a file is, its content says, and what a spec cannot hold is named."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aisbench_core.base.errors import ConfigError
+from aisbench_core.config.settings import Settings
+from aisbench_core.domain.authoring.config_file import ConfigFile
+from aisbench_core.exchange.upstream.configs.contents import Hints, ImportedConfig
+from aisbench_core.exchange.upstream.configurations import Configs
+from aisbench_core.model import Level
+from tests.unit.foreign_files import GOOD, REFUSED, Sample
+from tests.unit.foreign_texts import SECRET
+from tests.unit.upstream_files import WORKLOADS
+
+
+def read(text: str, name: str = "file", **hints: str) -> ImportedConfig:
+    configs = Configs(Settings(data_dir=Path("nowhere")), WORKLOADS)
+    return configs.understand(configs.read([ConfigFile(name, text.encode())]), Hints(**hints))
+
+
+def found_in(imported: ImportedConfig, rule: str) -> list[str]:
+    return [finding.field for finding in imported.findings if finding.rule == rule]
+
+
+def fields_of(imported: ImportedConfig) -> dict[str, Any]:
+    """What the only spec of a file sets."""
+    (job,) = imported.specs
+    return {name: value for name, value in job.spec.stored.items() if name != "imported"}
+
+
+# --- what is understood -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sample", GOOD, ids=lambda sample: sample.name)
+def test_a_file_is_taken_for_what_it_holds(sample: Sample) -> None:
+    imported = read(sample.text)
+
+    assert fields_of(imported) == sample.spec
+    assert not imported.has_errors
+
+
+@pytest.mark.parametrize("sample", GOOD, ids=lambda sample: sample.name)
+def test_what_was_not_understood_is_named(sample: Sample) -> None:
+    imported = read(sample.text)
+
+    named = [(finding.rule, finding.field) for finding in imported.findings]
+    assert [each for each in sample.named if each not in named] == []
+    others = {rule for rule, _ in named} - {rule for rule, _ in sample.named}
+    assert others <= {"config.code-dir", "config.workload", "config.version", "job.workload"}
+
+
+@pytest.mark.parametrize("sample", GOOD, ids=lambda sample: sample.name)
+def test_the_name_of_a_file_says_nothing(sample: Sample) -> None:
+    named = [fields_of(read(sample.text, name)) for name in ("modelarts_config.py", "a.txt", "job.json", "x.yaml")]
+
+    assert named == [sample.spec] * 4
+
+
+def test_a_finding_has_the_line_of_what_it_is_about() -> None:
+    text = (
+        '{"algorithm": {"code_dir": "/b/c/", "boot_file": "/b/c/x.py"},\n'
+        ' "spec": {"resource": {"node_count": "two"},\n\t"oddity": {"a": 1}}}'
+    )
+
+    lines = {finding.field: finding.line for finding in read(text).findings}
+
+    assert (lines["spec.resource.node_count"], lines["spec.oddity"]) == (2, 3)
+
+
+def test_several_jobs_of_one_file_are_specs_of_their_own() -> None:
+    job = {"kind": "job", "metadata": {"name": "one"}, "algorithm": {"command": "true"}}
+    listed = json.dumps({"items": [job, {**job, "metadata": {"name": "two"}}]})
+
+    assert [(each.source, each.spec.name) for each in read(listed).specs] == [("one", "one"), ("two", "two")]
+
+
+def test_a_person_who_names_the_workload_gets_its_types_and_no_question() -> None:
+    text = (
+        '{"kind": "job", "algorithm": {"boot_file": "train.py", "parameters": [{"name": "epoch_size", "value": "3"}]}}'
+    )
+
+    imported = read(text, workload="mindspore_resnet", framework_version="r1.8")
+
+    spec = imported.specs[0].spec
+    assert (spec.workload, spec.framework_version, spec.parameters) == ("mindspore_resnet", "r1.8", {"epoch_size": 3})
+    assert found_in(imported, "config.workload") + found_in(imported, "job.workload") == []
+
+
+def test_a_common_boot_file_alone_does_not_make_a_workload() -> None:
+    """A wrong workload would add its defaults to the job, and its definition of throughput."""
+    job = {"code_dir": "/b/c/", "boot_file": "/b/c/train.py", "engine": {"engine_version": "mindspore_2.2.12"}}
+    plain = read(json.dumps({"kind": "job", "algorithm": job}))
+    told = read(
+        json.dumps({"kind": "job", "algorithm": {**job, "code_dir": "/b/resnet/", "boot_file": "/b/resnet/train.py"}})
+    )
+
+    assert (plain.specs[0].spec.workload, found_in(plain, "config.workload")) == ("unknown", ["algorithm.boot_file"])
+    assert (told.specs[0].spec.workload, found_in(told, "job.workload")) == (
+        "mindspore_resnet",
+        ["algorithm.boot_file"],
+    )
+
+
+def test_cards_that_nobody_states_are_asked_for() -> None:
+    text = '{"kind": "job", "algorithm": {}, "spec": {"resource": {"flavor_id": "modelarts.kat9.8xlarge"}}}'
+
+    imported = read(text)
+
+    assert "cards_per_node" not in imported.specs[0].spec.model_fields_set
+    assert found_in(imported, "config.cards") == ["spec.resource.flavor_id"]
+
+
+# --- keys and passwords -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sample", [each for each in GOOD if SECRET in each.text], ids=lambda sample: sample.name)
+def test_no_key_of_a_file_is_stored_or_shown(sample: Sample) -> None:
+    imported = read(sample.text)
+
+    assert SECRET not in repr(imported)
+    assert found_in(imported, "job.secret") != []
+
+
+# --- what is refused --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("text", "look"), REFUSED)
+def test_another_file_is_refused_by_what_it_looks_like(text: str, look: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        read(text, "strange.txt")
+
+    assert f"strange.txt looks like {look}" in refused.value.message
+    assert "modelarts_config.py, Python scripts" in refused.value.hint
+
+
+def test_damaged_terraform_is_refused_with_its_line() -> None:
+    with pytest.raises(ConfigError, match="line 2"):
+        read('resource "huaweicloud_modelarts_training_job" "a" {\n  spec = [ , = \n')
+
+
+@pytest.mark.parametrize("depth", [40, 5000])
+def test_deep_nesting_is_refused(depth: int) -> None:
+    for text in ("[" * depth, '{"a":' * depth, 'resource "x_modelarts_training_job" "y" {\n' + "a {\n" * depth):
+        with pytest.raises(ConfigError):
+            read(text)
+
+
+def test_a_script_is_never_executed(tmp_path: Path) -> None:
+    text = (
+        "from modelarts.estimatorV2 import Estimator\n"
+        f"open({str(tmp_path / 'ran')!r}, 'w').close()\n"
+        "Estimator(session=None, user_command=open('/etc/hostname').read(), train_instance_count=1)\n"
+    )
+
+    imported = read(text)
+
+    assert not (tmp_path / "ran").exists()
+    assert found_in(imported, "job.computed") == ["user_command"]
+    assert all(finding.level is not Level.ERROR for finding in imported.findings)
