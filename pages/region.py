@@ -1,8 +1,12 @@
 """Region: what a profile's region offers, what its object store holds, and the jobs in it."""
 
+from collections.abc import Callable, Mapping
+from functools import partial
+
 import streamlit as st
 
 from pages._ui.configure.launch import choose_profile
+from pages._ui.configure.upstream_import import show_job_clone
 from pages._ui.region.files import show_files
 from pages._ui.region.images import show_images
 from pages._ui.region.jobs import show_region_jobs, show_stop_job_dialog
@@ -14,7 +18,7 @@ from pages._ui.shell.status import create_heading
 from pages._ui.shell.words import t
 
 # One section at a time: each asks the region, which may take seconds.
-SECTIONS = {
+SECTIONS: Mapping[str, Callable[[str], None]] = {
     "flavors": show_flavors,
     "engines": show_engines,
     "images": show_images,
@@ -22,7 +26,7 @@ SECTIONS = {
     "nodes": show_nodes,
     "algorithms": show_algorithms,
     "files": show_files,
-    "jobs": show_region_jobs,
+    "jobs": partial(show_region_jobs, show_clone=show_job_clone),
 }
 
 create_heading().title(t("menu.region"))

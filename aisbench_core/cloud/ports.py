@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from aisbench_core.config.settings import Profile
 from aisbench_core.model import (
@@ -131,6 +131,9 @@ class TrainingService(Protocol):
 
     def detail(self, job_id: str) -> JobStatus:
         """One job with its message and exit codes. CloudNotFound if it is gone."""
+
+    def describe(self, job_id: str) -> Mapping[str, Any]:
+        """One job in the API's own words, with what it was created from. CloudNotFound if it is gone."""
 
     def stop(self, job_id: str) -> None:
         """Ask the job to end; does nothing if it has ended or is gone."""

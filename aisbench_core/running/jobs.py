@@ -1,9 +1,9 @@
 """All jobs of a region, also those created elsewhere: list, stop and delete them by name."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from aisbench_core.base.errors import (
     AccessDenied,
@@ -62,6 +62,10 @@ class Jobs:
         if match is None:
             raise _no_job(name, version, named)
         return self._with_runs([match])[0]
+
+    def describe(self, profile: str, job: RegionJob, api: Api | None = None) -> Mapping[str, Any]:
+        """A job in the API's own words, with what it was created from."""
+        return {"job_name": job.status.name, **self.interactive(profile, api).training.describe(job.status.job_id)}
 
     @permitted_for(_launched_by)
     def stop(self, profile: str, job: RegionJob, actor: Actor, api: Api | None = None) -> None:

@@ -174,6 +174,16 @@ def test_a_job_of_somebody_else_can_be_stopped_after_a_question(client: Training
     assert "somebody-elses" not in texts(app) or "Terminating" in texts(app)
 
 
+def test_a_job_of_somebody_else_is_read_into_the_dialog_of_new_run(client: TrainingClient, open_page: OpenPage) -> None:
+    assert client
+    app = open_page("region", profile="lab", show="jobs")
+
+    next(button for button in app.button if (button.key or "").startswith("clone-")).click().run()
+
+    assert not app.exception
+    assert app.session_state["import-document"].jobs[0].values["boot_file"].value.endswith("train.py")
+
+
 def test_an_answer_is_kept_until_somebody_asks_anew(
     client: TrainingClient, open_page: OpenPage, sandbox: SandboxProcess
 ) -> None:

@@ -1,5 +1,6 @@
 """What every TrainingService keeps to; runs against the sandbox by each API, and unchanged against a real region."""
 
+import json
 import re
 import uuid
 from collections.abc import Iterator
@@ -105,10 +106,21 @@ def test_one_job_is_looked_at_closely(region: Region) -> None:
     assert detail.tasks == ("worker-0",)
 
 
+def test_a_job_is_described_by_what_it_was_created_from(region: Region) -> None:
+    job = region.create()
+
+    described = json.dumps(region.training.describe(job.job_id))
+
+    assert "train.py" in described
+    assert region.path("out/").strip("/") in described
+
+
 @pytest.mark.parametrize("job_id", [NOBODY, "no-such-job", "not even an id"])
 def test_a_job_that_is_not_there_is_not_found(region: Region, job_id: str) -> None:
     with pytest.raises(CloudNotFound):
         region.training.detail(job_id)
+    with pytest.raises(CloudNotFound):
+        region.training.describe(job_id)
 
 
 def test_stopping_ends_a_job_and_can_be_repeated(region: Region) -> None:

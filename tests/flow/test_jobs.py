@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.domain.authoring.specfile import from_yaml
 from tests.flow.command_line import CommandLine
 from tests.legacy_client import LegacyClient, configuration
 from tests.sandbox_process import SandboxProcess
@@ -37,6 +38,42 @@ def test_a_job_that_was_made_elsewhere_is_listed_stopped_and_deleted_by_its_whol
     assert stopped["status"]["phase"] == "Terminated"
     assert deleted.stdout == "resnet: deleted\n"
     assert [each["status"]["job_id"] for each in shell.answer("jobs", "list")] == [longer]
+
+
+def test_a_job_that_was_made_elsewhere_is_cloned_to_a_spec(
+    shell: CommandLine, sandbox: SandboxProcess, tmp_path: Path
+) -> None:
+    body = job_body("resnet")
+    TrainingClient(sandbox).create(body)
+
+    cloned = shell.answer("jobs", "clone", "resnet")
+    shell.type("jobs", "clone", "resnet", "--workload", "mindspore_bert", "-o", str(tmp_path / "spec.yaml"))
+
+    spec, asked = cloned["spec"], [each["rule"] for each in cloned["findings"]]
+    assert (spec["workload"], spec["name"], spec["boot_file"]) == ("mindspore_resnet", "resnet", "train.py")
+    assert spec["flavor"] == body["spec"]["resource"]["flavor_id"]
+    assert {"job.workload", "config.version", "config.code-dir"} <= {*asked}
+    assert from_yaml((tmp_path / "spec.yaml").read_text("utf-8")).workload == "mindspore_bert"
+
+
+def test_a_version_of_an_older_job_is_cloned_too(shell: CommandLine, sandbox: SandboxProcess) -> None:
+    LegacyClient(sandbox).create("old-job")
+
+    spec = shell.answer("jobs", "clone", "old-job", "--api", "v1")["spec"]
+
+    assert (spec["name"], spec["api"], spec["boot_file"]) == ("old-job", "v1", "train.py")
+    assert spec["outputs"][0]["name"] == "train_url"
+
+
+def test_the_clone_of_the_job_of_a_run_is_the_run_s_own_spec(shell: CommandLine) -> None:
+    run_id = shell.type("run", "quickstart_digits").stdout.strip()
+    follower = shell.start("follow")
+
+    spec = shell.type("jobs", "clone", _job_of(shell, run_id)).stdout
+
+    assert spec == shell.type("clone", run_id).stdout
+    follower.terminate()
+    follower.communicate(timeout=60)
 
 
 def test_stopping_and_deleting_ask_first(shell: CommandLine, sandbox: SandboxProcess) -> None:

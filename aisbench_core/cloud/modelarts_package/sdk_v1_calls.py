@@ -1,6 +1,6 @@
 """V1Calls through the class estimator.Estimator of the package `modelarts`, whose jobs have versions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aisbench_core.base.messages import Message
@@ -45,6 +45,9 @@ class SdkV1Calls:
         return self._calls.ask(
             operation, "v1_version", lambda reply: v1_replies.parse_version(reply, ids["job_id"]), **ids
         )
+
+    def describe(self, operation: Message, job_id: str) -> Mapping[str, Any]:
+        return self._calls.ask(operation, "v1_version", dict, **_split_job_id(operation, job_id))
 
     def create(self, operation: Message, job: JobRequest) -> JobStatus:
         self._check_offers(operation, job)

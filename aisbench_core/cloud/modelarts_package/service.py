@@ -60,6 +60,9 @@ class ModelArtsSdk(WithoutJobDetails, WithoutAlgorithms):
     def detail(self, job_id: str) -> JobStatus:
         return self._calls.ask(Message("get job {job_id}", job_id=job_id), "job", replies.job_status, job_id=job_id)
 
+    def describe(self, job_id: str) -> Mapping[str, Any]:
+        return self._calls.ask(Message("get job {job_id}", job_id=job_id), "job", dict, job_id=job_id)
+
     def stop(self, job_id: str) -> None:
         with suppress(CloudNotFound), Ignoring(ENDED_ALREADY):
             self._calls.ask(Message("stop job {job_id}", job_id=job_id), "stop", ignore_reply, job_id=job_id)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from aisbench_core.base.errors import CloudNotFound, CloudRejected, CloudUnavailable
 from aisbench_core.base.messages import Message
@@ -88,6 +89,9 @@ class ModelArtsV1(WithoutJobDetails, WithoutAlgorithms):
 
     def detail(self, job_id: str) -> JobStatus:
         return self._fetch_version(Message("get job {job_id}", job_id=job_id), job_id).status
+
+    def describe(self, job_id: str) -> Mapping[str, Any]:
+        return self._calls.describe(Message("get job {job_id}", job_id=job_id), job_id)
 
     def stop(self, job_id: str) -> None:
         try:

@@ -50,6 +50,9 @@ class V1Calls(Protocol):
     def version(self, operation: Message, job_id: str) -> JobVersion:
         """One version, with its metrics."""
 
+    def describe(self, operation: Message, job_id: str) -> Mapping[str, Any]:
+        """One version in the API's own words."""
+
     def create(self, operation: Message, job: JobRequest) -> JobStatus:
         """A new job with its first version."""
 
@@ -110,6 +113,9 @@ class V1Requests:
     def version(self, operation: Message, job_id: str) -> JobVersion:
         job = job_id.partition("/")[0]
         return self._send_read(operation, VERSION, lambda reply: v1_replies.parse_version(reply, job), job_id)
+
+    def describe(self, operation: Message, job_id: str) -> Mapping[str, Any]:
+        return self._send_read(operation, VERSION, dict, job_id)
 
     def create(self, operation: Message, job: JobRequest) -> JobStatus:
         body = {

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from typing import Any
 
 from huaweicloudsdkmodelarts import v1 as sdk
 
@@ -72,6 +73,10 @@ class ModelArtsV2:
     def detail(self, job_id: str) -> JobStatus:
         call = self._sdk.show_training_job_details_invoker(sdk.ShowTrainingJobDetailsRequest(training_job_id=job_id))
         return self._caller.read(Message("get job {job_id}", job_id=job_id), call, replies.job_status)
+
+    def describe(self, job_id: str) -> Mapping[str, Any]:
+        call = self._sdk.show_training_job_details_invoker(sdk.ShowTrainingJobDetailsRequest(training_job_id=job_id))
+        return self._caller.read(Message("get job {job_id}", job_id=job_id), call, dict)
 
     def stop(self, job_id: str) -> None:
         body = sdk.JobActionType(action_type="terminate")

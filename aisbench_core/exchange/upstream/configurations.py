@@ -1,6 +1,7 @@
 """Imports and exports configurations of ais-bench-stubs and other tools, and stores profiles and keys found in them."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from aisbench_core.config.credentials import Credentials
 from aisbench_core.config.profile_files import save_keys, save_profile
@@ -20,7 +21,8 @@ from aisbench_core.exchange.upstream.configs.contents import (
 )
 from aisbench_core.exchange.upstream.configs.keys import OUTPUT
 from aisbench_core.exchange.upstream.configs.service import interpret_document, order_findings
-from aisbench_core.exchange.upstream.jobs.recognition import read_configuration
+from aisbench_core.exchange.upstream.jobs.recognition import describe_reply, read_configuration
+from aisbench_core.exchange.upstream.jobs.trees import to_tree
 from aisbench_core.exchange.upstream.jobs.understanding import understand_job
 from aisbench_core.model import Actor, Channel, RunSpec
 
@@ -35,6 +37,10 @@ class Configs:
     def read(self, files: Sequence[ConfigFile]) -> Document:
         """Read the files, which may be of any tool, without executing them. Raises ConfigError for unreadable ones."""
         return read_configuration(files)
+
+    def describe_job(self, reply: Mapping[str, Any], name: str) -> Document:
+        """A job of a region, as its API describes it, like a file that describes it."""
+        return describe_reply(to_tree(reply), name)
 
     def understand(self, document: Document, hints: Hints) -> ImportedConfig:
         """Convert to profile, keys and specs, with findings. Stores nothing.

@@ -52,7 +52,7 @@ COMMANDS: Listed = {
     "tag": ("annotations.commands:tag", "Add (+TAG) and remove (-TAG) tags of a run, or show them."),
     "series": ("series.commands:series", "Measure a spec several times, on one or more node counts."),
     "schedule": ("schedules:schedule", "Launch series repeatedly, at the times of a cron expression."),
-    "jobs": ("runs:jobs", "List, stop and delete jobs of a region, whoever created them."),
+    "jobs": ("region_jobs:jobs", "List, clone, stop and delete jobs of a region, whoever created them."),
     "region": (
         "region:region",
         "List what a region offers (flavors, engines, images, pools, quotas), its slow nodes, and files in its store.",

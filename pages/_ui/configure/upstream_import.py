@@ -13,6 +13,8 @@ from aisbench_core.domain.authoring.config_file import ConfigFile
 from aisbench_core.exchange.upstream.configs.contents import Document, Hints, ImportedConfig
 from aisbench_core.exchange.upstream.packages.package import Package
 from aisbench_core.interfaces.web.uploads import MOST_FILE_BYTES
+from aisbench_core.model import RegionJob
+from pages._ui.configure.clones import show_clone_button
 from pages._ui.configure.draft_list import close_menu
 from pages._ui.configure.form import workload_titles
 from pages._ui.configure.import_findings import (
@@ -24,10 +26,11 @@ from pages._ui.configure.import_findings import (
     show_imported_profile,
 )
 from pages._ui.configure.package_import import show_package
-from pages._ui.shell import uploads, widgets
+from pages._ui.shell import navigation, uploads, widgets
 from pages._ui.shell.callbacks import repeat_if_aborted
 from pages._ui.shell.core import actor, core, is_allowed, right_to
 from pages._ui.shell.dialogs import Dialog
+from pages._ui.shell.errors import show_error
 from pages._ui.shell.outcomes import keep_outcome, show_outcome
 from pages._ui.shell.words import t
 
@@ -50,10 +53,19 @@ def _open_import() -> None:
     IMPORT.open()
 
 
-def open_document(document: Document) -> None:
-    """Open the dialog with what was read elsewhere; New run draws it."""
-    IMPORT.open()
-    st.session_state[DOCUMENT] = document
+def show_job_clone(profile: str, job: RegionJob) -> None:
+    """A button that makes a draft of a job of the region: of its run, or of what the region says, in the dialog."""
+    if job.run:
+        show_clone_button(job.run.run_id, key=job.status.job_id)
+    elif st.button(t("clone.button"), key=f"clone-{job.status.job_id}", icon=":material/content_copy:"):
+        try:
+            document = core().configs.describe_job(core().jobs.describe(profile, job), job.status.name)
+        except AisbenchError as error:
+            show_error(error)
+            return
+        IMPORT.open()
+        st.session_state[DOCUMENT] = document
+        navigation.open_page(navigation.CONFIGURE, {"profile": profile})
 
 
 def show_import() -> None:

@@ -1,5 +1,7 @@
 """The active jobs of a region, whoever created them, and the question before one is stopped."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from aisbench_core.model import RegionJob
@@ -16,8 +18,11 @@ JOBS = 20  # of one page of the list
 STOPPING = Dialog("jobs-stopping")  # about the profile and the job to stop
 
 
-def show_region_jobs(profile: str) -> None:
-    """The region's jobs, page by page, with the text of the URL in their names."""
+ShowClone = Callable[[str, RegionJob], None]
+
+
+def show_region_jobs(profile: str, show_clone: ShowClone) -> None:
+    """The region's jobs, page by page, with the text of the URL in their names. `show_clone` draws a job's button."""
     st.markdown(t("jobs.about"))
     listed = show_answer(core().jobs.active, profile)
     if listed is None:
@@ -28,7 +33,7 @@ def show_region_jobs(profile: str) -> None:
         st.info(t("jobs.none"), icon=":material/bedtime:")
     pages = url.Pages("page", len(jobs), JOBS)
     for job in jobs[pages.offset : pages.offset + JOBS]:
-        _show_job(profile, job)
+        _show_job(profile, job, show_clone)
     pages.show()
 
 
@@ -37,7 +42,7 @@ def show_stop_job_dialog() -> None:
     STOPPING.show(t("jobs.stop_title"), _confirm_stop)
 
 
-def _show_job(profile: str, job: RegionJob) -> None:
+def _show_job(profile: str, job: RegionJob, show_clone: ShowClone) -> None:
     status = job.status
     with st.container(border=True, key=f"job-{status.job_id}"):
         heading, actions = st.columns([5, 2], vertical_alignment="center")
@@ -58,6 +63,7 @@ def _show_job(profile: str, job: RegionJob) -> None:
                 st.caption(t("jobs.elsewhere"))
         with actions, st.container(horizontal=True, horizontal_alignment="right"):
             owner = job.run.created_by if job.run else ""
+            show_clone(profile, job)
             if (
                 job.can_stop
                 and is_allowed("Jobs.stop", owner)

@@ -23,7 +23,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 _CONSTANTS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None}
 
 
-class Token(NamedTuple):
+class HclToken(NamedTuple):
     """A word, text, number, or a character of its own; `\\n` ends a line."""
 
     kind: str
@@ -32,7 +32,7 @@ class Token(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class HclBlock:
     """A block of the top level, such as `resource "type" "name" { … }`."""
 
     kind: str
@@ -40,7 +40,7 @@ class Block:
     body: Literal
 
 
-def parse_blocks(text: str, name: str) -> list[Block]:
+def parse_blocks(text: str, name: str) -> list[HclBlock]:
     """The blocks of a file, with `var.` and `local.` replaced where the file itself gives their values.
 
     Raises ConfigError with the line."""
@@ -59,7 +59,7 @@ class _Unreadable(Exception):
         self.line = line
 
 
-def _iterate_known(blocks: list[Block]) -> Iterator[tuple[str, Literal]]:
+def _iterate_known(blocks: list[HclBlock]) -> Iterator[tuple[str, Literal]]:
     for block in blocks:
         entries = block.body.value if isinstance(block.body.value, Mapping) else {}
         if block.kind == "variable" and block.labels and "default" in entries:
@@ -68,12 +68,12 @@ def _iterate_known(blocks: list[Block]) -> Iterator[tuple[str, Literal]]:
             yield from ((f"local.{name}", value) for name, value in entries.items())
 
 
-def _iterate_tokens(text: str) -> Iterator[Token]:
+def _iterate_tokens(text: str) -> Iterator[HclToken]:
     place, line = 0, 1
     while place < len(text):
         end, kind = _find_end(text, place, line)
         if kind:
-            yield Token(kind, text[place:end], line)
+            yield HclToken(kind, text[place:end], line)
         line += text.count("\n", place, end)
         place = end
 
@@ -132,17 +132,17 @@ def _end_of_heredoc(text: str, match: re.Match[str], line: int) -> int:
 
 
 class _Parser:
-    def __init__(self, tokens: list[Token], known: Mapping[str, Literal]) -> None:
+    def __init__(self, tokens: list[HclToken], known: Mapping[str, Literal]) -> None:
         last = tokens[-1].line if tokens else 1
-        self._tokens = [*tokens, Token("end", "", last)]
+        self._tokens = [*tokens, HclToken("end", "", last)]
         self._place = 0
         self._known = known
 
-    def iterate_blocks(self) -> Iterator[Block]:
+    def iterate_blocks(self) -> Iterator[HclBlock]:
         while self._skip_lines().kind != "end":
             word = self._take("word")
             labels = self._take_labels()
-            yield Block(word.text, labels, self._read_body(1, word.line))
+            yield HclBlock(word.text, labels, self._read_body(1, word.line))
 
     def _read_body(self, level: int, line: int) -> Literal:
         if level > MOST_LEVELS:
@@ -247,21 +247,21 @@ class _Parser:
             self._place += 1
         return tuple(labels)
 
-    def _take(self, kind: str) -> Token:
+    def _take(self, kind: str) -> HclToken:
         token = self._peek()
         if token.kind != kind:
             raise _Unreadable(token.line)
         self._place += 1
         return token
 
-    def _skip_lines(self, *others: str) -> Token:
+    def _skip_lines(self, *others: str) -> HclToken:
         while self._peek().kind in ("\n", *others):
             self._place += 1
         if self._peek().kind == "end" and others:
             raise _Unreadable(self._peek().line)
         return self._peek()
 
-    def _peek(self) -> Token:
+    def _peek(self) -> HclToken:
         return self._tokens[self._place]
 
 

@@ -159,7 +159,7 @@ _REPLY = (
 )
 # What a spec has no need of: facts of replies, what the profile decides, and how a script waits for its job.
 SILENT: Mapping[JobKind, tuple[str, ...]] = {
-    JobKind.V2: _REPLY,
+    JobKind.V2: (*_REPLY, "job_name"),  # which an answer has in its metadata
     JobKind.TERRAFORM: (*_REPLY, "region", "count", "for_each", "depends_on", "lifecycle", "provider", "timeouts"),
     JobKind.V1: (
         *("is_success", "job_id", "version_id", "version_name", "version_count", "status", "create_time"),

@@ -22,7 +22,7 @@ from aisbench_core.exchange.upstream.configs.keys import DICTS
 from aisbench_core.exchange.upstream.configs.literals import parse_source
 from aisbench_core.exchange.upstream.configs.reading import read_document
 from aisbench_core.exchange.upstream.jobs.describing import describe_job
-from aisbench_core.exchange.upstream.jobs.hcl import Block, parse_blocks
+from aisbench_core.exchange.upstream.jobs.hcl import HclBlock, parse_blocks
 from aisbench_core.exchange.upstream.jobs.names import JobKind
 from aisbench_core.exchange.upstream.jobs.rank_tables import is_rank_table, read_rank_table
 from aisbench_core.exchange.upstream.jobs.scripts import finds_estimator, read_script
@@ -41,7 +41,7 @@ _MA_CLI_KEYS = {
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceText:
     """The text of a file, as whatever it can be read as."""
 
     name: str
@@ -69,16 +69,16 @@ class Source:
         return self.tree.value if isinstance(self.tree.value, Mapping) else {}
 
 
-Read = Callable[[Source, list[LineFinding]], list[ForeignJob]]
+Read = Callable[[SourceText, list[LineFinding]], list[ForeignJob]]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FileKind:
     """A kind of files that describe jobs."""
 
     kind: JobKind
     title: Message
-    recognizes: Callable[[Source], bool]
+    recognizes: Callable[[SourceText], bool]
     read: Read
 
 
@@ -92,7 +92,7 @@ def read_configuration(files: Sequence[ConfigFile]) -> Document:
     text = textwrap.dedent(decode_text(others[0]))
     if _UPSTREAM.search(text):
         return read_document(files)
-    source = Source(others[0].name, text)
+    source = SourceText(others[0].name, text)
     kind = next((kind for kind in KINDS if kind.recognizes(source)), None)
     if kind is None:
         raise _make_refusal(source)
@@ -104,7 +104,7 @@ def read_configuration(files: Sequence[ConfigFile]) -> Document:
 
 def describe_reply(reply: Literal, name: str) -> Document:
     """A job of a region, as its API describes it, as such a document."""
-    kind = JobKind.V1 if "algorithm" not in (reply.value if isinstance(reply.value, Mapping) else {}) else JobKind.V2
+    kind = JobKind.V2 if get_child(reply, "algorithm") is not None else JobKind.V1
     findings: list[LineFinding] = []
     job = describe_job(kind, reply, "", findings)
     return Document(name, {}, findings=tuple(findings), jobs=(job,), kind=kind)
@@ -123,7 +123,7 @@ def _name_jobs(jobs: list[ForeignJob]) -> Iterator[ForeignJob]:
 # --- recognising and reading ------------------------------------------------------------------------------
 
 
-def _is_v2(source: Source) -> bool:
+def _is_v2(source: SourceText) -> bool:
     return any(map(_is_v2_job, _list_documents(source)))
 
 
@@ -134,13 +134,13 @@ def _is_v2_job(tree: Literal) -> bool:
     return described or ("apiVersion" not in keys and get_child(tree, "spec", "resource") is not None)
 
 
-def _list_documents(source: Source) -> tuple[Literal, ...]:
+def _list_documents(source: SourceText) -> tuple[Literal, ...]:
     """The document, or the items of a list, as an API's list of jobs has them."""
     items = source.keys.get("items") or source.keys.get("jobs") or source.tree
     return items.value if isinstance(items.value, tuple) else (source.tree,)
 
 
-def _read_v2(source: Source, findings: list[LineFinding]) -> list[ForeignJob]:
+def _read_v2(source: SourceText, findings: list[LineFinding]) -> list[ForeignJob]:
     jobs = [tree for tree in _list_documents(source) if _is_v2_job(tree)]
     return [describe_job(JobKind.V2, tree, _name_of(tree), findings) for tree in jobs]
 
@@ -150,13 +150,13 @@ def _name_of(tree: Literal) -> str:
     return name.value if name is not None and isinstance(name.value, str) else ""
 
 
-def _is_v1(source: Source) -> bool:
+def _is_v1(source: SourceText) -> bool:
     config = source.keys.get("config")
     inner = config.value if config is not None and isinstance(config.value, Mapping) else source.keys
     return bool(_V1_KEYS & inner.keys()) and ("config" in source.keys or len(_V1_KEYS & inner.keys()) > 1)
 
 
-def _read_v1(source: Source, findings: list[LineFinding]) -> list[ForeignJob]:
+def _read_v1(source: SourceText, findings: list[LineFinding]) -> list[ForeignJob]:
     return [describe_job(JobKind.V1, source.tree, "", findings)]
 
 
@@ -164,20 +164,20 @@ def _spell_ma_cli(keys: Iterable[str]) -> set[str]:
     return {key.replace("_", "-") for key in keys}
 
 
-def _is_ma_cli(source: Source) -> bool:
+def _is_ma_cli(source: SourceText) -> bool:
     return bool(_MA_CLI_KEYS & _spell_ma_cli(source.keys))
 
 
-def _read_ma_cli(source: Source, findings: list[LineFinding]) -> list[ForeignJob]:
+def _read_ma_cli(source: SourceText, findings: list[LineFinding]) -> list[ForeignJob]:
     spelt = {key.replace("_", "-"): value for key, value in source.keys.items()}
     return [describe_job(JobKind.MA_CLI, Literal(spelt, 1), "", findings)]
 
 
-def _is_script(source: Source) -> bool:
+def _is_script(source: SourceText) -> bool:
     return source.module is not None and finds_estimator(source.module)
 
 
-def _read_scripts(source: Source, findings: list[LineFinding]) -> list[ForeignJob]:
+def _read_scripts(source: SourceText, findings: list[LineFinding]) -> list[ForeignJob]:
     if source.module is None:
         return []
     jobs, keys, found = read_script(source.module)
@@ -185,16 +185,16 @@ def _read_scripts(source: Source, findings: list[LineFinding]) -> list[ForeignJo
     return [describe_job(kind, tree, f"line {tree.line}", findings, keys) for kind, tree in jobs]
 
 
-def _list_resources(source: Source) -> list[Block]:
+def _list_resources(source: SourceText) -> list[HclBlock]:
     blocks = parse_blocks(source.text, source.name) if _TERRAFORM.search(source.text) else []
     return [block for block in blocks if block.kind == "resource" and "".join(block.labels[:1]).endswith(_RESOURCE)]
 
 
-def _is_terraform(source: Source) -> bool:
+def _is_terraform(source: SourceText) -> bool:
     return bool(_TERRAFORM.search(source.text)) and _RESOURCE in source.text
 
 
-def _read_terraform(source: Source, findings: list[LineFinding]) -> list[ForeignJob]:
+def _read_terraform(source: SourceText, findings: list[LineFinding]) -> list[ForeignJob]:
     keys = list(_iterate_provider_keys(parse_blocks(source.text, source.name), findings))
     blocks = _list_resources(source)
     if not blocks:
@@ -202,7 +202,7 @@ def _read_terraform(source: Source, findings: list[LineFinding]) -> list[Foreign
     return [describe_job(JobKind.TERRAFORM, block.body, ".".join(block.labels), findings, keys) for block in blocks]
 
 
-def _iterate_provider_keys(blocks: list[Block], findings: list[LineFinding]) -> Iterator[str]:
+def _iterate_provider_keys(blocks: list[HclBlock], findings: list[LineFinding]) -> Iterator[str]:
     for block in blocks:
         for name in ("access_key", "secret_key", "token", "password") if block.kind == "provider" else ():
             entry = get_child(block.body, name)
@@ -214,37 +214,37 @@ def _iterate_provider_keys(blocks: list[Block], findings: list[LineFinding]) -> 
 
 
 KINDS = (
-    Kind(JobKind.SDK, Message("Python scripts and notebooks with the SDK's Estimator"), _is_script, _read_scripts),
-    Kind(JobKind.TERRAFORM, Message("Terraform"), _is_terraform, _read_terraform),
-    Kind(
+    FileKind(JobKind.SDK, Message("Python scripts and notebooks with the SDK's Estimator"), _is_script, _read_scripts),
+    FileKind(JobKind.TERRAFORM, Message("Terraform"), _is_terraform, _read_terraform),
+    FileKind(
         JobKind.RANK_TABLE,
         Message("rank tables"),
         lambda source: is_rank_table(source.tree),
         lambda source, findings: [read_rank_table(source.tree, findings)],
     ),
-    Kind(JobKind.V2, Message("JSON of API v2"), _is_v2, _read_v2),
-    Kind(JobKind.V1, Message("JSON of API v1"), _is_v1, _read_v1),
-    Kind(JobKind.MA_CLI, Message("YAML of `ma-cli ma-job submit`"), _is_ma_cli, _read_ma_cli),
+    FileKind(JobKind.V2, Message("JSON of API v2"), _is_v2, _read_v2),
+    FileKind(JobKind.V1, Message("JSON of API v1"), _is_v1, _read_v1),
+    FileKind(JobKind.MA_CLI, Message("YAML of `ma-cli ma-job submit`"), _is_ma_cli, _read_ma_cli),
 )
 
 
 # --- refusing ---------------------------------------------------------------------------------------------
 
 
-def _make_refusal(source: Source) -> ConfigError:
+def _make_refusal(source: SourceText) -> ConfigError:
     looks = next((look for look, is_meant in _LOOKS if is_meant(source)), Message("text of no kind that is known"))
     message = Message("{file} looks like {look}, and describes no training job", file=source.name, look=looks)
     kinds = join_parts(", ", [make_verbatim("modelarts_config.py"), *(kind.title for kind in KINDS)])
     return ConfigError(message, Message("these are read: {kinds}", kinds=kinds))
 
 
-def _is_mapping_with(*keys: str) -> Callable[[Source], bool]:
+def _is_mapping_with(*keys: str) -> Callable[[SourceText], bool]:
     return lambda source: all(key in source.keys for key in keys)
 
 
 _TABLE = re.compile(r"[^\n,\t;]*+(?:[,\t;][^\n,\t;]*+){2,}\n")
 _LOG = re.compile(r"^\[?[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[ T]|^\[?(?:INFO|WARNING|ERROR)\b", re.MULTILINE)
-_LOOKS: tuple[tuple[Message, Callable[[Source], bool]], ...] = (
+_LOOKS: tuple[tuple[Message, Callable[[SourceText], bool]], ...] = (
     (Message("an empty file"), lambda source: not source.text.strip()),
     (
         Message("a spec of this console, which `aisbench run` launches"),

@@ -12,7 +12,7 @@ REMOTE = frozenset(
         *("clean", "rename", "note", "set-aside", "tag"),
         *(f"series {name}" for name in ("run", "list", "show", "best", "compare", "stop", "rerun", "resume")),
         *(f"schedule {name}" for name in ("add", "list", "change", "pause", "resume", "remove")),
-        *(f"jobs {name}" for name in ("list", "stop", "delete", "diagnose")),
+        *(f"jobs {name}" for name in ("list", "clone", "stop", "delete", "diagnose")),
         *(f"region {name}" for name in ("flavors", "engines", "images", "pools", "nodes", "quotas", "files")),
         *(f"algorithms {name}" for name in ("list", "subscribed", "show", "create", "delete")),
         *(f"notify {name}" for name in ("list", "add", "remove", "test", "log")),
