@@ -25,6 +25,7 @@ def show_upstream_files() -> None:
     show_import_button()
     if fields and profile and not fields.refused:
         upstream_export.show_upstream_export(fields.spec, profile)
+        upstream_export.show_other_exports(fields.spec, profile)
 
 
 with heading:

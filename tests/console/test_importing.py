@@ -193,9 +193,9 @@ def test_the_draft_can_be_downloaded_for_the_upstream_tool(open_page: OpenPage) 
     app = paste(open_page("configure"), config(LOCAL))
     app.button(key="import-use").click().run()
 
-    button = app.get("download_button")[0].proto
+    labels = [each.proto.label for each in app.get("download_button")]
 
-    assert button.label == "Download modelarts_config.py"
+    assert labels == ["Download modelarts_config.py", "JSON of API v2", "YAML of ma-cli"]
 
 
 def test_a_spec_that_the_upstream_tool_cannot_run_says_why(open_page: OpenPage) -> None:

@@ -158,6 +158,20 @@ def test_out_and_in_again_from_the_shell(folder: Path) -> None:
     assert again.keys is None
 
 
+@pytest.mark.parametrize("form", ["v2", "ma-cli"])
+def test_an_export_for_another_tool_can_be_imported_again(folder: Path, form: str) -> None:
+    typed(folder, "import", "modelarts_config.py", "--save-profile")
+    words = ("mindspore_bert", "--profile", "cn-north-4", "--set", "flavor=modelarts.kat1.8xlarge", "--nodes", "2")
+
+    exported = typed(folder, "export", *words, "--format", form, "-o", str(folder / "job"))
+    again = json.loads(typed(folder, "import", "job", "--json").stdout)
+
+    assert exported.exit_code == 0, exported.output
+    spec = again["specs"][0]["spec"]
+    assert (spec["workload"], spec["node_count"], spec["cards_per_node"]) == ("mindspore_bert", 2, 8)
+    assert spec["boot_file"] == "run_pretrain.py"
+
+
 def test_an_export_goes_to_stdout_and_says_what_was_left_out(folder: Path) -> None:
     typed(folder, "import", "modelarts_config.py", "--save-profile")
     words = ("mindspore_bert", "--profile", "cn-north-4", "--set", "environments.GLOG_v=3", "--set", "flavor=x")

@@ -1,8 +1,9 @@
 """Imports and exports configurations of ais-bench-stubs and other tools, and stores profiles and keys found in them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from aisbench_core.base.messages import Message
 from aisbench_core.config.credentials import Credentials
 from aisbench_core.config.profile_files import save_keys, save_profile
 from aisbench_core.config.settings import Profile, Settings, load_profile
@@ -18,13 +19,16 @@ from aisbench_core.exchange.upstream.configs.contents import (
     Hints,
     ImportedConfig,
     ImportedSpec,
+    LineFinding,
+    make_finding,
 )
 from aisbench_core.exchange.upstream.configs.keys import OUTPUT
 from aisbench_core.exchange.upstream.configs.service import interpret_document, order_findings
 from aisbench_core.exchange.upstream.jobs.recognition import describe_reply, read_configuration
 from aisbench_core.exchange.upstream.jobs.trees import to_tree
 from aisbench_core.exchange.upstream.jobs.understanding import understand_job
-from aisbench_core.model import Actor, Channel, RunSpec
+from aisbench_core.exchange.upstream.jobs.writing import JobForm, write_job
+from aisbench_core.model import Actor, Channel, RunSpec, find_differences
 
 
 class Configs:
@@ -70,6 +74,26 @@ class Configs:
             notes = {name: parameter.help for name, parameter in parameters.items()}
         text = writing.write_config([ImportedSpec("", whole, notes)], target)
         return ExportedConfig(text, tuple(writing.find_unsupported(whole)), writing.build_script(whole))
+
+    def write_job(self, form: JobForm, spec: RunSpec, profile: str) -> ExportedConfig:
+        """The same job for another tool, with findings about what an import of the text would not give back.
+
+        Raises ConfigError for an unknown profile or workload."""
+        target = load_profile(self._settings, profile)
+        subject = subject_of(spec, target, self._workloads)
+        if subject.workload is None:
+            raise subject.workload_error or AssertionError("no workload and no error")
+        whole = spec if spec.imported else _complete_spec(subject.spec, target)
+        text = write_job(form, whole, target)
+        return ExportedConfig(text, tuple(self._find_losses(text, whole)))
+
+    def _find_losses(self, text: str, spec: RunSpec) -> Iterator[LineFinding]:
+        document = read_configuration([ConfigFile("job", text.encode())])
+        hints = Hints(spec.workload, spec.framework_version, code_dir=spec.code_dir)
+        again = self.understand(document, hints).specs[0].spec.model_copy(update={"imported": spec.imported})
+        for difference in find_differences(spec.model_copy(update={"name": again.name}), again):  # a job needs one
+            message = Message("is left out: such a file cannot hold it")
+            yield make_finding("config.left-out", difference.field, message)
 
     @permitted
     def save_profile(self, profile: Profile, actor: Actor, replace: bool = False) -> bool:

@@ -14,6 +14,7 @@ from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Message
 from aisbench_core.domain.authoring.config_file import MOST_BYTES, ConfigFile
 from aisbench_core.exchange.upstream.configs.contents import Hints, ImportedConfig
+from aisbench_core.exchange.upstream.jobs.writing import JobForm
 from aisbench_core.exchange.upstream.packages.package import Answers, Package, PackagedWorkload
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, open_core
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from aisbench_core.running.systems.descriptions import SystemValues
     from aisbench_core.wiring import Core
 
+AIS_BENCH = "ais-bench"
 MASK = "••••"  # of a fixed length: it must not show how long a key is
 
 
@@ -82,15 +84,29 @@ def import_config(files: Sequence[Path], job: str | None, as_json: bool, **optio
 @profile_option
 @output_option
 @click.option("--script", type=OutputPath(), metavar="FILE", help="Write ma-pre-start.sh, if needed.")
-def export_config(profile: str, output: Path | None, script: Path | None, as_json: bool, **arguments: Any) -> None:
-    """Export a spec as a modelarts_config.py for ais-bench-stubs, without keys.
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([AIS_BENCH, *(form.value for form in JobForm)]),
+    default=AIS_BENCH,
+    show_default=True,
+    help="For ais-bench-stubs, as JSON of API v2, or as YAML of `ma-cli ma-job submit`.",
+)
+def export_config(
+    profile: str, output: Path | None, script: Path | None, form: str, as_json: bool, **arguments: Any
+) -> None:
+    """Export a spec as a modelarts_config.py for ais-bench-stubs, or as a job for other tools, without keys.
 
     Fields that manifest and profile decide are filled in, unless the spec was imported. Fields that the file cannot
     hold are listed on stderr.
     """
     core = open_core(writing=False)
     spec = spec_on_all_cards(core, profile, lambda _: (), **arguments)
-    exported = core.configs.write(spec, core.regions.profile(profile).name, comments_in(arguments["source"]))
+    profile = core.regions.profile(profile).name
+    if form == AIS_BENCH:
+        exported = core.configs.write(spec, profile, comments_in(arguments["source"]))
+    else:
+        exported = core.configs.write_job(JobForm(form), spec, profile)
     display.show_findings(exported.findings)
     if output:
         display.write_and_report(output, exported.text)

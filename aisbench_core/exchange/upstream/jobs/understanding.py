@@ -1,6 +1,5 @@
 """From a job as another tool describes it to a spec, with findings about what was not understood."""
 
-import re
 import shlex
 from collections.abc import Mapping
 from typing import Any
@@ -24,7 +23,7 @@ _TEXTS = (
 )
 _NUMBERS = ("node_count", "auto_stop_hours", "priority", "retries")
 _SWITCHES = ("retry_always", "retry_on_hang")
-_CONDA = re.compile(r"export PATH=(\S+)/bin:\$PATH; (.*)", re.DOTALL)
+_CONDA = ("export PATH=", "/bin:$PATH; ")  # what the console puts around an environment, before the command
 _COMMON = ("train.py", "main.py", "run.py", "start.py")  # names of boot files that say nothing about a workload
 
 
@@ -58,13 +57,21 @@ def understand_job(job: ForeignJob, workloads: Workloads, hints: Hints, findings
         "imported": True,  # so that an export gives the same job
         **_read_variables(reader.environments()),
     }
-    if conda := _CONDA.fullmatch(answers["command"]):
-        answers["conda_env"], answers["command"] = "".join(shlex.split(conda[1])), conda[2]
+    folder, mark, command = answers["command"].partition(_CONDA[1])
+    if mark and folder.startswith(_CONDA[0]):
+        answers["conda_env"], answers["command"] = _strip_quotes(folder.removeprefix(_CONDA[0])), command
     if code and not hints.code_dir and not (workload and workload.ships_code):
         message = Message("is a directory in OBS; the directory to upload from this machine is not known")
         reader.report("config.code-dir", CODE, message, Message("set the spec's code_dir"))
     answers[CARDS] = _find_cards(reader, answers)
     return ImportedSpec(job.source, _check_answers(reader, answers), {})
+
+
+def _strip_quotes(text: str) -> str:
+    try:
+        return "".join(shlex.split(text))
+    except ValueError:  # a quote that is not closed
+        return text
 
 
 def _read_data(reader: JobReader) -> list[dict[str, Any]]:
