@@ -6,6 +6,17 @@ from typing import Any
 
 from modelarts.session import Session
 
+JOB_STATE = [
+    f"JOBSTAT_{name}"
+    for name in (
+        *("UNKNOWN", "INIT", "IMAGE_CREATING", "IMAGE_FAILED", "SUBMIT_TRYING", "SUBMIT_FAILED", "DELETE_FAILED"),
+        *("WAITING", "RUNNING", "KILLING", "COMPLETED", "FAILED", "KILLED", "CANCELED", "LOST", "SCALING"),
+        *("SUBMIT_MODEL_FAILED", "DEPLOY_SERVICE_FAILED", "CHECK_INIT", "CHECK_RUNNING"),
+        *("CHECK_RUNNING_COMPLETED", "CHECK_FAILED", "MOUNT_FAILED"),
+    )
+]
+"""The names of the states of older jobs, by number."""
+
 
 class Estimator:
     """A job to be made, or by its numbers one that was."""

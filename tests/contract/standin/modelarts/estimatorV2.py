@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from modelarts.estimator import JOB_STATE as JOB_STATE
 from modelarts.session import Session
 from modelarts.train_params import InputData, OutputData, TrainingFiles, api_path
 

@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+from modelarts.obs_files import ObsFiles
 from modelarts.signing import signed_request
 
 ENDPOINTS: dict[str, str] = {}
 """By region; every session of a process shares them."""
+OBS_ENDPOINTS: dict[str, str] = {}
 
 
 class ApiException(Exception):
@@ -41,6 +43,9 @@ class Session:
         self.access_key, self.secret_key = access_key, secret_key
         self.project_id = project_id
         self.region_name = region_name
+        public = f"https://obs.{region_name}.myhuaweicloud.com"
+        endpoint = OBS_ENDPOINTS.get(str(region_name), public)
+        self.obs = ObsFiles(endpoint, str(access_key), str(secret_key), str(project_id))
         print(f"Session of {access_key} in {region_name}, {username or account or 'no user'}: {password or 'AK/SK'}")
 
     @classmethod
@@ -55,6 +60,7 @@ class Session:
         if not (iam_endpoint and obs_endpoint and modelarts_endpoint and region_name):
             raise ValueError("iam_endpoint, obs_endpoint, modelarts_endpoint and region_name are needed")
         ENDPOINTS[region_name] = modelarts_endpoint
+        OBS_ENDPOINTS[region_name] = obs_endpoint
 
     def ask(self, method: str, path: str, body: dict[str, Any] | None = None, version: str = "v2") -> Any:
         """The JSON of an answer; one that says no is told as the API's own words. Not a call of the package."""
