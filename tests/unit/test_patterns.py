@@ -9,6 +9,7 @@ from aisbench_core.base import strict_yaml
 from aisbench_core.config import flavor_names
 from aisbench_core.running.diagnosing.rules import shipped_rules
 from aisbench_core.warehouse.store import lake_refusals
+from aisbench_sandbox.service import absences
 from tests.pattern_attacks import UsedPattern, attacks, grows_too_fast, used_patterns
 from tests.source_tree import HOME, product
 
@@ -23,6 +24,13 @@ KNOWN_WHEN_RUNNING: dict[str, Callable[[], list[UsedPattern]]] = {
     ],
     "aisbench_core/base/strict_yaml.py: f'(?:{_pattern})\\\\Z'": lambda: [
         UsedPattern("strict_yaml", re.compile(rf"(?:{pattern})\Z"), "match") for _, pattern, _ in strict_yaml._RESOLVERS
+    ],
+    "aisbench_core/exchange/readers/moments.py: _WEEKDAY + day + "
+    "'(?: ?(?:\\\\((?:[a-z]+|[星期周][一-鿿]+)\\\\)|(?:星期|周)[一-鿿]))?' + _CLOCK": (
+        lambda: []  # of at most 80 letters
+    ),
+    "aisbench_sandbox/service/absences.py: pattern": lambda: [
+        UsedPattern("absences", re.compile(pattern), "search") for pattern, _ in absences._REASONS
     ],
     "aisbench_core/running/diagnosing/rules.py: value": lambda: [],  # compiled once more where it is used
     "aisbench_core/running/diagnosing/rules.py: self.pattern": lambda: [
