@@ -19,6 +19,10 @@ _STORED = frozenset(
 _META = re.compile(r"x-(?:amz|obs)-meta-")
 # The name of an object's tags among its stored headers; they are not sent as a header.
 TAGGING = "x-obs-tagging"
+# Sent back in the name of the request's family.
+STORAGE_CLASS = "x-obs-storage-class"
+# Objects of these classes would have to be restored before they can be read.
+_FROZEN = frozenset({"COLD", "GLACIER", "DEEP_ARCHIVE"})
 # And of who may read it, which is not sent either.
 ACL = "x-obs-acl"
 
@@ -70,7 +74,14 @@ class Call:
         encodings = [word.strip() for word in stored.pop("content-encoding", "").split(",")]
         if left := ",".join(word for word in encodings if word and word != "aws-chunked"):
             stored["content-encoding"] = left
-        return {_META.sub("x-obs-meta-", name): value for name, value in stored.items()}
+        return {_META.sub("x-obs-meta-", name): value for name, value in stored.items()} | self.storage_class()
+
+    def storage_class(self) -> dict[str, str]:
+        """The storage class that the request asks for, in its stored form; none for the standard one."""
+        kind = self.header("storage-class")
+        if kind in _FROZEN:
+            raise ObjectError("NotImplemented", f"Objects of the storage class {kind} are not implemented here.")
+        return {STORAGE_CLASS: kind} if kind not in ("", "STANDARD") else {}
 
     def copy_source(self) -> tuple[str, str] | None:
         """(bucket, key) of the source if the PUT is a copy."""

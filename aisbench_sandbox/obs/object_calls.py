@@ -7,7 +7,7 @@ from typing import BinaryIO
 from starlette.responses import Response, StreamingResponse
 
 from aisbench_sandbox.obs import access, responses, tagging
-from aisbench_sandbox.obs.calls import ACL, TAGGING, Call
+from aisbench_sandbox.obs.calls import ACL, STORAGE_CLASS, TAGGING, Call
 from aisbench_sandbox.obs.objects import MAX_PAGE, OBJECT_TYPE, ObjectError, StoredObject
 from aisbench_sandbox.obs.ranges import check_source, is_not_modified, parse_range, range_still_holds
 from aisbench_sandbox.obs.requests import whole_number
@@ -126,10 +126,10 @@ def _copy_object(call: Call, source: tuple[str, str]) -> Response:
     chosen = {} if directive == "COPY" else call.stored_headers()
     if directive in ("COPY", "REPLACE_NEW"):  # OBS: named headers are replaced, the others are kept
         chosen = {**original.headers, **chosen}
-    # Tags have a directive of their own, a copy of an appendable object is a normal one, and it is open to everybody
-    # only if the request says so.
-    headers = {name: value for name, value in chosen.items() if name not in (TAGGING, OBJECT_TYPE, ACL)}
-    headers |= tagging.of_copy(call, original.headers) | access.of_request(call)
+    # Tags have a directive of their own, a copy of an appendable object is a normal one, and who may read it and how
+    # it is stored is what the request says.
+    left = {name: value for name, value in chosen.items() if name not in (TAGGING, OBJECT_TYPE, ACL, STORAGE_CLASS)}
+    headers = left | tagging.of_copy(call, original.headers) | access.of_request(call) | call.storage_class()
     stat = call.objects.copy(source, call.bucket, call.key, headers)
     return responses.build_copied(stat.etag, stat.modified, "CopyObjectResult")
 

@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 from starlette.responses import Response
 
 from aisbench_sandbox.obs.auth import Dialect
-from aisbench_sandbox.obs.calls import ACL, TAGGING
+from aisbench_sandbox.obs.calls import ACL, STORAGE_CLASS, TAGGING
 from aisbench_sandbox.obs.objects import OBJECT_TYPE, BucketInfo, Listing, ObjectError, StoredObject
 from aisbench_sandbox.obs.uploads import Part, UploadPage
 
@@ -103,6 +103,8 @@ def object_headers(stat: StoredObject, dialect: Dialect) -> dict[str, str]:
     # S3's default for objects that were stored without a type.
     headers.setdefault("content-type", "binary/octet-stream")
     headers.pop(ACL, None)
+    if kind := headers.pop(STORAGE_CLASS, ""):
+        headers[f"x-{dialect}-storage-class"] = kind
     if tags := headers.pop(TAGGING, ""):
         # Clients get the number of tags with an object, the tags themselves only by `?tagging`.
         headers[f"x-{dialect}-tagging-count"] = str(tags.count("&") + 1)
@@ -307,7 +309,7 @@ def _build_contents(stat: StoredObject, key: str) -> str:
     return _Xml(
         f"<Contents><Key>{escape(key, _ESCAPES)}</Key><LastModified>{_format_time(stat.modified)}</LastModified>"
         f"<ETag>&quot;{stat.etag}&quot;</ETag><Size>{stat.size}</Size>{_OWNER_ELEMENT}"
-        "<StorageClass>STANDARD</StorageClass></Contents>"
+        f"<StorageClass>{escape(stat.headers.get(STORAGE_CLASS, 'STANDARD'))}</StorageClass></Contents>"
     )
 
 

@@ -113,7 +113,20 @@ def test_a_public_object_is_read_without_a_signature_and_no_other_is(client: Any
     assert requests.put(f"{served.url}/{BUCKET}/open", data=b"theirs", timeout=60).status_code == 403
 
 
+def test_the_storage_class_is_kept_and_told(client: Any) -> None:
+    client.put_object(Bucket=BUCKET, Key="a", Body=b"x", StorageClass="STANDARD_IA")
+    client.put_object(Bucket=BUCKET, Key="b", Body=b"x", StorageClass="STANDARD")
+
+    assert client.head_object(Bucket=BUCKET, Key="a")["StorageClass"] == "STANDARD_IA"
+    assert "StorageClass" not in client.head_object(Bucket=BUCKET, Key="b")
+    listed = client.list_objects_v2(Bucket=BUCKET)["Contents"]
+    assert [entry["StorageClass"] for entry in listed] == ["STANDARD_IA", "STANDARD"]
+    client.copy_object(Bucket=BUCKET, Key="c", CopySource={"Bucket": BUCKET, "Key": "a"})
+    assert "StorageClass" not in client.head_object(Bucket=BUCKET, Key="c")
+
+
 REFUSED = [
+    ("put_object", {"Key": "a", "StorageClass": "GLACIER"}, "storage class GLACIER"),
     ("put_object", {"Key": "a", "ServerSideEncryption": "AES256"}, "x-amz-server-side-encryption"),
     ("put_object", {"Key": "a", "ACL": "public-read-write"}, "public-read-write"),
     ("put_object", {"Key": "a", "GrantRead": "id=somebody"}, "x-amz-grant-read"),
