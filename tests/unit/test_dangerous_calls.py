@@ -21,6 +21,7 @@ RANDOM: dict[str, str] = {
 WEAK: dict[str, str] = {
     "aisbench_sandbox/modules/moxing/client.py": "the signature that OBS prescribes, HMAC-SHA1",
     "aisbench_sandbox/obs/auth.py": "the signature that OBS prescribes, HMAC-SHA1",
+    "aisbench_sandbox/obs/forms.py": "the signature that OBS prescribes, HMAC-SHA1",
     "aisbench_sandbox/obs/signed_urls.py": "the signature that OBS prescribes, HMAC-SHA1",
 }
 """Modules that use MD5 or SHA-1 for more than checksums, and why."""
