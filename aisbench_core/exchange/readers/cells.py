@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from aisbench_core.base.errors import ResultError
 from aisbench_core.base.messages import Message
@@ -95,6 +96,7 @@ class Counted(StrEnum):
     NOTHING = ""
 
 
+@lru_cache(1024)  # sizes repeat from row to row
 def read_size(text: str, counted: Counted) -> JobSize:
     """Nodes and cards in a cell. Raises ResultError, with the reason, if it is unclear."""
     plain = re.sub(r"\s+", "", unicodedata.normalize("NFKC", text[:80]).casefold())

@@ -28,6 +28,7 @@ _NOTHING = frozenset(
 )
 _SINGLE = re.compile(r"single|单", re.I)
 _CLUSTER = re.compile(r"cluster|multi|distribut|多|集群|分布式|false", re.I)
+LONGEST_NOTHING = max(map(len, _NOTHING))
 _NUMBER_WITH_UNIT = re.compile(r"([-+]?[\d.,' ]*\d(?:e[-+]?\d+)?) ?([^\d\s%.,±+-][^\d]*)", re.I)
 
 
@@ -44,7 +45,7 @@ class Cells:
 
     def at(self, position: int) -> str:
         text = unguard_cell(self.row[position]).strip() if position < len(self.row) else ""
-        return "" if text.lower() in _NOTHING else text
+        return "" if len(text) <= LONGEST_NOTHING and text.lower() in _NOTHING else text
 
     @property
     def is_ours(self) -> bool:

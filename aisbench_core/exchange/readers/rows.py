@@ -321,4 +321,4 @@ def exported_rows(file: Opened) -> Iterator[Row]:
 
 def unguard_cell(cell: str) -> str:
     """The cell's text without the quote that keeps spreadsheets from evaluating it."""
-    return cell[1:] if _GUARDED.match(cell) else cell
+    return cell[1:] if cell[:1] == "'" and _GUARDED.match(cell) else cell
