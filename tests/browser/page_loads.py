@@ -3,28 +3,31 @@
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import DEVNULL, Popen
 from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import ProxyHandler, build_opener
 
-from playwright.sync_api import Error, Page, WebSocket
+from playwright.sync_api import Page, WebSocket
+from playwright.sync_api import TimeoutError as TookTooLong
 
 from tests.ports import free_port
 
 BLANK = 'import streamlit as st\n\nst.markdown("One line")\n'
 """The peer: a page of Streamlit that holds one line."""
 
-START_SECONDS = 60
+START_SECONDS, IDLE_MS = 60, 5_000
 
 STREAMLITS = "/static/"
 """Where Streamlit's own scripts, styles and fonts are. All else is ours: the page, its socket, pictures."""
 
 WORDS = """height => {
     const no_prose = `[data-testid="stSidebar"], [data-testid="stHeader"], [data-testid="stSkipToContent"],
-        [data-testid="stIconMaterial"], [data-testid="stDataFrame"], tbody, pre, svg, .log-lines`;
+        [data-testid="stIconMaterial"], [data-testid="stDataFrame"], nav, aside, tbody, [role="gridcell"],
+        [role="cell"], pre, svg, .log-lines`;
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
     let text = "";
     while (walker.nextNode()) {
@@ -62,8 +65,9 @@ class Transfer:
         return transfer
 
     def end(self, page: Page) -> None:
-        """Count what still comes, fonts among it, and then no more."""
-        page.wait_for_load_state("networkidle")
+        """Count what still comes, fonts among it, and then no more; some pages ask for ever."""
+        with suppress(TookTooLong):
+            page.wait_for_load_state("networkidle", timeout=IDLE_MS)
         self._has_ended = True
 
     def _ask(self, event: dict[str, Any]) -> None:
@@ -99,14 +103,13 @@ def blank_page(folder: Path) -> Iterator[str]:
 
 
 def open_blank_page(page: Page, address: str) -> None:
-    """Show the peer as soon as its server answers."""
+    """Show the peer, once its server answers: a page that is asked for before is loaded twice."""
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end:
         try:
-            page.goto(address)
-        except Error:
+            with build_opener(ProxyHandler({})).open(f"{address}/_stcore/health", timeout=5):
+                break
+        except OSError:
             time.sleep(0.1)
-        else:
-            page.get_by_text("One line").wait_for()
-            return
-    raise AssertionError(f"nothing answers at {address}")
+    page.goto(address)
+    page.get_by_text("One line").wait_for()
