@@ -49,7 +49,7 @@ def test_a_role_is_changed_as_the_command_line_does_and_is_in_the_audit(page: Ap
     app.button(key="people-role-yes").click().run()
 
     assert roles(app)["ann"] == "lead"
-    assert "ann is now: lead" in texts(app)
+    assert "ann now has the role lead" in texts(app)
     entry = team.audit.entries(AuditQuery("boss"), TESTER, 1, 0)[0].act
     assert (entry.change, entry.object, entry.before, entry.after) == ("person.set_role", "ann", "engineer", "lead")
 

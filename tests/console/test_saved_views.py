@@ -60,7 +60,7 @@ def test_a_view_says_which_of_its_filters_are_gone(open_page: OpenPage, used: Pa
 
     app = open_page("leaderboard", view="Old")
 
-    assert "values that no longer exist and are ignored: Model: resnet\\_of\\_old; Nodes: 512" in texts(app)
+    assert "filters match nothing here and are ignored: Model: resnet\\_of\\_old; Nodes: 512" in texts(app)
     assert app.multiselect(key="nodes").value == [1]
     assert "no longer exist" not in texts(open_page("leaderboard", model="resnet50_v1.5"))
     assert "没有名为 Nobody 的视图" in texts(open_page("leaderboard", view="Nobody", lang="zh"))
