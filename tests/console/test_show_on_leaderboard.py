@@ -12,7 +12,7 @@ from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
-from tests.console.test_results import table
+from tests.console.grids import Grid
 
 ENDED = {
     "measured": a.record("it"),
@@ -46,7 +46,7 @@ def test_the_row_of_a_run_is_one_click_away(open_page: OpenPage, data_dir: Path,
     board = board_of(open_page, "it")
 
     assert "No run matches" not in texts(board)
-    assert "it" in set(table(board)["Run"])
+    assert "it" in Grid(board).ids
 
 
 def test_it_is_found_among_more_runs_than_a_page_has(open_page: OpenPage, data_dir: Path) -> None:
@@ -55,4 +55,4 @@ def test_it_is_found_among_more_runs_than_a_page_has(open_page: OpenPage, data_d
 
     board = board_of(open_page, "oldest")
 
-    assert set(table(board)["Run"]) == {"oldest"}
+    assert Grid(board).ids == ["oldest"]
