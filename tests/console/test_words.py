@@ -11,6 +11,7 @@ import pytest
 from aisbench_core.base.messages import Message, labels_in_chinese
 from aisbench_core.domain.access.audit_entry import ActOutcome
 from aisbench_core.domain.preflight import offline, online
+from aisbench_core.domain.progress.bars import Stage
 from aisbench_core.domain.statistics.amdahl import FitProblem
 from aisbench_core.exchange.report.words import ReportLanguage
 from aisbench_core.exchange.upstream.configs import contents
@@ -60,7 +61,7 @@ PAGES = Path(__file__).parents[2] / "pages"
 BOLD = re.compile(r"\*\*.*?(.)\*\*(?=(.?))")
 KEY = re.compile(r"[a-z_]+\.(?!py$)[a-z_]*[a-z]")
 
-FROM_DATA = ("field.", "metric.", "unit.", "sample.", "by.")
+FROM_DATA = ("field.", "metric.", "unit.", "sample.", "by.", "doing.")
 """Names that come from specs, the warehouse, the ledger and the platform; without a text they are shown as they are."""
 
 
@@ -177,6 +178,12 @@ def test_no_text_is_left_over() -> None:
     left_over = [key for key in load_catalogue(Language.EN) if key not in used and not key.startswith(FROM_DATA)]
 
     assert left_over == []
+
+
+def test_every_stage_that_is_told_has_words() -> None:
+    words = {key.removeprefix("doing.") for key in load_catalogue(Language.EN) if key.startswith("doing.")}
+
+    assert words == {*Stage} - {Stage.OTHER}
 
 
 def test_no_chinese_text_was_left_in_english() -> None:
