@@ -22,7 +22,7 @@ class DecimalMark(StrEnum):
     EITHER = ""
 
 
-_NUMERIC = re.compile(r"[-+]?[\d.,' \u2019]*\d[\d.,' \u2019]*(?:e[-+]?\d+)?", re.I | re.ASCII)
+_NUMERIC = re.compile(r"[-+]?(?=[.,' \u2019]*\d)[\d.,' \u2019]+(?:e[-+]?\d+)?", re.I | re.ASCII)
 _COMMA_DECIMALS = re.compile(
     r"[-+]?(?:\d+,(?:\d{1,2}|\d{4,})|0,\d+|\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,})", re.ASCII
 )
