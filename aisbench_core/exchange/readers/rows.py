@@ -188,7 +188,7 @@ def _in_time(rows: Iterator[Row], end: float, seconds: float) -> Iterator[Row]:
         yield row
 
 
-_MERGED = re.compile(rb'<mergeCell [^>]*?ref="([A-Z]{1,3})([0-9]{1,7}):([A-Z]{1,3})([0-9]{1,7})"')
+_MERGED = re.compile(rb'<mergeCell [^<>]*?ref="([A-Z]{1,3})([0-9]{1,7}):([A-Z]{1,3})([0-9]{1,7})"')
 MOST_MERGED = 20_000  # ranges of a sheet
 
 
