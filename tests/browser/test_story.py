@@ -201,7 +201,7 @@ def watch_another_one_reload_and_stop_it(visit: Visit) -> None:
     stop(visit, run_id)
     assert own(events(visit, "stopped"))[:5] == ["launched: 2 x 2 cards, profile sandbox", *LINE[:4]]
     visit.page.get_by_role("link", name="Show on the leaderboard").click()
-    expect(visit.table("Table of runs")).to_contain_text(run_id)
+    expect(row(visit, "Table of runs", run_id)).to_be_visible()
 
 
 def a_log_that_grows(visit: Visit) -> str:
