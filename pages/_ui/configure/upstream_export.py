@@ -37,7 +37,11 @@ def show_upstream_export(spec: RunSpec, profile: str) -> None:
 def show_other_exports(spec: RunSpec, profile: str) -> None:
     """Downloads of the same job for other tools."""
     st.markdown(f"**{t('export.other_tools')}**")
-    for form, mime in ((JobForm.V2, "application/json"), (JobForm.MA_CLI, "text/yaml")):
+    forms = (
+        (JobForm.V2, "application/json", t("export.api")),
+        (JobForm.MA_CLI, "text/yaml", t("export.ma_cli")),
+    )
+    for form, mime, label in forms:
         try:
             findings = core().configs.write_job(form, spec, profile).findings
         except AisbenchError as error:
@@ -45,7 +49,7 @@ def show_other_exports(spec: RunSpec, profile: str) -> None:
             return
         left_out = sorted({t.field(finding.field) for finding in findings})
         help_text = t("export.left_out", fields=", ".join(left_out)) if left_out else None
-        _show_download(FILE_NAMES[form], mime, spec, profile, t(f"export.{form.name.lower()}"), help_text)
+        _show_download(FILE_NAMES[form], mime, spec, profile, label, help_text)
 
 
 def _show_download(
