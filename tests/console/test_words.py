@@ -128,7 +128,6 @@ NAMED_BY_VALUES = (
     | _family("scaling", [f"misfit_{misfit.name.lower()}" for misfit in FitProblem])
     | _family("scaling", ["why_invalid", "why_incomplete", "why_nodes_not_known", "why_mixed_or_unknown"])
     | {"scaling.why_target_missed", "scaling.why_set_aside"}
-    | _family("doing", ["preparing", "evaluating", "predicting", "checking", "saving"])
     | _family("trainings", ["loss", "throughput", "step_s", "by_step", "by_time"])
     | _family("validity", [f"division_{each}" for each in ("closed", "open", "rehearsal", "not_stated")])
     | _family("board", ["model", "workload", "version", "flavor", "nodes", "tag", "benchmark", *SPENDING_FILTERS])

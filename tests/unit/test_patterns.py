@@ -9,7 +9,6 @@ from aisbench_core.base import strict_yaml
 from aisbench_core.config import flavor_names
 from aisbench_core.running.diagnosing.rules import shipped_rules
 from aisbench_core.warehouse.store import lake_refusals
-from aisbench_sandbox.service import absences
 from tests.pattern_attacks import UsedPattern, attacks, grows_too_fast, used_patterns
 from tests.source_tree import HOME, product
 
@@ -29,9 +28,6 @@ KNOWN_WHEN_RUNNING: dict[str, Callable[[], list[UsedPattern]]] = {
     "'(?: ?(?:\\\\((?:[a-z]+|[星期周][一-鿿]+)\\\\)|(?:星期|周)[一-鿿]))?' + _CLOCK": (
         lambda: []  # of at most 80 letters
     ),
-    "aisbench_sandbox/service/absences.py: pattern": lambda: [
-        UsedPattern("absences", re.compile(pattern), "search") for pattern, _ in absences._REASONS
-    ],
     "aisbench_core/running/diagnosing/rules.py: value": lambda: [],  # compiled once more where it is used
     "aisbench_core/running/diagnosing/rules.py: self.pattern": lambda: [
         UsedPattern(f"rule {rule_id}", clue.regex, "search")
