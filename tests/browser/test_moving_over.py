@@ -20,7 +20,6 @@ ENDLESS = "import time\nprint('step 1', flush=True)\nfor _ in range(600):\n    t
 
 
 FINDINGS = {
-    "has 1 card per node, but the spec says 8": "cards_per_node: 1",
     "saving more often costs throughput": "parameters.save_checkpoint_steps: 12000",
 }
 """What is wrong with it in this region, and what mends it."""
