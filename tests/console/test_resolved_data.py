@@ -32,7 +32,7 @@ def test_a_launch_that_lists_its_inputs_says_how_far_it_is(open_page: OpenPage, 
 
     row = Grid(open_page("runs")).row(ACTIVE_RUN)
 
-    assert row["status"] == "Uploading · 12,000 objects so far · stage 2 of 6"
+    assert row["status"] == "Uploading · 12,000 objects · stage 2 of 6"
 
 
 def test_a_run_shows_how_much_data_it_read_or_why_that_is_unknown(open_page: OpenPage, used: Path) -> None:

@@ -27,6 +27,7 @@ WHOLE_IN = {
     "history/run_table.py": "the cell's tooltip",
     "history/trend_charts.py": "the chart's tooltip",
     "home/changes.py": "the tooltip of History's chart, which the title links to",
+    "home/now.py": "the run's page, which the row links to",
     "leaderboard/blocks.py": "the title's tooltip",
     "leaderboard/chart.py": "the bar's tooltip",
     "leaderboard/tv.py": "the Leaderboard: nobody points at a wall screen",

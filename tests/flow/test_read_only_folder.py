@@ -91,7 +91,7 @@ def folder(tmp_path: Path) -> Path:
     profiles.mkdir()
     (profiles / "lab.yaml").write_text(
         "name: lab\nregion: cn-north-9\nproject_id: p\nobs_server: http://127.0.0.1:9\n"
-        "modelarts_endpoint: http://127.0.0.1:9\nbucket: bench\nflavor: f\n"
+        "modelarts_endpoint: http://127.0.0.1:9\nbucket: bench\nflavor: sandbox.cpu.1card\n"
     )
     restrict_access([folder, *folder.rglob("*")])
     return folder

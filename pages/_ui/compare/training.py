@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import streamlit as st
 
-from aisbench_core.base.errors import RunNotFound
+from aisbench_core.base.errors import DamagedLedger, RunNotFound
 from aisbench_core.running.progress.overlaid_curves import (
     MOST_SMOOTH,
     CurveAxis,
@@ -46,8 +46,8 @@ def show_trainings(comparison: Comparison) -> None:
 
 
 def _has_training(run_id: str) -> bool:
-    """Nothing is known of how a run trained that was not launched here."""
-    with suppress(RunNotFound):
+    """Nothing is known of the training of other consoles' runs, nor while the ledger is damaged, as the menu says."""
+    with suppress(RunNotFound, DamagedLedger):
         return core().files.has_training(run_id)
     return False
 

@@ -14,6 +14,7 @@ from aisbench_core.exchange.readers.results import DroppedCell, ParsedResult, Ta
 from aisbench_core.interfaces.web.uploads import MOST_FILE_BYTES, MOST_SESSION_BYTES, MOST_SESSION_FILES
 from pages._ui.imports.table_columns import apply_corrections, ask_about_columns, show_columns
 from pages._ui.shell import uploads, widgets
+from pages._ui.shell.callbacks import repeat_if_aborted
 from pages._ui.shell.core import actor, core, right_to
 from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.tables import show_table
@@ -129,6 +130,7 @@ def _read_button(key: str, ready: bool) -> bool:
     return ready and st.session_state.get(ASKED) == key
 
 
+@repeat_if_aborted
 def _request_reading(key: str) -> None:
     st.session_state[ASKED] = key
 

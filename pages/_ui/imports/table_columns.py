@@ -8,6 +8,7 @@ import streamlit as st
 
 from aisbench_core.exchange.readers.results import PARAMETER, ColumnMeaning, Table
 from pages._ui.shell import widgets
+from pages._ui.shell.callbacks import repeat_if_aborted
 from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.words import t
 
@@ -60,6 +61,7 @@ def _choose_column(header: str, meaning: str) -> None:
     _choose_columns({header: str(meaning)})
 
 
+@repeat_if_aborted
 def _choose_columns(meanings: Mapping[str, str]) -> None:
     st.session_state[CHOSEN] = dict(meanings)
 
