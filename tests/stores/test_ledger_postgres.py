@@ -16,9 +16,9 @@ from aisbench_core.base.errors import AisbenchError, ConfigError, LedgerUnavaila
 from aisbench_core.config.credentials import find_password
 from aisbench_core.config.settings import HOME, Settings, load_settings
 from aisbench_core.maintenance.upgrading.ledger_tables import upgrade_ledger
-from aisbench_core.model import Event, Level
+from aisbench_core.model import Event, Level, Progress, RunState
 from aisbench_core.store.ledger.database.address import LedgerAddress, ledger_address
-from aisbench_core.store.ledger.database.ledger_schema import TABLES, VERSION
+from aisbench_core.store.ledger.database.ledger_schema import ADDED, RELEASED, TABLES, VERSION
 from aisbench_core.store.ledger.database.postgres import DIALECT
 from aisbench_core.store.ledger.database.postgres_connection import PostgresConnection, connect_postgres
 from aisbench_core.store.ledger.ledger import Ledger
@@ -103,6 +103,22 @@ def test_a_database_that_cannot_be_used_is_named_without_the_password(
     assert refused.value.hint
     assert "hunter2" not in repr(refused.value)
     assert PASSWORD not in f"{refused.value} {refused.value.hint}"
+
+
+def test_a_ledger_of_the_first_release_gets_the_columns_that_it_lacks(
+    address: LedgerAddress, postgres: PostgresServer
+) -> None:
+    Ledger(address).add(a.run("r-1", state=RunState.RUNNING, ended_at=None))
+    for table, column in ADDED.values():
+        postgres.sql(f"alter table aisbench_ledger.{table} drop column {column.split()[0]}", database_of(address))
+    postgres.sql(f"update aisbench_ledger.schema_version set version = {RELEASED}", database_of(address))
+
+    ledger = Ledger(address)
+    ledger.set_progress(Progress("r-1", RunState.RUNNING, 1, 2, "steps", a.T0, "evaluating"))
+
+    assert [run.run_id for run in ledger.page()] == ["r-1"]
+    assert (ledger.progress("r-1") or pytest.fail("it is lost")).stage == "evaluating"
+    assert postgres.sql("select version from aisbench_ledger.schema_version", database_of(address)) == [str(VERSION)]
 
 
 def test_a_ledger_of_a_newer_version_is_left_alone(address: LedgerAddress, postgres: PostgresServer) -> None:

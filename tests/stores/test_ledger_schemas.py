@@ -13,13 +13,14 @@ from aisbench_core.base.messages import Message, join_parts
 from aisbench_core.base.messages.stored import to_json
 from aisbench_core.maintenance.upgrading.ledger_tables import FORMER_COLUMNS, FORMER_TABLES, upgrade_ledger
 from aisbench_core.model import RunState, StopCause, StopKind
-from aisbench_core.store.ledger.database.ledger_schema import SQLITE, VERSION
+from aisbench_core.store.ledger.database.ledger_schema import RELEASED, SQLITE, VERSION
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.ledger.series import SeriesLedger
 from tests.processes import FORKED
 from tests.stored_schemas import ledger_of
 
-STORED = [version for version in range(1, VERSION) if ledger_of(version).exists()]
+STORED = [version for version in range(1, RELEASED) if ledger_of(version).exists()]
+OF_RELEASES = range(RELEASED, VERSION)
 
 Content = dict[str, list[dict[str, Any]]]
 
@@ -84,6 +85,30 @@ def test_a_development_version_is_refused_with_the_way(file: Path) -> None:
 
     assert "`aisbench upgrade`" in str(refused.value.hint)
     assert content(file) == before
+
+
+@pytest.mark.parametrize("version", OF_RELEASES)
+def test_the_ledger_of_a_release_is_opened_and_gets_what_it_lacks(version: int, tmp_path: Path) -> None:
+    file, new = tmp_path / "ledger.sqlite3", tmp_path / "new.sqlite3"
+    with sqlite3.connect(file) as con:
+        con.executescript(ledger_of(version).read_text("utf-8"))
+    before = content(file)
+
+    assert len(Ledger(file).page()) == len(before["runs"])
+
+    Ledger(new).page()
+    assert lost(before, content(file)) == []
+    assert {name: [*rows[0]] for name, rows in content(file).items() if rows} == {
+        name: column_names(new, name) for name, rows in content(file).items() if rows
+    }
+    with sqlite3.connect(file) as con:
+        assert con.execute("pragma user_version").fetchone() == (VERSION,)
+
+
+def column_names(file: Path, table: str) -> list[str]:
+    """In their order."""
+    with sqlite3.connect(file) as con:
+        return [name for (name,) in con.execute("select name from pragma_table_info(?)", [table])]
 
 
 def test_every_row_is_there_after_an_upgrade(file: Path) -> None:

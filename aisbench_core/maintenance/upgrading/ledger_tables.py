@@ -6,6 +6,7 @@ from aisbench_core.maintenance.upgrading.stop_causes import find_stop_cause
 from aisbench_core.store.ledger.database.connection import LedgerConnection
 from aisbench_core.store.ledger.database.ledger_schema import (
     INDEXES,
+    RELEASED,
     TABLES,
     VERSION,
     Dialect,
@@ -29,10 +30,10 @@ def upgrade_ledger(con: LedgerConnection, dialect: Dialect) -> bool:
     Raises AisbenchError on a newer version."""
     dialect.begin(con)
     version = dialect.version(con)
-    if version in (0, VERSION):
+    require_no_newer(con, version)
+    if version == 0 or version >= RELEASED:
         con.execute("rollback")
         return False
-    require_no_newer(con, version)
     indexes = INDEXES.keys() & dialect.names(con, "index")
     for name in indexes:
         con.execute(f"drop index {name}")

@@ -20,9 +20,9 @@ from aisbench_core.config.settings import Settings
 from aisbench_core.maintenance.storage import ledger_location, warehouse_location
 from aisbench_core.maintenance.upgrading.ledger_tables import upgrade_ledger
 from aisbench_core.maintenance.upgrading.warehouse_tables import upgrade_tables
+from aisbench_core.store.ledger.database import ledger_schema
 from aisbench_core.store.ledger.database.address import LedgerAddress
 from aisbench_core.store.ledger.database.leases import FileLeases
-from aisbench_core.store.ledger.database.ledger_schema import SQLITE, VERSION
 from aisbench_core.store.ledger.ledger_file import copy_database, ledger_version, open_connection
 from aisbench_core.warehouse.store.engine import NAME, PATIENCE_S, attach_in_turn, copy_file, start_engine
 from aisbench_core.warehouse.store.migrations import RELEASED, stored_version
@@ -96,10 +96,10 @@ class FolderUpgrade:
                 con = connect_postgres(location)
                 with closing(con.session):
                     is_upgraded = upgrade_ledger(con, DIALECT)
-        elif 0 < ledger_version(file) < VERSION:
+        elif 0 < ledger_version(file) < ledger_schema.RELEASED:
             _keep_ledger(file, copies / file.name)
             with open_connection(file) as file_con:
-                is_upgraded = upgrade_ledger(file_con, SQLITE)
+                is_upgraded = upgrade_ledger(file_con, ledger_schema.SQLITE)
         else:
             is_upgraded = False
         if is_upgraded:

@@ -20,7 +20,13 @@ from aisbench_core.base.errors import AisbenchError, DamagedLedger, DiskError, d
 from aisbench_core.base.messages import Message, make_verbatim
 from aisbench_core.base.private_files import is_read_only, make_private_file, make_private_folder, require_writable
 from aisbench_core.store.ledger.database.leases import FileLeases
-from aisbench_core.store.ledger.database.ledger_schema import SQLITE, UPGRADE, VERSION, prepare_tables
+from aisbench_core.store.ledger.database.ledger_schema import (
+    RELEASED,
+    SQLITE,
+    UPGRADE,
+    VERSION,
+    prepare_tables,
+)
 
 BUSY_SECONDS = 30.0
 LOCK_POLL_S = 0.002
@@ -134,7 +140,7 @@ def require_known_schema(path: Path) -> None:
                 Message("update this console, or restore a backup from before"),
             )  # fmt: skip
         if (
-            header.startswith(_MAGIC) and 0 < found < VERSION and not _get_size(_get_wal_path(path))
+            header.startswith(_MAGIC) and 0 < found < RELEASED and not _get_size(_get_wal_path(path))
         ):  # the log may have a newer one
             raise AisbenchError(
                 Message(

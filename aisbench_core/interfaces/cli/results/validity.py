@@ -24,6 +24,10 @@ LEVELS = ("fail", "warn")
 SEE_THE_RUN = "If a run did not complete, see `aisbench show RUN` and the end of `aisbench logs RUN` first."
 
 
+# Said only where there are any.
+RARE = (Validity.CLAIMED, Validity.SET_ASIDE)
+
+
 @command()
 @run_filters
 @click.option("--ruleset", "ruleset_id", default="", metavar="ID", help="Ruleset; default: the one in the settings.")
@@ -167,7 +171,7 @@ def _to_cells(check: Check) -> tuple[str, ...]:
 
 def _print_summary(validation: Validation, rules: Ruleset, stored: int | None) -> None:
     counts = ", ".join(
-        f"{count} {validity.label}" for validity, count in validation.counts.items() if count or validity != "claimed"
+        f"{count} {validity.label}" for validity, count in validation.counts.items() if count or validity not in RARE
     )
     kind = f"{display.REHEARSALS}; " if validation.rehearsal else ""
     runs = display.format_count(len(validation.runs), "run")

@@ -6,8 +6,14 @@ from aisbench_core.base.errors import AisbenchError
 from aisbench_core.base.messages import Message
 from aisbench_core.store.ledger.database.connection import LedgerConnection
 
-# One more with every change of what follows; ledgers of 1 to 24 are of development versions.
+# The schema of the first release; ledgers of those before it are of development versions.
+RELEASED = 24
+
+# One more with every change of what follows.
 VERSION = 25
+
+# By version: the column that it adds to a table of the version before it.
+ADDED = {25: ("progress", "stage text not null default ''")}
 
 UPGRADE = Message("run `aisbench upgrade`")
 
@@ -182,15 +188,16 @@ SQLITE = SqliteDialect()
 
 
 def prepare_tables(con: LedgerConnection, dialect: Dialect = SQLITE) -> None:
-    """Make the tables if there are none, in one transaction; others may do the same at the same time.
+    """Make the tables if there are none, or add what an earlier release lacks, in one transaction; others may do the
+    same at the same time.
 
-    Raises AisbenchError on the tables of another version."""
+    Raises AisbenchError on the tables of a newer version, or of a development version."""
     if dialect.version(con) == VERSION:
         return
     dialect.begin(con)
     version = dialect.version(con)
-    if version not in (0, VERSION):
-        require_no_newer(con, version)
+    require_no_newer(con, version)
+    if 0 < version < RELEASED:
         con.execute("rollback")
         raise AisbenchError(Message("the ledger is of a development version (schema {found})", found=version), UPGRADE)
     if version == 0:
@@ -198,6 +205,10 @@ def prepare_tables(con: LedgerConnection, dialect: Dialect = SQLITE) -> None:
             create_table(con, dialect, name)
         create_indexes(con)
         dialect.finish(con)
+    else:
+        for table, column in (ADDED[number] for number in range(version + 1, VERSION + 1)):
+            con.execute(f"alter table {table} add column {dialect.add_types(column)}")
+    if version < VERSION:
         dialect.set_version(con, VERSION)
     con.execute("commit")
 
