@@ -21,12 +21,21 @@ from aisbench_core.exchange.importing.saving import save_results
 from aisbench_core.exchange.readers.reading import read_stream
 from aisbench_core.exchange.readers.results import ParsedResult
 from aisbench_core.maintenance.upgrading.warehouse_tables import upgrade_tables
-from aisbench_core.model import Mode, Resolved, ResolvedContent, RunRecord, RunState, stated_of
+from aisbench_core.model import (
+    AnnotationChange,
+    AnnotationKind,
+    Mode,
+    Resolved,
+    ResolvedContent,
+    RunRecord,
+    RunState,
+    stated_of,
+)
 from aisbench_core.store.run_folders.run_paths import RunFolder
 from aisbench_core.warehouse.exporting.runs import RUNS
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.exports import Export
-from aisbench_core.warehouse.values.runs import BoardQuery
+from aisbench_core.warehouse.values.runs import BoardQuery, Validity
 from tests import records as a
 from tests.sealed_folders import sealed_folders
 
@@ -127,6 +136,23 @@ def test_rows_that_come_back_are_the_same(tmp_path: Path) -> None:
     assert "imported from logs/run1.log (1); imported from theirs.csv (" in notes["old"]
     assert {row["origin"] for row in rows(after)} == {"imported"}
     assert theirs.take(after).new == ours.take(before).new == ()
+
+
+def test_a_run_that_was_set_aside_stays_so_until_it_is_counted_here(tmp_path: Path) -> None:
+    theirs, ours = Console(tmp_path / "theirs"), Console(tmp_path / "ours")
+    theirs.warehouse.record_many([a.record("one"), a.record("two")])
+    theirs.warehouse.annotations.add(
+        "two", [AnnotationChange(NOW, "ann", AnnotationKind.SET_ASIDE, "cold cache")], None
+    )
+
+    ours.take(theirs.exported())
+
+    row = ours.warehouse.runs.find_row("two")
+    assert row
+    assert (row.validity, row.set_aside) == (Validity.SET_ASIDE, "cold cache")
+    ours.warehouse.annotations.add("two", [AnnotationChange(NOW, "bob", AnnotationKind.SET_ASIDE, "")], None)
+    ours.take(theirs.exported())
+    assert (ours.warehouse.runs.find_row("two") or row).validity is Validity.CLAIMED
 
 
 def test_what_came_back_is_rebuilt_from_its_folders(tmp_path: Path) -> None:

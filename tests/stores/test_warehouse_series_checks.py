@@ -168,7 +168,7 @@ def test_the_same_throughput_on_every_card_is_a_copy_whatever_its_times(warehous
     found = judged(warehouse, [*runs[:4], copied])
 
     (check,) = (check for check in found.checks if check.id == "V30")
-    assert (check.level, check.found, check.evidence) == (CheckLevel.FAIL, "2 alike", "run-3; run-4")
+    assert (check.level, check.found, check.evidence) == (CheckLevel.FAIL, "2 identical", "run-3; run-4")
     assert not found.counts
 
 

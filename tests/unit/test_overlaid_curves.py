@@ -68,3 +68,14 @@ def test_smoothing_has_no_bias_to_zero_and_keeps_a_constant() -> None:
     assert smooth_values([5.0, 5.0, 5.0], 0.9) == pytest.approx([5.0, 5.0, 5.0])
     assert smooth_values([1.0, 3.0], 0.5) == pytest.approx([1.0, (0.5 * 0.5 * 1 + 0.5 * 3) / 0.75])
     assert smooth_values([1.0, 3.0], 0.0) == (1.0, 3.0)
+
+
+def test_steps_that_were_done_again_after_a_restart_count_once() -> None:
+    points = [
+        TrainingPoint(BEGAN + timedelta(seconds=at), step=step, loss=float(at))
+        for at, step in enumerate([100, 200, 300, 150, 200, 250])
+    ]
+
+    (curve,) = overlay_curves({"a": RunTraining(points)}, "loss", CurveAxis.STEP)
+
+    assert (curve.places, curve.values) == ((100, 150, 200, 250), (0.0, 3.0, 4.0, 5.0))

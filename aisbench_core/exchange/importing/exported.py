@@ -14,6 +14,9 @@ from aisbench_core.exchange.importing.choices import UNKNOWN_REGION, Choices, Im
 from aisbench_core.exchange.readers.results import ParsedResult
 from aisbench_core.model import (
     NOTHING_RESOLVED,
+    AnnotationChange,
+    AnnotationKind,
+    Annotations,
     CollectedResult,
     Imported,
     Run,
@@ -27,6 +30,7 @@ from aisbench_core.model import (
     resolved_of,
     stated_of,
 )
+from aisbench_core.model.annotation import NO_ANNOTATIONS, reason_error
 from aisbench_core.model.columns import KEYS, Kind
 from aisbench_core.warehouse.measures.fingerprint import UNKNOWN_SPEC
 
@@ -78,6 +82,18 @@ def _build_record(result: ParsedResult, where: Provenance, rehearsed: frozenset[
         result=_build_result(result),
         imported=Imported(result.location, now, tuple(fields), _read_note(cells), carried=_read_carried_values(cells)),
         described=_read_stated(cells),
+        annotations=_read_set_aside(cells),
+    )
+
+
+def _read_set_aside(cells: Cells) -> Annotations:
+    """Why it was set aside there, as if at its launch: whoever counts it again here decides later."""
+    reason = cells.get("set_aside", "")
+    if cells.get("validity") != "set_aside" or reason_error(reason):
+        return NO_ANNOTATIONS
+    who = cells.get("created_by") or cells["region"]
+    return Annotations.of(
+        [AnnotationChange(_parse_time(cells["created_at_utc"]), who, AnnotationKind.SET_ASIDE, reason)]
     )
 
 

@@ -91,11 +91,14 @@ def _list_pairs(training: RunTraining, quantity: str, axis: CurveAxis) -> Sequen
     read = _VALUES[quantity]
     points = [point for point in training.points if read(point) is not None]
     thinned = thin_points(points, MOST_DRAWN) if points else ()
-    return [
-        (place, value)
-        for point in thinned
-        if (place := _place_point(point, points[0], axis)) is not None and (value := read(point)) is not None
-    ]
+    pairs: list[tuple[float, float]] = []
+    for point in thinned:
+        place, value = _place_point(point, points[0], axis), read(point)
+        if place is not None and value is not None:
+            while pairs and pairs[-1][0] >= place:  # begun anew from a checkpoint: what was done twice counts once
+                pairs.pop()
+            pairs.append((place, value))
+    return pairs
 
 
 def _place_point(point: TrainingPoint, first: TrainingPoint, axis: CurveAxis) -> float | None:

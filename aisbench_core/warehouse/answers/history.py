@@ -83,7 +83,7 @@ _STATES = f"""
         sum(set_aside)::BIGINT,
         list([ruleset_ids, mean::VARCHAR, sd::VARCHAR] order by group_id)
     from {{statistics}} join (
-        select group_id, bit_xor(hash(run_id, record_sha256)) as records
+        select group_id, bit_xor(hash(run_id, record_sha256, set_aside)) as records
         from runs where {KIND} group by group_id) using (group_id)
     group by {", ".join(_KEYS)}
 """
@@ -288,6 +288,8 @@ def _evaluate_trend(
     rule = BaselineReason.REQUESTED if requested else BaselineReason.MARKED
     runs, doubts = _fetch_trend_runs(cur, row.group, names, include_invalid)
     field = (marked and marked.field) or _choose_field(runs, by, names)
+    if marked and not any(run.values and {run.run_id, run.version(field)} & {*names} for run in runs):
+        names = ()  # none of them counts any more
     return runs, doubts, regression_verdict(runs, row.group.throughput_unit, field, names, rule)
 
 
