@@ -59,6 +59,8 @@ DAYS = {
     "3 November 2026 2:05 PM": "2026-11-03T06:05",
     "2026年11月3日": "2026-11-02T16:00",
     "2026年11月3日 下午2:05": "2026-11-03T06:05",
+    "2026年11月3日 下午14:05": "2026-11-03T06:05",
+    "2026-11-03 下午12:05": "2026-11-03T04:05",
     "2026年11月3日14时05分": "2026-11-03T06:05",
     "3.11.2026": "2026-11-02T16:00",
     "13/11/2026": "2026-11-12T16:00",
@@ -73,7 +75,8 @@ DAYS = {
 }
 UNCLEAR_DAYS = [
     *("Nov 3", "11月3日", "3/4/2026", "26/11/3", "14:05", "last week", "Nov-26", "2026-11", "2026/13/45", "2026-02-30"),
-    *("week 45", "2026-11-03 14:05 CST"),
+    *("week 45", "2026-11-03 14:05 CST", "2026-11-03 10:00-12:00", "2026/11/3 9:00 - 10:30", "2026110314", "26-Nov-03"),
+    *("2026-11-03 晚上12:05", "2026-11-03 上午12:05", "2026-11-03 下午0:30", "2026-11-03 0:30 pm"),
 ]
 NUMBERS = {
     ("14,151.18", "7,100.5"): (14151.18, 7100.5),
@@ -101,6 +104,13 @@ UNKNOWN_COLUMNS = {
     ("批大小", ("256", "512")): ("batch_size", (256, 512)),
     ("Precision", ("fp32", "fp16")): ("precision", ("fp32", "fp16")),
     ("精度", ("fp32", "fp16")): ("precision", ("fp32", "fp16")),
+    ("精度", ("32", "16")): ("precision", (32, 16)),
+    ("精度", ("32-true", "bf16-mixed")): ("precision", ("32-true", "bf16-mixed")),
+    ("GPUs used", ("0,001", "4,5")): ("gpus_used", ("0,001", "4,5")),
+    ("Power (kW)", ("3.2", "3.4")): ("power_kw", (3.2, 3.4)),
+    ("能耗(kWh)", ("12", "13")): ("能耗_kwh", (12, 13)),
+    ("Energy (MJ)", ("12", "13")): ("energy_mj", (12, 13)),
+    ("平均功耗 (mW)", ("320", "340")): ("平均功耗_mw", (320, 340)),
     ("mode", ("graph", "pynative")): ("mode", ("graph", "pynative")),
     ("CANN", ("8.0", "8.1")): ("cann", (8, 8.1)),
     ("seq len", ("4096", "8192")): ("sequence_length", (4096, 8192)),
@@ -111,6 +121,7 @@ ACCURACIES = {
     ("精度(%)", ("71.4", "0.9")): (0.714, 0.009),
     ("Accuracy", ("77.06%", "0.7706")): (0.7706, 0.7706),
     ("Acc", ("77.06", "76.5")): (0.7706, 0.765),
+    ("Accuracy", ("64", "32")): (0.64, 0.32),
     ("准确率", ("77,06 %", "76,5 %")): (0.7706, 0.765),
 }
 
@@ -118,6 +129,7 @@ ACCURACIES = {
 def list_oddities() -> Iterator[Oddity]:
     """All of them."""
     yield from _list_cells()
+    yield from _list_sizes()
     yield from _list_headers()
     yield from _list_rows()
 
@@ -146,6 +158,29 @@ def _list_cells() -> Iterator[Oddity]:
     for (header, cells), accuracies in ACCURACIES.items():
         yield _with_column(f"{header} {cells}", header, cells, [{"accuracy": accuracy} for accuracy in accuracies])
     yield _with_column("fractions of percent", "精度(%)", ["0.7706", "0.7"], [{"accuracy": None}] * 2, "0.7706", "0.7")
+    yield _with_column("percents and fractions", "Accuracy", ["76.1", "0.9"], [{"accuracy": 0.761}, {}], "D3 0.9")
+    yield _with_column("one of percents", "Accuracy", ["76.1", "1"], [{}, {"accuracy": None}], "D3 1")
+    yield _with_column("1 in percent", "精度(%)", ["0.7", "1"], [{"accuracy": None}] * 2, "D3 1")
+    yield _with_column(
+        "mode of both", "模式", ["单机多卡", "多机单卡"], [{"mode": "single_server"}, {"mode": None}], "D3"
+    )
+    yield _with_column("mode that is not", "Mode", ["cluster", "non-distributed"], [{}, {"mode": None}], "D3")
+    lines = [["Model", "samples/s", "batch", "lr"], ["bert", "450,58", "1.024", "0,001"]]
+    yield Oddity("settings with commas", lines, [{"parameters": {"batch_size": 1024, "learning_rate": 0.001}}])
+
+
+def _list_sizes() -> Iterator[Oddity]:
+    """Cards beside nodes: of each, or of all of them."""
+    for title, cards, count, per_node in (
+        *(("卡数", ("8", "16"), None, None), ("NPU", ("8", "8"), None, None), ("Cards", ("8", "8"), None, None)),
+        *(("总卡数", ("8", "16"), 8, 4), ("rank_size", ("8", "8"), 8, 4), ("卡数", ("16", "128"), 16, 8)),
+    ):
+        rows = [["bert", "2", cards[0], "450.5"], ["bert", "2", cards[1], "460.25"]]
+        values: Values = [{"node_count": 2, "card_count": count, "cards_per_node": per_node}, {}]
+        named = [] if count else [f"C2 {cards[0]}", f"C3 {cards[1]}"]
+        yield Oddity(f"nodes and {title} {cards}", [["Model", "节点数", title, "samples/s"], *rows], values, named)
+    growing = [["Model", "nodes", "cards", "samples/s"], ["bert", "1", "8", "450.5"], ["bert", "2", "16", "900"]]
+    yield Oddity("cards that grow with the nodes", growing, [{}, {"node_count": 2, "cards_per_node": 8}])
 
 
 def _list_headers() -> Iterator[Oddity]:
@@ -181,6 +216,13 @@ def _list_headers() -> Iterator[Oddity]:
     yield Oddity("throughputs by cards", pivot, [], ["Throughput (samples/s) 8p", "Throughput (samples/s) 16p"])
     yield Oddity("turned table", [["Model", "bert", "vgg"], ["samples/s", "450.5", "900.5"]], [], ["Model, bert, vgg"])
     yield Oddity("repeated header", [plain, *body, plain, ["bert", "1", "8", "450", "71"]], [*values, {}], ["row 3"])
+    for name, other in (("others", ["Model", "samples/s", "nodes"]), ("other units", ["Model", "nodes", "tokens/s"])):
+        two = [["Model", "nodes", "samples/s"], ["bert", "2", "450.5"], [], other, ["vgg", "4", "1500"]]
+        yield Oddity(f"second table of {name}", two, [{"throughput": 450.5}], ["row 4 begins another table"])
+    groups = [["Model", "", "fp16", "", "fp32", ""], ["", "Cards", *["Throughput", "Accuracy"] * 2]]
+    yield Oddity("groups", [*groups, ["bert", "8", "12", "76", "6", "77"]], [], ["fp16 Throughput", "fp32 Throughput"])
+    in_brackets = [["Model", "nodes", "cards per node", "吞吐率", "精度"], ["", "", "", "(samples/s)", "(%)"]]
+    yield Oddity("row of units in brackets", [*in_brackets, *body], values)
     doubled = [["Model", "Device", "Chip", "samples/s"], ["bert", "npu-a", "910B", "450.5"]]
     yield Oddity("two names of a chip", doubled, [{"accelerator": "npu-a", "parameters": {"chip": "910B"}}], ["Chip"])
     both = [["Model", "tokens/s/p", "tokens/s"], ["bert", "100", "1600"]]
@@ -204,4 +246,6 @@ def _list_rows() -> Iterator[Oddity]:
         "numbered rows", [["No.", *header], ["1", *MEASURED[0]], ["2", *MEASURED[1]]], [{"parameters": {}}] * 2
     )
     contradiction = [["Model", "nodes", "cards per node", "cards", "samples/s"], ["bert", "2", "8", "32", "450.5"]]
-    yield Oddity("cards that contradict", contradiction, [{"node_count": None, "cards_per_node": None}], ["D2"])
+    yield Oddity(
+        "cards that contradict", contradiction, [{"node_count": None, "cards_per_node": None}], ["B2", "C2", "D2"]
+    )

@@ -24,6 +24,12 @@ PERCENT = {
     ColumnMeaning.RESOURCE_UTIL_PCT: ColumnMeaning.RESOURCE_UTIL_RATIO,
 }
 _AS_PERCENT = {ratio: percent for percent, ratio in PERCENT.items()}
+_WATTS = ("w", "watt", "watts", "瓦", "瓦特")
+_UNITS_OF = {
+    ColumnMeaning.AVERAGE_POWER: _WATTS,
+    ColumnMeaning.MAX_POWER: _WATTS,
+    ColumnMeaning.ENERGY_CONSUMPTION: ("j", "joule", "joules", "焦", "焦耳"),
+}
 SIZES = {
     ColumnMeaning.NODE_COUNT: Counted.NODES,
     ColumnMeaning.CARDS_PER_NODE: Counted.CARDS_PER_NODE,
@@ -53,7 +59,9 @@ _LEFT_OUT = (
 )
 
 _PRECISION = re.compile(
-    r"(?:fp|bf|tf|int|float|bfloat|hf)(?:8|16|32|64)(?:[+/ ].*)?|amp|mixed.*|half|full|o[0-3]|混合.*|[单半双]精度", re.I
+    r"(?:fp|bf|tf|int|float|bfloat|hf)(?:8|16|32|64)(?:[-+/ ].*)?|(?:16|32|64)-(?:true|mixed)|amp|mixed.*|half|full|"
+    r"o[0-3]|混合.*|[单半双]精度",
+    re.I,
 )
 _MODE = re.compile(r".*(?:single|cluster|multi|distribut|单|多|集群|分布式).*|true|false", re.I | re.S)
 _DURATION = re.compile(r"(?:ms|s|sec|secs|seconds?|min|mins|minutes?|h|hours?|毫秒|秒|分|分钟|小时|天|days?)", re.I)
@@ -147,7 +155,7 @@ def find_header(first: Sequence[Row], mapping: Mapping[str, str]) -> tuple[tuple
     joined = {start: _score_header(both, mapping) for start, both in pairs.items()}
     start = max(joined, key=lambda start: joined[start], default=best)
     if start not in pairs or joined[start] <= scores[best]:
-        start = best
+        start = best - 1 if best - 1 in pairs and _has_groups(rows[best - 1], rows[best]) else best
     names, used = (pairs[start], start + 2) if start in pairs else (rows[start], start + 1)
     if used < len(rows) and (units := _join_units(names, rows[used])):
         names, used = units, used + 1
@@ -183,6 +191,7 @@ def may_be_number(header: str) -> bool:
 
 # --- rows -------------------------------------------------------------------------------------------
 
+_BRACKETS = "()[]（）【】 "
 _LIKE_NUMBER = re.compile(r"[-+]?[\d.,]+ ?%?|\d{4}[-/年].*")
 
 
@@ -216,6 +225,12 @@ def _join_two_rows(upper: Row, lower: Row) -> Row:
     )
 
 
+def _has_groups(upper: Row, lower: Row) -> bool:
+    """Whether an upper row tells several columns of one name in the lower one apart."""
+    tops = {top for top in upper if top}
+    return len(tops - {*lower}) > 1 and len({*filter(None, lower)}) < sum(map(bool, lower))
+
+
 def _join_units(names: Row, below: Row) -> Row:
     """The names with the units that the row below them consists of; empty if it does not."""
     units = [cell for cell in below if cell and cell not in ("-", "/")]
@@ -226,12 +241,12 @@ def _join_names(top: str, bottom: str, *, is_repeated: bool) -> str:
     if not top or not bottom or top == bottom or bottom in ("-", "/"):
         return str(top if bottom in ("-", "/") else bottom or top)
     if _is_unit(bottom) or _NO_UNIT.fullmatch(_normalize_header(bottom)):
-        return f"{top} ({bottom})"
+        return f"{top} ({bottom.strip(_BRACKETS)})"
     return str(bottom) if _guess_meaning(bottom) and not is_repeated else f"{top} {bottom}"
 
 
 def _is_unit(text: str) -> bool:
-    plain = text.strip("()[]（）【】 ")
+    plain = text.strip(_BRACKETS)
     return plain in ("%", "W", "J", "℃") or bool(rate_of(plain)) or bool(_DURATION.fullmatch(plain))
 
 
@@ -286,6 +301,8 @@ def _guess_meaning(header: str) -> ColumnMeaning | None:
     word = _normalize_header(unit[1] or "") if unit else ""
     if column in _AS_PERCENT and ("%" in unicodedata.normalize("NFKC", header) or word in ("pct", "percent", "百分比")):
         return _AS_PERCENT[column]
+    if column in _UNITS_OF and word not in _UNITS_OF[column] and not _NO_UNIT.fullmatch(word):
+        return None
     if column and (column is ColumnMeaning.DATE or column.endswith("_time")) and _DURATION.fullmatch(word):
         return None
     return column
@@ -316,13 +333,15 @@ def _match_cells(
         if meaning is ColumnMeaning.ACCELERATOR and cells and ColumnMeaning.CARD_COUNT not in meanings.values():
             is_number = all(_is_size(cell, Counted.CARDS) for cell in cells)
             fitting[header] = ColumnMeaning.CARD_COUNT if is_number else meaning
-        elif not cells or _fits_cells(meaning, cells):
+        elif not cells or _fits_cells(meaning, cells, header):
             fitting[header] = meaning
     return fitting
 
 
-def _fits_cells(meaning: ColumnMeaning, cells: Sequence[str]) -> bool:
+def _fits_cells(meaning: ColumnMeaning, cells: Sequence[str], header: str) -> bool:
     if meaning is ColumnMeaning.ACCURACY:
+        if _NAMES.get(_normalize_header(header)) == "precision" and {*cells} <= {"8", "16", "32", "64"}:
+            return False
         return not any(_PRECISION.fullmatch(cell) for cell in cells)
     if meaning is ColumnMeaning.MODE:
         return all(_MODE.fullmatch(cell) for cell in cells)

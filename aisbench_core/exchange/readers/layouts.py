@@ -1,14 +1,16 @@
 """How the rows of a table are read: what its columns mean, and how it writes numbers and units."""
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 from aisbench_core.base.errors import ResultError
 from aisbench_core.domain.results.train_result_info import KEYS, NUMBER, TIMES
-from aisbench_core.exchange.readers.cells import DecimalMark, clean_number, find_decimal_mark
+from aisbench_core.exchange.readers.cells import MOST_CARDS, DecimalMark, clean_number, find_decimal_mark, read_size
 from aisbench_core.exchange.readers.headers import (
     PERCENT,
+    SIZES,
     HeaderReading,
     choose_meanings,
     find_header,
@@ -31,7 +33,8 @@ _MEASURES = {
 class TableLayout:
     """How a table's rows are read.
 
-    `first_row`: of the file, from 1. `rate`, `unknown_unit`: of the throughput's header."""
+    `first_row`: of the file, from 1. `rate`, `unknown_unit`: of the throughput's header. `has_all_cards`: its number of
+    cards is surely that of all nodes."""
 
     source: str
     header: tuple[str, ...]
@@ -43,6 +46,7 @@ class TableLayout:
     is_percent_certain: bool
     rate: Rate
     unknown_unit: str
+    has_all_cards: bool
     first_row: int = 1
     delimiter: str = ""
 
@@ -72,9 +76,8 @@ def build_layout(
     throughput = positions.get(ColumnMeaning.THROUGHPUT_RATIO)
     rate, unknown = read_header_unit(header[throughput]) if throughput is not None else (Rate(), "")
     mark = find_decimal_mark(cells, has_semicolons=delimiter == ";")
-    percents = [
-        row[at] for at in [positions.get(ColumnMeaning.ACCURACY_PCT, -1)] for row in sample if 0 <= at < len(row)
-    ]
+    at = positions.get(ColumnMeaning.ACCURACY_PCT, positions.get(ColumnMeaning.ACCURACY, -1))
+    percents = [row[at] for row in sample if 0 <= at < len(row)]
     return TableLayout(
         source=source,
         header=header,
@@ -90,8 +93,40 @@ def build_layout(
         is_percent_certain=any(_exceeds_one(cell, mark) for cell in percents),
         rate=rate,
         unknown_unit=unknown,
+        has_all_cards=_counts_all_cards(header, sample[:LOOK_AHEAD], positions, mapping),
         delimiter=delimiter,
     )
+
+
+_ALL_CARDS = re.compile(r"[总共]|合计|全部|\b(?:total|all|(?:rank|world) ?size|card count)\b", re.I)
+
+
+def _counts_all_cards(
+    header: Sequence[str], sample: Sequence[Row], positions: Mapping[str, int], mapping: Mapping[str, str]
+) -> bool:
+    """Whether a number of cards is of all nodes: by its title, by a person, or as it grows with the nodes."""
+    if (at := positions.get(ColumnMeaning.CARD_COUNT, -1)) < 0:
+        return False
+    if header[at] in mapping or _ALL_CARDS.search(header[at].replace("_", " ")):
+        return True
+    pairs = {
+        (nodes, cards)
+        for row in sample
+        if (nodes := _count_size(row, positions, ColumnMeaning.NODE_COUNT))
+        and (cards := _count_size(row, positions, ColumnMeaning.CARD_COUNT))
+    }
+    is_growing = len({nodes for nodes, _ in pairs}) > 1 and len({cards / nodes for nodes, cards in pairs}) == 1
+    return is_growing or any(cards > MOST_CARDS for _, cards in pairs)
+
+
+def _count_size(row: Row, positions: Mapping[str, int], column: ColumnMeaning) -> int:
+    """Nodes or cards in a row's cell; 0 for none."""
+    at = positions.get(column, -1)
+    try:
+        size = read_size(row[at], SIZES[column]) if 0 <= at < len(row) else None
+    except ResultError:
+        return 0
+    return (size and (size.nodes if column is ColumnMeaning.NODE_COUNT else size.cards)) or 0
 
 
 def _exceeds_one(text: str, mark: DecimalMark) -> bool:

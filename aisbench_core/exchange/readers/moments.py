@@ -39,6 +39,8 @@ _DAYS = (
 )  # fmt: skip
 
 _NUMBER = re.compile(r"\d{5}(?:\.\d+)?|\d{10}(?:\.\d+)?|\d{13}", re.ASCII)
+_HOUR = re.compile(r"20\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[01]\d|2[0-3])", re.ASCII)
+_SPAN = re.compile(r" \d{1,2}:\d{2} ?[-~–] ?\d{1,2}:\d{2}$", re.ASCII)
 _SERIALS = range(36_526, 73_051)  # days of 2000 to 2099 in Excel
 _EXCEL_ZERO = datetime(1899, 12, 30)  # noqa: DTZ001  # a zone is added
 _UNIX = range(946_684_800, 4_102_444_800)  # seconds of 2000 to 2099
@@ -48,10 +50,16 @@ def read_moment(text: str, zone: tzinfo, *, may_be_number: bool = True) -> datet
     """The time, aware, in UTC; a day without a time is its beginning. Raises ResultError, with the reason, otherwise.
 
     `may_be_number`: whether a number is a day of Excel or a Unix time, and not a duration."""
+    if _SPAN.search(text[:80].rstrip()):  # 10:00-12:00 may be two times, or one in a zone
+        raise _refuse_time(text)
     try:
         return read_time(text, zone)
     except ResultError:
         plain = " ".join(unicodedata.normalize("NFKC", text[:80]).casefold().split())
+    if _HOUR.fullmatch(plain):
+        raise ResultError(
+            Message("{text!r} can be an hour or a Unix time: write it as 2026-11-03 14:05", text=text[:40])
+        )
     if _NUMBER.fullmatch(plain) and may_be_number:
         return _read_number(float(plain), text, zone)
     for pattern in _DAYS:
@@ -72,13 +80,16 @@ def _read_number(number: float, text: str, zone: tzinfo) -> datetime:
 
 def _build_moment(parts: dict[str, str | None], text: str, zone: tzinfo) -> datetime:
     year = int((parts["year"] or "").strip("'"))
+    if year < 15:  # 26-Nov-03 may be of 2026
+        raise _refuse_time(text)
     month, day = _find_day(parts, text)
     hour, minute, second = (int(parts.get(name) or 0) for name in ("hour", "minute", "second"))
-    is_late = (parts.get("ampm") or "").startswith("p") or parts.get("half") in ("下午", "晚上")
-    if is_late or parts.get("ampm") or parts.get("half"):
-        if not 1 <= hour <= 12:
-            is_late = False
-        hour = hour % 12 + 12 * is_late if 1 <= hour <= 12 else hour
+    half, ampm = parts.get("half"), parts.get("ampm") or ""
+    is_late = ampm.startswith("p") or half in ("下午", "晚上")
+    if is_late or ampm or half:
+        if (hour == 0 if is_late else hour > 12) or (hour == 12 and half in ("上午", "晚上")):
+            raise _refuse_time(text)
+        hour = hour if hour > 12 else hour % 12 + 12 * is_late
     try:
         moment = datetime(year + 2000 * (year < 100), month, day, hour, minute, second, tzinfo=zone)
         own = _read_zone(parts.get("zone") or "")

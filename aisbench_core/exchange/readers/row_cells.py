@@ -8,7 +8,7 @@ from datetime import datetime, tzinfo
 from aisbench_core.base.errors import ResultError
 from aisbench_core.base.messages import Message
 from aisbench_core.domain.results.train_result_info import AS_TEXT, NUMBER, TIMES, read_measure
-from aisbench_core.exchange.readers.cells import JobSize, clean_number, combine_sizes, read_size
+from aisbench_core.exchange.readers.cells import DecimalMark, JobSize, clean_number, combine_sizes, read_size
 from aisbench_core.exchange.readers.headers import PERCENT, SIZES, may_be_number
 from aisbench_core.exchange.readers.layouts import TableLayout
 from aisbench_core.exchange.readers.moments import read_moment
@@ -21,6 +21,7 @@ from aisbench_core.model.spec import Scalar, canonical_json
 OURS = "aisbench-compliance-csv/"
 
 ACCURACY_IN_PERCENT = Message("accuracies above 1 were read as percent")
+_FRACTION_OR_PERCENT = Message("it may be a fraction, or less than one percent: add % to the cells")
 STEP_TIME_AS_RATE = Message("times per step were turned into steps/s")
 
 _NOTHING = frozenset(
@@ -28,6 +29,7 @@ _NOTHING = frozenset(
 )
 _SINGLE = re.compile(r"single|单", re.I)
 _CLUSTER = re.compile(r"cluster|multi|distribut|多|集群|分布式|false", re.I)
+_NEGATED = re.compile(r"\bno[nt]?\b|[非不]", re.I)
 LONGEST_NOTHING = max(map(len, _NOTHING))
 _NUMBER_WITH_UNIT = re.compile(r"([-+]?[\d.,' ]*\d(?:e[-+]?\d+)?) ?([^\d\s%.,±+-][^\d]*)", re.I)
 
@@ -78,13 +80,18 @@ class Findings:
         position = self.cells.layout.positions[column]
         place = f"{name_column(position)}{self.cells.layout.first_row + self.number - 1}"
         if column in SIZES or column is ColumnMeaning.MODE:  # rows that differ in it are not the same
-            self.settings[column] = read_setting(self.cells[column])
+            self.settings[column] = read_setting(self.cells[column], self.cells.layout.mark)
         self.dropped.append(DroppedCell(place, self.cells.layout.header[position], self.cells[column][:80], reason))
 
 
-def read_setting(text: str) -> Scalar:
-    """A number, so that 256 and 256.0 are the same, or the text."""
-    number = text.replace(",", "") if re.fullmatch(r"\d{1,3}(?:,\d{3})+", text) else text
+def read_setting(text: str, mark: DecimalMark = DecimalMark.POINT) -> Scalar:
+    """A number, so that 256 and 256.0 are the same, or the text: 0,001 is a number only where commas are decimals."""
+    try:
+        number = clean_number(text, mark)
+    except ResultError:
+        return text
+    if mark is DecimalMark.POINT and not text.isdecimal() and number != re.sub("[, '\u2019]", "", text):
+        return text
     if len(number) > 15 or not NUMBER.fullmatch(number) or not number.lstrip("+-.")[:1].isdigit():
         return text
     value = float(number)
@@ -141,9 +148,9 @@ def value_text(cells: Cells, key: str, column: ColumnMeaning, findings: Findings
     except ResultError as error:
         (findings.problems.append if key in AS_TEXT else lambda reason: findings.drop(column, reason))(error.message)
         return ""
-    is_clear = text[-1] in "%％" or cells.layout.is_percent_certain or percent in (0, 1) or percent > 1
+    is_clear = text[-1] in "%％" or cells.layout.is_percent_certain or percent == 0 or percent > 1
     if key == "accuracy" and not is_clear and not cells.is_ours:
-        findings.drop(column, Message("it may be a fraction, or less than one percent: add % to the cells"))
+        findings.drop(column, _FRACTION_OR_PERCENT)
         return ""
     return _divide_by_hundred(percent)
 
@@ -154,8 +161,13 @@ def _divide_by_hundred(percent: float) -> str:
 
 
 def _accuracy_text(number: str, cells: Cells, findings: Findings) -> str:
-    """A fraction; what is above 1 and not above 100 is percent."""
-    if not NUMBER.fullmatch(number) or not 1 < float(number) <= 100 or cells.is_ours:
+    """A fraction; what is above 1 and not above 100 is percent. Below percents, it may be either."""
+    if not NUMBER.fullmatch(number) or cells.is_ours:
+        return number
+    if cells.layout.is_percent_certain and 0 < float(number) <= 1:
+        findings.drop(ColumnMeaning.ACCURACY, _FRACTION_OR_PERCENT)
+        return ""
+    if not 1 < float(number) <= 100:
         return number
     findings.remarks.append(ACCURACY_IN_PERCENT)
     return _divide_by_hundred(float(number))
@@ -196,23 +208,41 @@ def read_date(cells: Cells, zone: tzinfo, findings: Findings) -> datetime | None
 
 
 def read_sizes(cells: Cells, findings: Findings) -> JobSize:
-    sizes = []
-    columns = [column for column in SIZES if cells[column]]
-    for column in columns:
+    sizes: dict[ColumnMeaning, JobSize] = {}
+    for column, counted in SIZES.items():
         try:
-            sizes.append(read_size(cells[column], SIZES[column]))
+            if text := cells[column]:
+                sizes[column] = read_size(text, counted)
         except ResultError as error:
             findings.drop(column, error.message)
+    if _has_doubtful_cards(cells, sizes):
+        reason = Message("it may be the cards of each node or of all: choose what the column means")
+        findings.drop(ColumnMeaning.CARD_COUNT, reason)
+        del sizes[ColumnMeaning.CARD_COUNT]
     try:
-        return combine_sizes(sizes)
+        return combine_sizes(sizes.values())
     except ResultError as error:
-        findings.drop(columns[-1], error.message)
+        for column in sizes:
+            findings.drop(column, error.message)
         return JobSize()
+
+
+def _has_doubtful_cards(cells: Cells, sizes: Mapping[ColumnMeaning, JobSize]) -> bool:
+    """Whether cards beside several nodes are of each or of all of them."""
+    cards = sizes.get(ColumnMeaning.CARD_COUNT)
+    if cells.is_ours or cells.layout.has_all_cards or not cards or not cards.cards or cards.nodes:
+        return False
+    each = sizes.values()
+    return any((size.nodes or 1) > 1 for size in each) and not any(size.cards_per_node for size in each)
 
 
 def read_mode(cells: Cells, findings: Findings) -> Mode | None:
     text = cells[ColumnMeaning.MODE]
     if not text:
+        return None
+    is_both = _SINGLE.search(text) and _CLUSTER.search(text.replace("单机多卡", ""))
+    if is_both or _NEGATED.search(text):
+        findings.drop(ColumnMeaning.MODE, Message("it may be cluster or single server"))
         return None
     if _SINGLE.search(text) or text.lower() == "true":  # in a column SINGLESERVER_MODE
         return Mode.SINGLE_SERVER

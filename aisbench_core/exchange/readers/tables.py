@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from aisbench_core.base.messages import Message
 from aisbench_core.domain.results.train_result_info import AS_TEXT, is_placeholder, normalize_values
-from aisbench_core.exchange.readers.headers import RESULTS
+from aisbench_core.exchange.readers.headers import RESULTS, guess_meanings
 from aisbench_core.exchange.readers.layouts import SAMPLE, TableLayout, build_layout, describe_table, lay_out
 from aisbench_core.exchange.readers.names import package_facts
 from aisbench_core.exchange.readers.results import (
@@ -98,6 +98,13 @@ def _read_rows(layout: TableLayout, rows: Iterator[Row], zone: tzinfo) -> Result
     skipped: dict[str, list[int]] = {kind: [] for kind in _SKIPPED}
     model, model_at = "", layout.positions.get(ColumnMeaning.MODEL, -1)
     for number, row in enumerate(rows, start=1):
+        if _begins_other_table(row, layout):
+            message = Message(
+                "row {row} begins another table, which is not read: move it to a file or sheet of its own",
+                row=layout.first_row + number - 1,
+            )
+            yield Unread(layout.source, message)
+            break
         if kind := _find_reason_to_skip(row, layout):
             skipped[kind].append(layout.first_row + number - 1)
             continue
@@ -131,6 +138,18 @@ def _describe_skipped(kind: str, numbers: Sequence[int]) -> Message:
     if kind == "summary":
         return Message("averages and totals, left out: {count} (row {rows})", **values)
     return Message("rows without a throughput or an accuracy: {count} (row {rows})", **values)
+
+
+def _begins_other_table(row: Row, layout: TableLayout) -> bool:
+    """Whether a row has names of columns, and others than the header."""
+    places = [layout.positions[column] for column in RESULTS if column in layout.positions]
+    cells = [row[at] for at in places if at < len(row) and row[at]]
+    if not cells or any(char.isdigit() for cell in cells for char in cell):
+        return False
+    if all(cell in name for cell, name in zip(row, layout.header, strict=False)):
+        return False
+    meanings = {*guess_meanings(row).values()}
+    return len(meanings) > 1 and bool(RESULTS & meanings)
 
 
 def _find_reason_to_skip(row: Row, layout: TableLayout) -> str:
@@ -189,7 +208,7 @@ def _parse_row(cells: Cells, number: int, zone: tzinfo) -> ParsedResult:
     if cells[ColumnMeaning.VALIDITY] not in ("", "valid", "claimed"):
         findings.problems.append(Message("the table says it is {validity}", validity=cells[ColumnMeaning.VALIDITY]))
     parameters = findings.settings | {
-        name: read_setting(text) for name, at in cells.layout.parameters if (text := cells.at(at))
+        name: read_setting(text, cells.layout.mark) for name, at in cells.layout.parameters if (text := cells.at(at))
     }
     identity, values_identity = compute_identities(
         _pick_identity_values(cells, values, rate, parameters), texts.get("job_id", "")
