@@ -152,3 +152,21 @@ def test_a_rate_is_a_time_and_a_unit(rate: str, read: tuple[float | None, str]) 
 )
 def test_what_is_left_is_read_as_it_is_printed(text: str, seconds: float | None) -> None:
     assert parse_time(text) == seconds
+
+
+def test_a_bar_of_all_epochs_follows_a_larger_one_without_a_name_that_ended() -> None:
+    lines = bar("", "5000/5000") + bar("", "0/100") + bar("", "10/100") + "{'loss': 1.0, 'epoch': 0.3}\n"
+
+    point = told(lines, num_train_epochs=3)
+
+    assert (point.step, point.steps, point.share, point.stage) == (10, 100, 0.1, "")
+
+
+def test_a_bar_of_all_epochs_that_begins_anew_after_a_restart_is_no_second_epoch() -> None:
+    lines = (
+        bar("", "290/300") + "{'loss': 1.0, 'epoch': 2.9}\n" + "".join(bar("", f"{step}/300") for step in (0, 101, 105))
+    )
+
+    point = told(lines, num_train_epochs=3)
+
+    assert (point.step, point.steps, point.share) == (105, 300, 0.35)

@@ -84,13 +84,15 @@ def is_of_training(reading: Reading, so_far: ReadSoFar, steps: int | None, epoch
     return False
 
 
-def follow_bar(now: Now, reading: Reading, so_far: ReadSoFar, most: int | None, *, is_one: bool) -> None:
-    """By a bar that names no epoch: `is_one` for the whole training, or one that begins anew in each epoch."""
+def follow_bar(now: Now, reading: Reading, so_far: ReadSoFar, most: int | None, *, is_one: bool, is_sure: bool) -> None:
+    """By a bar that names no epoch: `is_one` for the whole training, or one that begins anew in each epoch.
+
+    `is_sure`: that it is one for all, so that it begins anew only after a restart."""
     bar, each, step = so_far.bar, reading.steps or 1, reading.step or 0
     is_late = step >= _ENDED * each and bar.step <= each / 10 and bar.lines_before >= _MANY_LINES
     if is_late:
         return
-    if bar.step >= _ENDED * each and step <= each / 2 and step < bar.step:
+    if not is_sure and bar.step >= _ENDED * each and step <= each / 2 and step < bar.step:
         bar.epoch, bar.lines, bar.lines_before = max(1, bar.epoch) + 1, 0, bar.lines
         is_one = False
     bar.step, bar.lines = step, bar.lines + 1

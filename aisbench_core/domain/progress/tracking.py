@@ -74,7 +74,8 @@ class Tracker:
 
     def _follow(self, now: Now, reading: Reading) -> None:
         """What a reading changes; what it does not say is as it was before."""
-        if reading.is_bar and not is_of_training(reading, self.so_far, self._extent.steps, self._extent.epochs):
+        epochs = 1 if self._extent.has_one_bar else self._extent.epochs
+        if reading.is_bar and not is_of_training(reading, self.so_far, self._extent.steps, epochs):
             reading = Reading(reading.offset, stage=Stage.OTHER if reading.is_named else Stage.EVALUATING)
         if reading.stage and not reading.has_position:
             if reading.stage != Stage.OTHER:
@@ -108,7 +109,9 @@ class Tracker:
             now.epoch = epoch
             self._locate_in_epoch(now, reading, epoch)
         else:
-            follow_bar(now, reading, self.so_far, self._extent.steps, is_one=self._is_one_bar(reading))
+            is_sure = self._extent.has_one_bar or self.so_far.has_epochs_done or reading.is_global
+            is_one = self._is_one_bar(reading)
+            follow_bar(now, reading, self.so_far, self._extent.steps, is_one=is_one, is_sure=is_sure)
         if reading.interval_s and before is not None and now.step is not None and now.step > before:
             now.step_s = reading.interval_s / (now.step - before)
 
@@ -159,8 +162,6 @@ class Tracker:
     def _is_one_bar(self, reading: Reading) -> bool:
         """Whether a bar counts the whole training, and not an epoch of it."""
         bar, extent = self.so_far.bar, self._extent
-        if bar.epoch > 1:
-            return False
         if self.so_far.has_epochs_done or extent.has_one_bar or reading.is_global or reading.steps == extent.steps:
             return True
         return bar.epoch == 0 and not (extent.epochs and extent.epochs > 1)

@@ -177,7 +177,16 @@ def _of_events(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[Foun
 def _of_logs(facts: RunFacts, rules: Mapping[str, CauseRule], *, weak: bool) -> Iterator[FoundCause]:
     hits = [hit for hit in facts.hits if hit.clue.weak is weak and not rules[hit.rule].consequence]
     for hit in hits[:1]:
-        yield FoundCause(rules[hit.rule].to_cause(hit.rule, CauseSource.LOG, _rate_confidence(hits, rules)), hit)
+        confidence = _rate_confidence(hits, rules)
+        if confidence is Confidence.CERTAIN and _has_later_cause(hit, facts.hits, rules):
+            confidence = Confidence.LIKELY
+        yield FoundCause(rules[hit.rule].to_cause(hit.rule, CauseSource.LOG, confidence), hit)
+
+
+def _has_later_cause(first: Hit, hits: Sequence[Hit], rules: Mapping[str, CauseRule]) -> bool:
+    """Whether the node had another error afterwards: it survived the first one for a while."""
+    later = (hit for hit in hits if hit.node == first.node and hit.offset > first.offset)
+    return any(hit.rule != first.rule and not rules[hit.rule].consequence for hit in later)
 
 
 def _rate_confidence(hits: Sequence[Hit], rules: Mapping[str, CauseRule]) -> Confidence:
