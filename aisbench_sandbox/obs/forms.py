@@ -49,10 +49,18 @@ def post(call: Call) -> Response:
             while left and (block := body.read(min(_BLOCK, left))):
                 staged.write(block)
                 left -= len(block)
-            as_put = replace(call, request=replace(call.request, headers=form.fields))
+            as_put = replace(call, request=replace(call.request, headers=_list_headers(form.fields)))
             headers = as_put.stored_headers() | tagging.of_request(as_put) | access.of_request(as_put)
             stat = call.objects.commit(call.bucket, _key_of(form), staged, headers)
     return _build_answer(call.bucket, form.fields, stat)
+
+
+def _list_headers(fields: Mapping[str, str]) -> Mapping[str, str]:
+    """What a PUT would have as headers. Raises ObjectError on a field that no header could hold."""
+    for name, value in fields.items():
+        if any(letter in "\r\n\0" for letter in name + value):
+            raise ObjectError("InvalidArgument", f"The field {name!r} holds a line feed or a NUL, which no header has.")
+    return {**fields, "x-amz-acl": fields["acl"]} if "acl" in fields else fields
 
 
 def _read_form(call: Call, body: BinaryIO) -> _Form:
@@ -141,7 +149,7 @@ def _check_policy(call: Call, form: _Form) -> None:
 def _read_policy(text: str) -> Mapping[str, Any]:
     try:
         policy = json.loads(base64.b64decode(text, validate=True))
-    except ValueError:
+    except (ValueError, RecursionError):
         policy = None
     if not isinstance(policy, dict):
         raise ObjectError("InvalidPolicyDocument", "Invalid Policy: it is not JSON in Base64.")

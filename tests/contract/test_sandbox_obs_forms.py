@@ -124,3 +124,19 @@ def test_a_broken_form_is_refused(served: Served, kind: str, body: bytes) -> Non
 
     assert 400 <= answer.status_code < 500
     assert "<Code>" in answer.text
+
+
+def test_a_form_makes_its_object_public_by_the_forms_own_word(served: Served, signer: Any) -> None:
+    post = signer.generate_presigned_post(
+        BUCKET, "forms/open.csv", Fields={"acl": "public-read"}, Conditions=[{"acl": "public-read"}], ExpiresIn=60
+    )
+
+    assert send(post).status_code == 204
+    assert requests.get(f"{served.url}/{BUCKET}/forms/open.csv", timeout=60).content == b"1,2"
+
+
+def test_a_field_that_no_header_could_hold_is_refused(signer: Any) -> None:
+    answer = send(signed(signer, **{"x-amz-meta-a": "v\r\nSet-Cookie: z=1"}))
+
+    assert answer.status_code == 400
+    assert "holds a line feed" in answer.text

@@ -9,8 +9,9 @@ from anyio import to_thread
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-# Their names hold the hash of their content, and there are 7 MB of them at most.
-ASSET = re.compile(r".*/static/(js|css)/[^/]+\.(js|css)", re.DOTALL)
+# Their names hold the hash of their content, and there are 7 MB of them at most: each has one address only.
+ASSET = re.compile(r"(?:/\w[\w.-]*)*/static/(js|css)/[\w.-]+\.(js|css)", re.ASCII)
+REFUSED = re.compile(r"gzip\s*;\s*q=0(?:\.0*)?\s*", re.I)
 KINDS = ("text/javascript", "application/javascript", "text/css")
 
 # With these, an answer may be another one than the whole file: it passes as it is.
@@ -72,7 +73,8 @@ async def _compress_answer(start: Message, content: bytes) -> tuple[Message, Mes
 def _takes_compressed(scope: Scope) -> bool:
     headers = Headers(scope=scope)
     whole = scope["method"] == "GET" and not any(name in headers for name in _CONDITIONS)
-    return whole and "gzip" in headers.get("accept-encoding", "")
+    accepted = [part.strip() for part in headers.get("accept-encoding", "").lower().split(",")]
+    return whole and any(part.partition(";")[0] == "gzip" and not REFUSED.fullmatch(part) for part in accepted)
 
 
 def _is_whole_asset(start: Message) -> bool:
