@@ -125,6 +125,45 @@ def test_no_key_of_a_file_is_stored_or_shown(sample: Sample) -> None:
     assert found_in(imported, "job.secret") != []
 
 
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("boot-file: a.py\nuser-command: python a.py --password hunter2 --lr 1\n", ["user-command"]),
+        ("boot-file: a.py\nuser-command: export API_TOKEN='hunter2 x'; python a.py\n", ["user-command"]),
+        ("boot-file: a.py\nuser-command: DB_PASSWORD=hunter2\n", ["user-command"]),
+        ("boot-file: a.py\nuser-command: python a.py --api-key 4711\n", ["user-command"]),
+        ("boot-file: a.py\nenv-variables: [DB_PASSWORD=hunter2, A=1]\n", ["env-variables.DB_PASSWORD"]),
+        (
+            "boot-file: a.py\nparameters: [password=hunter2, api_key: 4711]\n",
+            ["parameters.password", "parameters[1].api_key"],
+        ),
+        (
+            '{"algorithm": {"environments": {"DB_PASSWORD": 4711}, "parameters": [{"name": "sk", "value": 4711}]}}',
+            ["algorithm.environments.DB_PASSWORD", "algorithm.parameters.sk"],
+        ),
+        (
+            'variable "p" {\n  default = "hunter2"\n  sensitive = true\n}\n'
+            'resource "huaweicloud_modelarts_training_job" "a" {\n'
+            '  algorithm { environments = { DB = var.p, URL = "db:${var.p}" } }\n}\n',
+            ["algorithm.environments.DB", "algorithm.environments.URL"],
+        ),
+    ],
+)
+def test_a_password_is_found_in_every_way_of_writing_it(text: str, fields: list[str]) -> None:
+    imported = read(text)
+
+    assert "hunter2" not in repr(imported)
+    assert "4711" not in repr(imported)
+    assert found_in(imported, "job.secret") == fields
+    assert found_in(imported, "job.computed") == []
+
+
+def test_options_of_harmless_names_stay_in_a_command() -> None:
+    command = "python a.py --tokenizer-name gpt2 --max-tokens 100 --use-keyboard --password-file= --lr=0.1"
+
+    assert fields_of(read(f"boot-file: a.py\nuser-command: {command}\n"))["command"] == command
+
+
 # --- what is refused --------------------------------------------------------------------------------------
 
 

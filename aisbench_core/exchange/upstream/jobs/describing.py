@@ -14,6 +14,7 @@ from aisbench_core.exchange.upstream.configs.contents import (
 )
 from aisbench_core.exchange.upstream.configs.literals import quote_key
 from aisbench_core.exchange.upstream.configs.reading import SHORTEST_SECRET
+from aisbench_core.exchange.upstream.jobs.hcl import SensitiveValue
 from aisbench_core.exchange.upstream.jobs.names import CARDS, FIELDS, REASONS, SILENT, JobKind
 from aisbench_core.exchange.upstream.jobs.trees import iterate_leaves
 from aisbench_core.model import Api
@@ -21,6 +22,7 @@ from aisbench_core.model import Api
 JOB = "job"  # the kind of a job with one role, which a spec describes
 _WORKSPACES = ("metadata.workspace_id", "workspace_id", "workspace-id")  # 0 is the default one
 _PAIR_NAMES = ("name", "label")
+_STORED_APART: Hint = Message("list its name under the spec's secrets: their values are stored apart")
 _WORDS = re.compile(r"[\s;&|'\"`,]+")
 
 
@@ -55,7 +57,10 @@ def _report_unknown(path: str, literal: Literal, findings: list[LineFinding]) ->
 
 
 def _iterate_computed(path: str, literal: Literal) -> Iterator[LineFinding]:
-    if isinstance(literal.value, NotLiteral):
+    if isinstance(literal.value, SensitiveValue):
+        message = Message("is a sensitive variable, and is left out")
+        yield make_finding("job.secret", path, message, literal.line, _STORED_APART)
+    elif isinstance(literal.value, NotLiteral):
         message = Message("is an expression whose value only Terraform knows")
         yield make_finding("job.computed", path, message, literal.line, Message("set it in the draft"))
     elif isinstance(literal.value, Mapping):
@@ -71,6 +76,28 @@ def _to_count(literal: Literal) -> int:
     return int(text) if text.isdecimal() and len(text) < 5 else 0
 
 
+def _split_pair(item: Literal) -> tuple[str, str]:
+    """Name and value of an entry of a list; empty if it has none."""
+    if isinstance(item.value, str):
+        name, _, text = item.value.partition("=")
+        return (name.strip(), text.strip()) if len(name.split()) == 1 else ("", "")
+    entries = item.value if isinstance(item.value, Mapping) else {}
+    label = next((entries[key].value for key in _PAIR_NAMES if key in entries), None)
+    value = entries["value"].value if "value" in entries else None
+    is_pair = isinstance(label, str) and isinstance(value, str | int | float) and not isinstance(value, bool)
+    return (str(label), str(value)) if is_pair else ("", "")
+
+
+def _iterate_options(command: str) -> Iterator[tuple[str, str]]:
+    """Names and values in a command: `NAME=value`, `--name=value`, `--name value`."""
+    words = [word for word in _WORDS.split(command) if word]
+    for word, following in zip(words, [*words[1:], "-"], strict=False):
+        name, mark, value = word.partition("=")
+        if not value and (mark or word.startswith("-")) and not following.startswith("-"):
+            value = following
+        yield name.lstrip("-").replace("-", "_"), value
+
+
 class _Cleaner:
     """Takes keys and passwords out of values, and names where they were."""
 
@@ -80,9 +107,9 @@ class _Cleaner:
 
     def clean(self, literal: Literal, path: str) -> Literal:
         value = literal.value
-        if isinstance(value, str):
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
             name = path.rpartition(".")[2].partition("[")[0]
-            return self._drop(literal, path) if self._is_secret(name, value) else literal
+            return self._drop(literal, path) if self._is_secret(name, str(value)) else literal
         if isinstance(value, tuple):
             items = [self._clean_item(item, f"{path}[{index}]") for index, item in enumerate(value)]
             return Literal(tuple(item for item in items if item is not None), literal.line, literal.comment)
@@ -93,11 +120,9 @@ class _Cleaner:
         return literal
 
     def _clean_item(self, item: Literal, path: str) -> Literal | None:
-        """An entry of a list; one of name and value is dropped as a whole."""
-        entries = item.value if isinstance(item.value, Mapping) else {}
-        name = next((entries[key].value for key in _PAIR_NAMES if key in entries), None)
-        value = entries["value"].value if "value" in entries else None
-        if isinstance(name, str) and isinstance(value, str) and self._is_secret(name, value):
+        """An entry of a list; one of name and value, or `NAME=value`, is dropped as a whole."""
+        name, value = _split_pair(item)
+        if self._is_secret(name, value):
             self._drop(item, f"{path.partition('[')[0]}.{quote_key(name)}")
             return None
         clean = self.clean(item, path)
@@ -106,14 +131,11 @@ class _Cleaner:
     def _is_secret(self, name: str, value: str) -> bool:
         if any(key in value for key in self._keys) or is_likely_secret(name, value):
             return True
-        return len(value.split(None, 1)) > 1 and any(
-            is_likely_secret(word.lstrip("-").partition("=")[0], word.partition("=")[2]) for word in _WORDS.split(value)
-        )
+        return any(is_likely_secret(option, text) for option, text in _iterate_options(value))
 
     def _drop(self, literal: Literal, path: str) -> Literal:
-        hint: Hint = Message("list its name under the spec's secrets: their values are stored apart")
         message = Message("looks like a key or a password, and is left out")
-        self._findings.append(make_finding("job.secret", path, message, literal.line, hint))
+        self._findings.append(make_finding("job.secret", path, message, literal.line, _STORED_APART))
         return Literal(_Dropped(), literal.line)
 
 

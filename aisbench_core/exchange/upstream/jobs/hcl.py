@@ -23,6 +23,10 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 _CONSTANTS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None}
 
 
+class SensitiveValue(NotLiteral):
+    """Placeholder for a variable that Terraform does not show."""
+
+
 class HclToken(NamedTuple):
     """A word, text, number, or a character of its own; `\\n` ends a line."""
 
@@ -62,10 +66,16 @@ class _Unreadable(Exception):
 def _iterate_known(blocks: list[HclBlock]) -> Iterator[tuple[str, Literal]]:
     for block in blocks:
         entries = block.body.value if isinstance(block.body.value, Mapping) else {}
-        if block.kind == "variable" and block.labels and "default" in entries:
+        if block.kind == "variable" and block.labels and _is_sensitive(entries):
+            yield f"var.{block.labels[0]}", Literal(SensitiveValue(), block.body.line)
+        elif block.kind == "variable" and block.labels and "default" in entries:
             yield f"var.{block.labels[0]}", entries["default"]
         elif block.kind == "locals":
             yield from ((f"local.{name}", value) for name, value in entries.items())
+
+
+def _is_sensitive(entries: Mapping[str, Literal]) -> bool:
+    return "sensitive" in entries and entries["sensitive"].value is not False
 
 
 def _iterate_tokens(text: str) -> Iterator[HclToken]:
@@ -217,6 +227,8 @@ class _Parser:
     def _resolve(self, text: str) -> str | NotLiteral:
         """The text with variables of the file in it; no text if it holds other expressions."""
         parts = {match[0]: self._known.get(match[1].strip()) for match in _TEMPLATE.finditer(text)}
+        if any(part is not None and isinstance(part.value, SensitiveValue) for part in parts.values()):
+            return SensitiveValue()
         if any(part is None or not isinstance(part.value, str | int | float) for part in parts.values()):
             return NotLiteral()
         for template, part in parts.items():
