@@ -162,6 +162,8 @@ GOOD = [
 REFUSED = [
     ("", "an empty file"),
     ("workload: mindspore_resnet\nnode_count: 2\n", "a spec of this console"),
+    ("workload: mindspore_resnet\nboot_file: train.py\ncode_dir: ./code\n", "a spec of this console"),
+    ("enable_modelarts: False\ndata_url: ''\ntrain_url: ''\nlr: 0.1\n", "a YAML document"),
     ("apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: x}\n", "a Kubernetes manifest"),
     ('{"train_batch_size": 32, "zero_optimization": {"stage": 2}}', "a configuration of DeepSpeed"),
     ("services:\n  web: {image: x}\n", "a Compose file"),

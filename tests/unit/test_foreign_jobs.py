@@ -13,7 +13,7 @@ from aisbench_core.exchange.upstream.configs.contents import Hints, ImportedConf
 from aisbench_core.exchange.upstream.configurations import Configs
 from aisbench_core.model import Level
 from tests.unit.foreign_files import GOOD, REFUSED, Sample
-from tests.unit.foreign_texts import SECRET
+from tests.unit.foreign_texts import SECRET, make_rank_table
 from tests.unit.upstream_files import WORKLOADS
 
 
@@ -112,6 +112,77 @@ def test_cards_that_nobody_states_are_asked_for() -> None:
 
     assert "cards_per_node" not in imported.specs[0].spec.model_fields_set
     assert found_in(imported, "config.cards") == ["spec.resource.flavor_id"]
+
+
+def test_parameters_without_a_value_are_none_and_repeated_ones_are_named() -> None:
+    listed = [{"name": "lr", "value": "1"}, {"name": "lr", "value": "2"}, {"name": "amp"}, {"name": "q", "default": 3}]
+
+    imported = read(json.dumps({"algorithm": {"command": "true", "parameters": listed}}))
+
+    assert imported.specs[0].spec.parameters == {"lr": "2"}
+    assert found_in(imported, "config.type") == ["algorithm.parameters.amp", "algorithm.parameters.q"]
+    assert found_in(imported, "job.left-out") == ["algorithm.parameters.lr"]
+
+
+def test_only_hours_end_a_job_and_cards_of_an_own_flavor_count() -> None:
+    resource = {"flavor_id": "lab.own", "main_container_customized_flavor": {"cpu_core_num": 2, "accelerator_num": 4}}
+    stop = {"time_unit": "MINUTES", "duration": 30}
+
+    imported = read(json.dumps({"algorithm": {"command": "true"}, "spec": {"resource": resource, "auto_stop": stop}}))
+
+    assert fields_of(imported)["cards_per_node"] == 4
+    assert "auto_stop_hours" not in fields_of(imported)
+    assert found_in(imported, "job.left-out") == ["spec.auto_stop.duration"]
+
+
+@pytest.mark.parametrize("field", ["server_count", "device_count"])
+def test_numbers_that_contradict_the_list_of_a_rank_table_are_named(field: str) -> None:
+    table = json.loads(make_rank_table(2, 8))
+
+    assert found_in(read(json.dumps({**table, field: "3"})), "job.left-out") == [field]
+
+
+# --- scripts ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        'settings.append({"name": "b", "value": 2})',
+        'settings[0]["value"] = 2',
+        'settings[0].update(value="2")',
+        "settings += [{}]",
+        "settings, other = [], 1",
+        "def launch(settings): pass",
+        "with open('x') as settings: pass",
+        "for number, settings in (): pass",
+        "if settings := []: pass",
+        "del settings[0]",
+    ],
+)
+def test_what_a_script_changes_later_is_not_constant(change: str) -> None:
+    imported = read(
+        "from modelarts.estimatorV2 import Estimator\n"
+        f'settings = [{{"name": "lr", "value": 1}}]\n{change}\n'
+        'Estimator(None, parameters=settings, framework_type="PyTorch")\n'
+    )
+
+    assert imported.specs[0].spec.parameters == {}
+    assert found_in(imported, "job.computed") == ["parameters"]
+
+
+def test_arguments_that_are_not_understood_are_named() -> None:
+    imported = read(
+        "from modelarts.estimatorV2 import Estimator\n"
+        'more = {"train_instance_count": 2, **other}\n'
+        "Estimator(None, user_command=f\"run {'a'!r}\", job_description=f\"a {'try'!s}\", **more)"
+        ".fit([], None, True)\n"
+    )
+
+    spec = imported.specs[0].spec
+    assert (spec.node_count, spec.description, spec.command) == (2, "a try", "")
+    assert found_in(imported, "job.left-out") == ["argument 2", "argument 3"]
+    assert sorted(found_in(imported, "job.computed")) == ["**", "user_command"]
 
 
 # --- keys and passwords -----------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from aisbench_core.exchange.upstream.configs.literals import quote_key
 from aisbench_core.exchange.upstream.configs.reading import SHORTEST_SECRET
 from aisbench_core.exchange.upstream.jobs.hcl import SensitiveValue
 from aisbench_core.exchange.upstream.jobs.names import CARDS, FIELDS, REASONS, SILENT, JobKind
-from aisbench_core.exchange.upstream.jobs.trees import iterate_leaves
+from aisbench_core.exchange.upstream.jobs.trees import get_child, iterate_leaves
 from aisbench_core.model import Api
 
 JOB = "job"  # the kind of a job with one role, which a spec describes
@@ -42,6 +42,10 @@ def describe_job(
         clean = cleaner.clean(literal, path)
         # Of several statements about the cards the smallest holds: a job may use some cards of a node.
         if field == CARDS and field in values and _to_count(clean) >= _to_count(values[field]):
+            continue
+        if field == "auto_stop_hours" and not _is_in_hours(tree):
+            message = Message("is not in hours, as a spec's is, and is left out")
+            findings.append(make_finding("job.left-out", path, message, literal.line))
             continue
         values[field], names[field] = clean, path
     older = kind in (JobKind.V1, JobKind.SDK_V1)
@@ -69,6 +73,11 @@ def _iterate_computed(path: str, literal: Literal) -> Iterator[LineFinding]:
     elif isinstance(literal.value, tuple):
         for index, value in enumerate(literal.value):
             yield from _iterate_computed(f"{path}[{index}]", value)
+
+
+def _is_in_hours(tree: Literal) -> bool:
+    unit = get_child(tree, "spec", "auto_stop", "time_unit")
+    return unit is None or str(unit.value).upper() in ("HOURS", "HOUR", "NONE")
 
 
 def _to_count(literal: Literal) -> int:

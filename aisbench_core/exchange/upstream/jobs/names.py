@@ -48,6 +48,7 @@ _V2 = {
     "spec.resource.flavor_detail.flavor_info.npu.unit_num": CARDS,
     "spec.resource.flavor_detail.flavor_info.gpu.unit_num": CARDS,
     "spec.resource.main_container_allocated_resources.accelerator_num": CARDS,
+    "spec.resource.main_container_customized_flavor.accelerator_num": CARDS,
     "spec.volumes": "volumes",
     "spec.log_export_path.obs_url": "log_path",
     "spec.auto_stop.duration": "auto_stop_hours",

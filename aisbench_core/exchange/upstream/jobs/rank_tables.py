@@ -1,5 +1,7 @@
 """Rank tables, which say on how many nodes and cards of each a job ran, and nothing else of it."""
 
+from collections.abc import Iterator
+
 from aisbench_core.base.messages import Message
 from aisbench_core.exchange.upstream.configs.contents import ForeignJob, LineFinding, Literal, make_finding
 from aisbench_core.exchange.upstream.jobs.names import CARDS
@@ -26,6 +28,7 @@ def read_rank_table(tree: Literal, findings: list[LineFinding]) -> ForeignJob:
         texts = ", ".join(map(str, counts)) or "0"
         message = Message("the nodes have {counts} cards: a spec has the same number on each", counts=texts)
         findings.append(make_finding("job.left-out", "server_list", message, line))
+    findings.extend(_iterate_contradictions(tree, counts))
     status = get_child(tree, "status")
     if status is not None and status.value != "completed":
         message = Message("the platform had not completed the table yet: nodes may be missing")
@@ -33,10 +36,24 @@ def read_rank_table(tree: Literal, findings: list[LineFinding]) -> ForeignJob:
     return ForeignJob("", line, Api.V2, values, {"node_count": "server_list", CARDS: "device"})
 
 
+def _iterate_contradictions(tree: Literal, counts: list[int]) -> Iterator[LineFinding]:
+    """Findings about numbers in the table that are not those of its list."""
+    for field, listed in (("server_count", len(counts)), ("device_count", sum(counts))):
+        stated = [each for part in (tree, *_list_groups(tree)) if (each := get_child(part, field)) is not None]
+        numbers = [int(text) for each in stated if (text := str(each.value)).isdecimal() and len(text) < 10]
+        if numbers and sum(numbers) != listed:
+            message = Message("says {stated}, but the table lists {listed}", stated=sum(numbers), listed=listed)
+            yield make_finding("job.left-out", field, message, stated[0].line)
+
+
+def _list_groups(tree: Literal) -> tuple[Literal, ...]:
+    groups = get_child(tree, "group_list")
+    return groups.value if groups is not None and isinstance(groups.value, tuple) else ()
+
+
 def _list_servers(tree: Literal) -> list[int]:
     """The number of cards of each server. Older tables list each card as an instance of its server."""
-    groups = get_child(tree, "group_list")
-    parts = groups.value if groups is not None and isinstance(groups.value, tuple) else (tree,)
+    parts = _list_groups(tree) or (tree,)
     counts: dict[str, int] = {}
     for part in parts:
         for servers, devices in _FORMS:

@@ -38,6 +38,7 @@ _MA_CLI_KEYS = {
     *("train-instance-type", "train-instance-count", "framework-type", "framework-version", "boot-file", "code-dir"),
     *("data-url", "user-command", "image-url"),
 }
+_OF_SCRIPTS = {"data_url", "train_url", "data-url"}  # which scripts' own configurations have, too
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,8 @@ def _name_of(tree: Literal) -> str:
 def _is_v1(source: SourceText) -> bool:
     config = source.keys.get("config")
     inner = config.value if config is not None and isinstance(config.value, Mapping) else source.keys
-    return bool(_V1_KEYS & inner.keys()) and ("config" in source.keys or len(_V1_KEYS & inner.keys()) > 1)
+    is_certain = "config" in source.keys or len(_V1_KEYS & inner.keys()) > 1
+    return is_certain and bool((_V1_KEYS - _OF_SCRIPTS) & inner.keys())
 
 
 def _read_v1(source: SourceText, findings: list[LineFinding]) -> list[ForeignJob]:
@@ -165,7 +167,8 @@ def _spell_ma_cli(keys: Iterable[str]) -> set[str]:
 
 
 def _is_ma_cli(source: SourceText) -> bool:
-    return bool(_MA_CLI_KEYS & _spell_ma_cli(source.keys))
+    is_own = "workload" in source.keys  # a spec of this console
+    return not is_own and bool((_MA_CLI_KEYS - _OF_SCRIPTS) & _spell_ma_cli(source.keys))
 
 
 def _read_ma_cli(source: SourceText, findings: list[LineFinding]) -> list[ForeignJob]:

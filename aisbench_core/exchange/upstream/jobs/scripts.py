@@ -21,6 +21,8 @@ _PARTS = {
     "dict": (),
 }
 _KEYS = ("access_key", "secret_key", "password", "security_token")
+_CHANGES = ("append", "extend", "insert", "update", "setdefault", "pop", "popitem", "remove", "clear")
+_PLAIN = (-1, ord("s"))  # how f-strings write a value: as it is, or by str()
 _RUNS = ("fit", "create_job_version")  # of an estimator
 
 
@@ -36,7 +38,7 @@ def read_script(tree: ast.Module) -> tuple[list[tuple[JobKind, Literal]], list[s
     names = {id(call): name for name, call in _iterate_named(tree)}
     jobs = []
     for call, kind in _iterate_calls(tree, classes):
-        arguments = values.read_arguments(call, "")
+        arguments = values.read_arguments(call, "", positions=("session",))
         run = _find_run(tree, call, names.get(id(call), ""))
         if run is not None:
             arguments |= values.read_arguments(run, "", positions=("inputs",))
@@ -104,6 +106,32 @@ def _name_node(node: ast.AST) -> str:
     return ".".join(reversed([*parts, node.id])) if isinstance(node, ast.Name) else ""
 
 
+def _list_targets(node: ast.AST) -> list[ast.expr]:
+    return node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+
+
+def _iterate_changed(tree: ast.Module) -> Iterator[str]:
+    """Names that get a value by more than a plain assignment, or whose value is changed in place."""
+    assigned = {id(target) for node in ast.walk(tree) for target in _list_targets(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES:
+            yield _name_node(_strip_indices(node.func.value))
+        elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            yield _name_node(_strip_indices(node))
+        elif isinstance(node, ast.Name | ast.Attribute) and not (
+            isinstance(node.ctx, ast.Load) or id(node) in assigned
+        ):
+            yield _name_node(node)
+
+
+def _strip_indices(node: ast.expr) -> ast.expr:
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node
+
+
 class _Values:
     """The values of a script's expressions."""
 
@@ -112,20 +140,21 @@ class _Values:
         self._names: dict[str, ast.expr | None] = {}
         for name, value in _iterate_named(tree):
             self._names[name] = None if name in self._names else value  # two values: which one holds is not known
-        for node in ast.walk(tree):
-            if isinstance(node, ast.AugAssign | ast.For):
-                self._names[_name_node(node.target)] = None
+        self._names |= dict.fromkeys(_iterate_changed(tree))
 
     def read_arguments(self, call: ast.Call, field: str, positions: tuple[str, ...] = ()) -> dict[str, Literal]:
         """The arguments of a call by name. `positions`: the names of those without one."""
         named = [(keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg]
         placed = list(zip(positions, call.args, strict=False))
+        for number, extra in enumerate(call.args[len(positions) :], start=len(positions) + 1):
+            message = Message("has no name in the script: write it as name=value")
+            self.findings.append(make_finding("job.left-out", f"{field}argument {number}", message, extra.lineno))
         for keyword in call.keywords:
             if keyword.arg is None:  # **settings
                 settings = self._look_up(keyword.value)
                 pairs = zip(settings.keys, settings.values, strict=True) if isinstance(settings, ast.Dict) else ()
                 named += [(key.value, value) for key, value in pairs if _is_text(key)]  # type: ignore[union-attr]
-                if not isinstance(settings, ast.Dict):
+                if not isinstance(settings, ast.Dict) or not all(map(_is_text, settings.keys)):
                     self._refuse(keyword.value, f"{field}**")
         return {name: self.read(value, f"{field}{name}") for name, value in (*placed, *named)}
 
@@ -173,7 +202,7 @@ class _Values:
             return node.value if plain else NotLiteral()
         if isinstance(node, ast.JoinedStr):
             return self._join([self.evaluate(part, level + 1) for part in node.values])
-        if isinstance(node, ast.FormattedValue) and node.format_spec is None:
+        if isinstance(node, ast.FormattedValue) and node.format_spec is None and node.conversion in _PLAIN:
             return self.evaluate(node.value, level + 1)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             value = self.evaluate(node.operand, level + 1)

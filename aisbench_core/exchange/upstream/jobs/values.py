@@ -112,8 +112,13 @@ class JobReader:
 
     def _iterate_scalars(self, field: str) -> Iterator[tuple[str, Scalar]]:
         literal = self.job.values.get(field)
+        names: set[str] = set()
         for name, entry in _iterate_pairs(literal) if literal else ():
             value = entry.value
+            if name and name.strip() in names:
+                message = Message("is given twice: the last value is taken over")
+                self.report("job.left-out", f"{field}.{quote_key(name)}", message, line=entry.line)
+            names.add(name.strip())
             if isinstance(value, str | bool | int | float) and name.strip():
                 yield name.strip(), value.strip() if isinstance(value, str) else value
             elif value is not None and not isinstance(value, NotLiteral):
@@ -176,7 +181,9 @@ def _iterate_pairs(literal: Literal) -> Iterator[tuple[str, Literal]]:
         return
     for item in _list_items(literal):
         if _is_pair(item):
-            yield next(name for key in _NAMES if (name := _text_of(item, key))), get_child(item, "value") or item
+            yield _label_of(item), get_child(item, "value") or item
+        elif _label_of(item):  # a name without a value is no parameter that is called `name`
+            yield _label_of(item), item
         elif isinstance(item.value, Mapping):
             yield from item.value.items()
         elif isinstance(item.value, str) and "=" in item.value:
@@ -187,7 +194,11 @@ def _iterate_pairs(literal: Literal) -> Iterator[tuple[str, Literal]]:
 
 
 def _is_pair(item: Literal) -> bool:
-    return isinstance(item.value, Mapping) and "value" in item.value and any(_text_of(item, key) for key in _NAMES)
+    return isinstance(item.value, Mapping) and "value" in item.value and bool(_label_of(item))
+
+
+def _label_of(item: Literal) -> str:
+    return next((name for key in _NAMES if (name := _text_of(item, key))), "")
 
 
 def _text_of(item: Literal, *keys: str) -> str:
