@@ -111,7 +111,7 @@ class Installed:
             yield found[0]
         finally:
             process.send_signal(signal.SIGINT)
-            process.communicate(timeout=60)
+            process.communicate(timeout=300)  # on a machine that does much else
 
 
 @pytest.fixture(scope="module")
