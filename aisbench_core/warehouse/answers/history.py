@@ -288,7 +288,8 @@ def _evaluate_trend(
     rule = BaselineReason.REQUESTED if requested else BaselineReason.MARKED
     runs, doubts = _fetch_trend_runs(cur, row.group, names, include_invalid)
     field = (marked and marked.field) or _choose_field(runs, by, names)
-    if marked and not any(run.values and {run.run_id, run.version(field)} & {*names} for run in runs):
+    counted = (run for run in runs if run.validity.counts)
+    if marked and not any({run.run_id, run.version(field)} & {*names} for run in counted):
         names = ()  # none of them counts any more
     return runs, doubts, regression_verdict(runs, row.group.throughput_unit, field, names, rule)
 
