@@ -273,9 +273,8 @@ def _trend_verdict(
 
 def _fetch_states(cur: DuckDBPyConnection, region: str, *, rehearsal: bool) -> Mapping[Trend, TrendState]:
     """What changes with any run of a trend, and with the validity of any: hashes of records, and statistics."""
-    rows = cur.execute(
-        _STATES.format(statistics=build_current_sql(cur)), {"region": region, "rehearsal": rehearsal}
-    ).fetchall()
+    statement = _STATES.format(statistics=build_current_sql(cur))
+    rows = cur.execute(statement, {"region": region, "rehearsal": rehearsal}).fetchall()
     return {_to_trend(row): row[len(_KEYS) :] for row in rows}
 
 
@@ -288,8 +287,8 @@ def _evaluate_trend(
     rule = BaselineReason.REQUESTED if requested else BaselineReason.MARKED
     runs, doubts = _fetch_trend_runs(cur, row.group, names, include_invalid)
     field = (marked and marked.field) or _choose_field(runs, by, names)
-    counted = (run for run in runs if run.validity.counts)
-    if marked and not any({run.run_id, run.version(field)} & {*names} for run in counted):
+    counted = {name for run in runs if run.validity.counts for name in (run.run_id, run.version(field))}
+    if marked and counted.isdisjoint(names):
         names = ()  # none of them counts any more
     return runs, doubts, regression_verdict(runs, row.group.throughput_unit, field, names, rule)
 
