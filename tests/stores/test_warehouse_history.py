@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.base.errors import RunNotFound, SpecError
-from aisbench_core.model import RunRecord, RunState
+from aisbench_core.model import AnnotationChange, AnnotationKind, RunRecord, RunState
 from aisbench_core.warehouse.answers.history import MAX_RUNS
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.histories import BaselineReason, History, Outcome, TrendRow, VersionField
@@ -277,6 +277,24 @@ def test_a_new_mark_takes_the_place_of_the_old_one(warehouse: Warehouse) -> None
     (baseline,) = warehouse.trends.list_baselines()
     assert (baseline.field, baseline.names, baseline.marked_by) == (None, ("old-1", "old-2"), "bob")
     assert only_history(warehouse).verdict.baseline_run_ids == ("old-1", "old-2")
+
+
+def test_a_marked_baseline_of_which_no_run_counts_gives_way_until_one_does(warehouse: Warehouse) -> None:
+    warehouse.rebuild(two_versions())
+    warehouse.mark_baseline(["old-0", "old-1"], None, named("ann"), a.T0)
+    aside = AnnotationChange(a.T0, "ann", AnnotationKind.SET_ASIDE, "cold cache")
+
+    warehouse.annotations.add("old-0", [aside], None)
+    assert only_history(warehouse).verdict.baseline_run_ids == ("old-1",)
+    warehouse.annotations.add("old-1", [aside], None)
+
+    history = only_history(warehouse)
+    assert history.verdict.rule is BaselineReason.VERSION_BEFORE
+    assert history.verdict.baseline_run_ids
+    assert not {"old-0", "old-1"} & {*history.verdict.baseline_run_ids}
+    again = AnnotationChange(a.T0 + timedelta(days=1), "bob", AnnotationKind.SET_ASIDE, "")
+    warehouse.annotations.add("old-1", [again], None)
+    assert only_history(warehouse).verdict.baseline_run_ids == ("old-1",)
 
 
 def test_a_rebuild_keeps_the_marks(warehouse: Warehouse) -> None:
