@@ -158,6 +158,10 @@ def test_numbers_that_contradict_the_list_of_a_rank_table_are_named(field: str) 
         "for number, settings in (): pass",
         "if settings := []: pass",
         "del settings[0]",
+        "same = settings; same.append({})",
+        "held = {'a': [settings]}; held['a'][0].append({})",
+        "for each in [settings]: each.append({})",
+        "adjust(settings)",
     ],
 )
 def test_what_a_script_changes_later_is_not_constant(change: str) -> None:
@@ -169,6 +173,17 @@ def test_what_a_script_changes_later_is_not_constant(change: str) -> None:
 
     assert imported.specs[0].spec.parameters == {}
     assert found_in(imported, "job.computed") == ["parameters"]
+
+
+@pytest.mark.parametrize("use", ["print(settings)", "for each in settings: print(each)", "count = len(settings) + 1"])
+def test_what_a_script_only_reads_is_constant(use: str) -> None:
+    imported = read(
+        "from modelarts.estimatorV2 import Estimator\n"
+        f'settings = [{{"name": "lr", "value": 1}}]\n{use}\n'
+        'Estimator(None, parameters=settings, framework_type="PyTorch")\n'
+    )
+
+    assert imported.specs[0].spec.parameters == {"lr": 1}
 
 
 def test_arguments_that_are_not_understood_are_named() -> None:
@@ -202,6 +217,7 @@ def test_no_key_of_a_file_is_stored_or_shown(sample: Sample) -> None:
         ("boot-file: a.py\nuser-command: python a.py --password hunter2 --lr 1\n", ["user-command"]),
         ("boot-file: a.py\nuser-command: export API_TOKEN='hunter2 x'; python a.py\n", ["user-command"]),
         ("boot-file: a.py\nuser-command: DB_PASSWORD=hunter2\n", ["user-command"]),
+        ("boot-file: a.py\nuser-command: 'echo password: hunter2 > a'\n", ["user-command"]),
         ("boot-file: a.py\nuser-command: python a.py --api-key 4711\n", ["user-command"]),
         ("boot-file: a.py\nenv-variables: [DB_PASSWORD=hunter2, A=1]\n", ["env-variables.DB_PASSWORD"]),
         (
@@ -217,6 +233,17 @@ def test_no_key_of_a_file_is_stored_or_shown(sample: Sample) -> None:
             'resource "huaweicloud_modelarts_training_job" "a" {\n'
             '  algorithm { environments = { DB = var.p, URL = "db:${var.p}" } }\n}\n',
             ["algorithm.environments.DB", "algorithm.environments.URL"],
+        ),
+        (
+            'variable "db_password" {\n  default = "hunter2"\n}\nlocals { db_pwd = 4711 }\n'
+            'resource "huaweicloud_modelarts_training_job" "a" {\n'
+            '  algorithm { environments = { DB = var.db_password, URL = "db:${local.db_pwd}" } }\n}\n',
+            ["algorithm.environments.DB", "algorithm.environments.URL"],
+        ),
+        (
+            "from modelarts.estimatorV2 import Estimator\ndb_password = 'hunter2'\nurl = f'db:{db_password}'\n"
+            "Estimator(parameters=[{'name': 'db', 'value': db_password}], user_command='a ' + url)\n",
+            ["parameters.db", "user_command"],
         ),
     ],
 )

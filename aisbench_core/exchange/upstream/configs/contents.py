@@ -73,6 +73,10 @@ class NotLiteral:
     """Placeholder for a value that is not a literal, about which there is a finding."""
 
 
+class SensitiveValue(NotLiteral):
+    """Placeholder for the value of a variable that holds a key or a password."""
+
+
 @dataclass(frozen=True, slots=True)
 class Literal:
     """A value, its first line, and its comment."""

@@ -10,11 +10,11 @@ from aisbench_core.exchange.upstream.configs.contents import (
     LineFinding,
     Literal,
     NotLiteral,
+    SensitiveValue,
     make_finding,
 )
 from aisbench_core.exchange.upstream.configs.literals import quote_key
 from aisbench_core.exchange.upstream.configs.reading import SHORTEST_SECRET
-from aisbench_core.exchange.upstream.jobs.hcl import SensitiveValue
 from aisbench_core.exchange.upstream.jobs.names import CARDS, FIELDS, REASONS, SILENT, JobKind
 from aisbench_core.exchange.upstream.jobs.trees import get_child, iterate_leaves
 from aisbench_core.model import Api
@@ -23,6 +23,8 @@ JOB = "job"  # the kind of a job with one role, which a spec describes
 _WORKSPACES = ("metadata.workspace_id", "workspace_id", "workspace-id")  # 0 is the default one
 _PAIR_NAMES = ("name", "label")
 _STORED_APART: Hint = Message("list its name under the spec's secrets: their values are stored apart")
+_HIDDEN = "(hidden)"  # the value of a variable whose name says that it is a key or a password
+_ASSIGNMENT = re.compile(r"(?<=\w):(?!/)")
 _WORDS = re.compile(r"[\s;&|'\"`,]+")
 
 
@@ -62,9 +64,8 @@ def _report_unknown(path: str, literal: Literal, findings: list[LineFinding]) ->
 
 def _iterate_computed(path: str, literal: Literal) -> Iterator[LineFinding]:
     if isinstance(literal.value, SensitiveValue):
-        message = Message("is a sensitive variable, and is left out")
-        yield make_finding("job.secret", path, message, literal.line, _STORED_APART)
-    elif isinstance(literal.value, NotLiteral):
+        return  # which is a finding of its own
+    if isinstance(literal.value, NotLiteral):
         message = Message("is an expression whose value only Terraform knows")
         yield make_finding("job.computed", path, message, literal.line, Message("set it in the draft"))
     elif isinstance(literal.value, Mapping):
@@ -93,15 +94,17 @@ def _split_pair(item: Literal) -> tuple[str, str]:
     entries = item.value if isinstance(item.value, Mapping) else {}
     label = next((entries[key].value for key in _PAIR_NAMES if key in entries), None)
     value = entries["value"].value if "value" in entries else None
+    if isinstance(label, str) and isinstance(value, SensitiveValue):
+        return label, _HIDDEN
     is_pair = isinstance(label, str) and isinstance(value, str | int | float) and not isinstance(value, bool)
     return (str(label), str(value)) if is_pair else ("", "")
 
 
 def _iterate_options(command: str) -> Iterator[tuple[str, str]]:
-    """Names and values in a command: `NAME=value`, `--name=value`, `--name value`."""
+    """Names and values in a command: `NAME=value`, `--name=value`, `--name value`, `name: value`."""
     words = [word for word in _WORDS.split(command) if word]
     for word, following in zip(words, [*words[1:], "-"], strict=False):
-        name, mark, value = word.partition("=")
+        name, mark, value = _ASSIGNMENT.sub("=", word, count=1).partition("=")
         if not value and (mark or word.startswith("-")) and not following.startswith("-"):
             value = following
         yield name.lstrip("-").replace("-", "_"), value
@@ -116,6 +119,8 @@ class _Cleaner:
 
     def clean(self, literal: Literal, path: str) -> Literal:
         value = literal.value
+        if isinstance(value, SensitiveValue):
+            return self._drop(literal, path)
         if isinstance(value, str | int | float) and not isinstance(value, bool):
             name = path.rpartition(".")[2].partition("[")[0]
             return self._drop(literal, path) if self._is_secret(name, str(value)) else literal
@@ -138,7 +143,7 @@ class _Cleaner:
         return None if isinstance(clean.value, _Dropped) else clean
 
     def _is_secret(self, name: str, value: str) -> bool:
-        if any(key in value for key in self._keys) or is_likely_secret(name, value):
+        if value is _HIDDEN or any(key in value for key in self._keys) or is_likely_secret(name, value):
             return True
         return any(is_likely_secret(option, text) for option, text in _iterate_options(value))
 

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Message
-from aisbench_core.exchange.upstream.configs.contents import Literal, NotLiteral
+from aisbench_core.domain.preflight.rules.secrets import is_likely_secret
+from aisbench_core.exchange.upstream.configs.contents import Literal, NotLiteral, SensitiveValue
 
 MOST_LEVELS = 32
 
@@ -21,10 +22,6 @@ _CLOSING = {"{": "}", "[": "]", "(": ")"}
 _OPERATORS = ("==", "!=", "<=", ">=", "=>", "&&", "||")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 _CONSTANTS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None}
-
-
-class SensitiveValue(NotLiteral):
-    """Placeholder for a variable that Terraform does not show."""
 
 
 class HclToken(NamedTuple):
@@ -69,9 +66,16 @@ def _iterate_known(blocks: list[HclBlock]) -> Iterator[tuple[str, Literal]]:
         if block.kind == "variable" and block.labels and _is_sensitive(entries):
             yield f"var.{block.labels[0]}", Literal(SensitiveValue(), block.body.line)
         elif block.kind == "variable" and block.labels and "default" in entries:
-            yield f"var.{block.labels[0]}", entries["default"]
+            yield f"var.{block.labels[0]}", _hide_secret(block.labels[0], entries["default"])
         elif block.kind == "locals":
-            yield from ((f"local.{name}", value) for name, value in entries.items())
+            yield from ((f"local.{name}", _hide_secret(name, value)) for name, value in entries.items())
+
+
+def _hide_secret(name: str, literal: Literal) -> Literal:
+    """The value of a variable, unless its name says that it is a key or a password."""
+    is_text = isinstance(literal.value, str | int | float) and not isinstance(literal.value, bool)
+    hides = is_text and is_likely_secret(name, str(literal.value))
+    return Literal(SensitiveValue(), literal.line) if hides else literal
 
 
 def _is_sensitive(entries: Mapping[str, Literal]) -> bool:

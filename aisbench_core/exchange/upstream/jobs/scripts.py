@@ -3,13 +3,21 @@
 Values may be literals, or names, sums and f-strings of literals. What else the script computes is not known."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from aisbench_core.base.messages import Message
-from aisbench_core.exchange.upstream.configs.contents import LineFinding, Literal, NotLiteral, make_finding
+from aisbench_core.domain.preflight.rules.secrets import is_likely_secret
+from aisbench_core.exchange.upstream.configs.contents import (
+    LineFinding,
+    Literal,
+    NotLiteral,
+    SensitiveValue,
+    make_finding,
+)
 from aisbench_core.exchange.upstream.configs.literals import MOST_LEVELS, quote_key
 from aisbench_core.exchange.upstream.jobs.names import JobKind
+from aisbench_core.exchange.upstream.jobs.script_names import find_unclear, iterate_named, name_node
 
 ESTIMATOR = "Estimator"
 MOST_JOBS = 50  # of one script: the calls of each are looked for
@@ -21,7 +29,6 @@ _PARTS = {
     "dict": (),
 }
 _KEYS = ("access_key", "secret_key", "password", "security_token")
-_CHANGES = ("append", "extend", "insert", "update", "setdefault", "pop", "popitem", "remove", "clear")
 _PLAIN = (-1, ord("s"))  # how f-strings write a value: as it is, or by str()
 _RUNS = ("fit", "create_job_version")  # of an estimator
 
@@ -33,9 +40,9 @@ def finds_estimator(tree: ast.Module) -> bool:
 
 def read_script(tree: ast.Module) -> tuple[list[tuple[JobKind, Literal]], list[str], list[LineFinding]]:
     """The jobs that a script creates, as trees of arguments; the account's keys in it; and findings."""
-    values = _Values(tree)
     classes = _find_classes(tree)
-    names = {id(call): name for name, call in _iterate_named(tree)}
+    values = _Values(tree, classes)
+    names = {id(call): name for name, call in iterate_named(tree)}
     jobs = []
     for call, kind in _iterate_calls(tree, classes):
         arguments = values.read_arguments(call, "", positions=("session",))
@@ -65,18 +72,9 @@ def _find_classes(tree: ast.Module) -> dict[str, JobKind]:
 
 
 def _iterate_calls(tree: ast.Module, classes: Mapping[str, JobKind]) -> Iterator[tuple[ast.Call, JobKind]]:
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _name_node(node.func) in classes]
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and name_node(node.func) in classes]
     ordered = sorted(calls, key=lambda call: (call.lineno, call.col_offset))
-    yield from ((call, classes[_name_node(call.func)]) for call in ordered[:MOST_JOBS] if call.keywords)
-
-
-def _iterate_named(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    """Values of plain assignments, in order, with their names."""
-    for node in ast.walk(tree):
-        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        value = getattr(node, "value", None)
-        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(value, ast.expr):
-            yield from ((name, value) for target in targets if target and (name := _name_node(target)))
+    yield from ((call, classes[name_node(call.func)]) for call in ordered[:MOST_JOBS] if call.keywords)
 
 
 def _find_run(tree: ast.Module, call: ast.Call, name: str) -> ast.Call | None:
@@ -87,7 +85,7 @@ def _find_run(tree: ast.Module, call: ast.Call, name: str) -> ast.Call | None:
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in _RUNS
-        and (node.func.value is call or (name and _name_node(node.func.value) == name and node.lineno >= call.lineno))
+        and (node.func.value is call or (name and name_node(node.func.value) == name and node.lineno >= call.lineno))
     ]
     return min(found, key=lambda node: node.lineno, default=None)
 
@@ -97,50 +95,21 @@ def _find_sessions(tree: ast.Module) -> list[ast.Call]:
     return [call for call in calls if any(keyword.arg in _KEYS for keyword in call.keywords)]
 
 
-def _name_node(node: ast.AST) -> str:
-    """A name such as `a.b`; empty for other expressions."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    return ".".join(reversed([*parts, node.id])) if isinstance(node, ast.Name) else ""
+class SecretText(str):
+    """The value of a variable whose name says that it is a key or a password, or a text that holds one."""
 
-
-def _list_targets(node: ast.AST) -> list[ast.expr]:
-    return node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-
-
-def _iterate_changed(tree: ast.Module) -> Iterator[str]:
-    """Names that get a value by more than a plain assignment, or whose value is changed in place."""
-    assigned = {id(target) for node in ast.walk(tree) for target in _list_targets(node)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES:
-            yield _name_node(_strip_indices(node.func.value))
-        elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
-            yield _name_node(_strip_indices(node))
-        elif isinstance(node, ast.Name | ast.Attribute) and not (
-            isinstance(node.ctx, ast.Load) or id(node) in assigned
-        ):
-            yield _name_node(node)
-
-
-def _strip_indices(node: ast.expr) -> ast.expr:
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    return node
+    __slots__ = ()
 
 
 class _Values:
     """The values of a script's expressions."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, classes: Collection[str]) -> None:
         self.findings: list[LineFinding] = []
         self._names: dict[str, ast.expr | None] = {}
-        for name, value in _iterate_named(tree):
+        for name, value in iterate_named(tree):
             self._names[name] = None if name in self._names else value  # two values: which one holds is not known
-        self._names |= dict.fromkeys(_iterate_changed(tree))
+        self._names |= dict.fromkeys(find_unclear(tree, {*_PARTS, *_RUNS, ESTIMATOR, *classes}))
 
     def read_arguments(self, call: ast.Call, field: str, positions: tuple[str, ...] = ()) -> dict[str, Literal]:
         """The arguments of a call by name. `positions`: the names of those without one."""
@@ -166,7 +135,7 @@ class _Values:
             names = ", ".join(str(name) for name, _ in found)
             message = Message("{names} are keys of the account, and are left out", names=names)
             hint = Message("store them with the profile: a spec holds none")
-            self.findings.append(make_finding("job.secret", _name_node(call.func), message, call.lineno, hint))
+            self.findings.append(make_finding("job.secret", name_node(call.func), message, call.lineno, hint))
         return [value for _, value in found]
 
     def read(self, node: ast.expr, field: str, level: int = 0) -> Literal:
@@ -186,15 +155,22 @@ class _Values:
                 else:
                     self._refuse(key or value, field)
             return Literal(entries, node.lineno)
-        part = _name_node(target.func).rpartition(".")[2] if isinstance(target, ast.Call) else ""
+        part = name_node(target.func).rpartition(".")[2] if isinstance(target, ast.Call) else ""
         if isinstance(target, ast.Call) and part in _PARTS:
             return Literal(self.read_arguments(target, f"{field}.", _PARTS[part]), node.lineno)
         value = self.evaluate(node)
+        if isinstance(value, SecretText):
+            return Literal(SensitiveValue(), node.lineno)
         return self._refuse(node, field) if isinstance(value, NotLiteral) else Literal(value, node.lineno)
 
     def evaluate(self, node: ast.expr, level: int = 0) -> Any:
         """A plain value; NotLiteral for one that only running the script would give."""
-        node = self._look_up(node)
+        value = self._evaluate(self._look_up(node), level)
+        is_named = isinstance(value, str | int | float) and not isinstance(value, bool)
+        is_secret = is_named and is_likely_secret(name_node(node).rpartition(".")[2], str(value))
+        return SecretText(value) if is_secret else value
+
+    def _evaluate(self, node: ast.expr, level: int) -> Any:
         if level > MOST_LEVELS:
             return NotLiteral()
         if isinstance(node, ast.Constant):
@@ -210,9 +186,9 @@ class _Values:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             parts = [self.evaluate(node.left, level + 1), self.evaluate(node.right, level + 1)]
             return self._join(parts) if all(isinstance(part, str) for part in parts) else NotLiteral()
-        if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords and _name_node(node.func) == "str":
+        if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords and name_node(node.func) == "str":
             return self._join([self.evaluate(node.args[0], level + 1)])
-        if isinstance(node, ast.Call) and _name_node(node.func) in ("os.path.join", "posixpath.join"):
+        if isinstance(node, ast.Call) and name_node(node.func) in ("os.path.join", "posixpath.join"):
             parts = [self.evaluate(argument, level + 1) for argument in node.args]
             joined = self._join([f"{part}/" if isinstance(part, str) and part[-1:] != "/" else part for part in parts])
             is_directory = bool(parts) and isinstance(parts[-1], str) and parts[-1][-1:] in ("", "/")
@@ -222,7 +198,7 @@ class _Values:
     def _look_up(self, node: ast.expr) -> ast.expr:
         """What a name stands for, if the script gives it one value."""
         for _ in range(MOST_LEVELS):
-            value = self._names.get(_name_node(node))
+            value = self._names.get(name_node(node))
             if value is None:
                 break
             node = value
@@ -230,7 +206,10 @@ class _Values:
 
     def _join(self, parts: list[Any]) -> str | NotLiteral:
         known = all(isinstance(part, str | bool | int | float) for part in parts)
-        return "".join(map(str, parts)) if known else NotLiteral()
+        if not known:
+            return NotLiteral()
+        text = "".join(map(str, parts))
+        return SecretText(text) if any(isinstance(part, SecretText) for part in parts) else text
 
     def _refuse(self, node: ast.expr, field: str) -> Literal:
         if field.rpartition(".")[2] not in ("session", "modelarts_session"):
