@@ -24,6 +24,7 @@ from aisbench_core.config.job_secrets import JobSecrets, mask_secrets
 from aisbench_core.config.settings import Settings
 from aisbench_core.domain.results.card_samples import fetch_card_samples, read_card_samples, write_card_samples
 from aisbench_core.domain.results.job_events import cloud_events
+from aisbench_core.domain.results.power import measure_power, with_power, with_utilisation
 from aisbench_core.domain.results.progress import read_progress, seconds_in, target_message
 from aisbench_core.domain.results.record import (
     dump_record,
@@ -94,6 +95,10 @@ class Collecting:
         end = _first_end(self.begin_collecting(run.run_id)) or self.clock()
         facts = read_facts(folder.launch)
         result, details, refusals = self._from_cloud(run, folder, end) if run.job_id else (None, JobDetails(), [])
+        samples, cards = tuple(read_samples(folder.metrics)), tuple(read_card_samples(folder.cards))
+        if result is not None:
+            power = measure_power(cards, run.spec.node_count * run.spec.cards_per_node)
+            result = with_utilisation(with_power(result, power), samples)
         self._note_target(run, folder, facts.workload.accuracy_target, len(details.attempts))
         ended = _end_run(run, result, refusals, self.clock())
         ended = replace(ended, detail=mask_secrets(ended.detail, self._secret_values(run)))
@@ -106,7 +111,7 @@ class Collecting:
             rehearsal=facts.rehearsal or (result is not None and result.rehearsal),
             accelerator=facts.accelerator,
             result=result,
-            samples=tuple(read_samples(folder.metrics)),
+            samples=samples,
             events=tuple(
                 sorted(
                     [*self.ledger.events(run.run_id), *cloud_events(run.run_id, details)], key=lambda event: event.at
@@ -114,7 +119,7 @@ class Collecting:
             ),
             launched=facts.launched,
             attempts=details.attempts,
-            card_samples=tuple(read_card_samples(folder.cards)),
+            card_samples=cards,
             resolved=read_resolved(folder.resolved),
         )
         self.progress.update(run, folder, self.clock() if run.ended_at is None else run.ended_at)

@@ -66,3 +66,47 @@ def test_what_a_job_measured_on_its_cards_is_kept_and_shown(real_sandbox: Sandbo
         [0, "power", 93.6],
         [1, "memoryUsed", 3332],
     ]
+
+
+READINGS = """
+import json, pathlib
+import aisbench_report
+output = pathlib.Path(aisbench_report._train_url())
+output.mkdir(parents=True, exist_ok=True)
+with open(output / "cards_0_1.jsonl", "w") as file:
+    for number in range(7):
+        cards = {{"0": {{"power": 300}}, "1": {{"power": 90 + 10 * number}}}}
+        file.write(json.dumps({{"at": {began} + 10 * number, "cards": cards}}) + "\\n")
+aisbench_report.throughput(105.0)
+aisbench_report.accuracy(0.9)
+aisbench_report.done()
+"""
+
+
+def test_the_block_of_a_run_holds_the_power_that_was_read(real_sandbox: SandboxProcess, tmp_path: Path) -> None:
+    real_sandbox.reset()
+    bench = bench_on(real_sandbox, tmp_path / "data")
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "train.py").write_text(READINGS.format(began=1_800_000_000))
+    spec = RunSpec(
+        workload="quickstart_digits", code_dir=str(code), flavor="sandbox.cpu.2cards", cards_per_node=2, node_count=1
+    )
+    run = bench.launch(spec)
+
+    def ended() -> bool:
+        bench.tick()
+        return bench.run(run).state.is_terminal
+
+    await_true(ended, "the end of the run", 120)
+    command = CommandLine(bench.core.settings.data_dir, real_sandbox)
+    assert bench.run(run).state is RunState.COMPLETED, bench.run(run).detail
+    block = json.loads(Path(bench.core.settings.data_dir, "runs", run.run_id, "train_result_info.json").read_text())
+    query = "select average_power_w, energy_j, power_efficiency, failed_checks from v_runs"
+    row = json.loads(command.type("sql", query, "--format", "json").stdout)[0]
+    exported = command.type("export").stdout
+
+    assert (block["average_power"], block["max_power"], block["energy_consumption"]) == (420, 450, 420 * 60)
+    assert (row["average_power_w"], row["energy_j"], row["power_efficiency"]) == (420, 25_200, 0.5)
+    assert "V19" not in row["failed_checks"]
+    assert "card samples" in exported

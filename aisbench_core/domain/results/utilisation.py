@@ -21,6 +21,9 @@ IDLE_PROCESSOR_PERCENT = 3.0  # what an operating system and an agent of the pla
 _MEMORY_OF = {"npuUtil": "npuMemUsage", "gpuUtil": "gpuMemUsage"}
 _PROCESSOR = "cpuUsage"
 
+# The platform's names for the use of a card, in percent.
+CARD_METRICS = tuple(_MEMORY_OF)
+
 
 @dataclass(frozen=True, slots=True)
 class LowUtilisation:
@@ -51,6 +54,12 @@ def busiest_metric(samples: Sequence[MetricSample]) -> str | None:
     """The metric that says how much the nodes compute: their cards' use, or their processors' where that is unknown."""
     measured = {sample.name for sample in samples if 0 <= sample.value <= 100}
     return next((name for name in (*_MEMORY_OF, _PROCESSOR) if name in measured), None)
+
+
+def mean_use(samples: Sequence[MetricSample], metric: str) -> float | None:
+    """The mean of a metric in percent over a run's nodes and time; None: not measured."""
+    values = [sample.value for sample in samples if sample.name == metric and 0 <= sample.value <= 100]
+    return fmean(values) if values else None
 
 
 def low_utilisation(samples: Sequence[MetricSample]) -> list[LowUtilisation]:

@@ -139,31 +139,35 @@ SCALING = (
             then 100 * throughput_cluster * base_nodes / (node_count * base_throughput) end""")),
 )  # fmt: skip
 
+# Cells of a launched run's block are measured; those of an imported one are as its source states them.
+READ_OR_STATED = "case when origin = 'launched' then 'card samples' else 'train_result_info' end"
+
 POWER = (
     Column("power_measured", TEXT, "`y` or `n`", in_view=False, exported=Exported("power", wording=OURS,
         sql="case when average_power is null and max_power is null then 'n' else 'y' end")),
     Column("power_source", TEXT, "source of the power", in_view=False, exported=Exported("power", wording=OURS,
-        sql="case when average_power is not null or max_power is not null then 'train_result_info' end")),
-    Column("average_power_w", NUMBER, "mean power of imported results; not measured for launched runs", "W",
+        sql=f"case when average_power is not null or max_power is not null then {READ_OR_STATED} end")),
+    Column("average_power_w", NUMBER, "mean power; launched: of all cards, from the reporter's readings", "W",
         label="Mean power", stored=result(4, name="average_power"), exported=Exported("power"), mlflow=METRIC,
         compared=LOWER, median_since=BASELINE, key=Key(
             "average power, avg power, mean power, average power w, power, 平均功率, 平均功耗, 功耗, 功率",
             zero_is_unmeasured=True)),
-    Column("max_power_w", NUMBER, "maximum power; likewise", "W", label="Max. power",
+    Column("max_power_w", NUMBER, "maximum power; launched: of all cards within one reading", "W", label="Max. power",
         stored=result(5, name="max_power"), exported=Exported("power"), mlflow=METRIC, key=Key(
             "max power, maximum power, peak power, max power w, 最大功率, 最大功耗, 峰值功率, 峰值功耗",
             zero_is_unmeasured=True)),
-    Column("energy_j", NUMBER, "reported energy, assumed to be in J; likewise", "J", label="Energy",
+    Column("energy_j", NUMBER, "energy; imported: assumed to be in J; launched: of the time in which cards were read",
+        "J", label="Energy",
         stored=result(6, name="energy_consumption"), exported=Exported("power", "energy", unit=""), mlflow=METRIC,
         key=Key("energy consumption, energy, 能耗, 总能耗, 能源消耗, 耗电量", zero_is_unmeasured=True)),
-    Column("power_efficiency", NUMBER, "reported `efficientcy`: ratio of work to energy; likewise",
+    Column("power_efficiency", NUMBER, "`efficientcy`: work by energy; launched: throughput / mean power, in samples/J",
         stored=result(7, name="efficientcy"), exported=Exported("power"), mlflow=METRIC, key=Key(
             "efficientcy, power efficiency, energy efficiency, 能效, 能效比",
             zero_is_unmeasured=True)),
 )  # fmt: skip
 
 UTILISATION = (
-    Column("resource_util", NUMBER, "reported utilisation; likewise", FRACTION,
+    Column("resource_util", NUMBER, "use of the cards; launched: mean of the platform's samples", FRACTION,
         stored=result(8, name="resource_util_ratio"), mlflow=METRIC, key=Key(
             "resource util ratio, resource utilization, utilization, npu util, 资源利用率, 利用率, npu利用率",
             zero_is_unmeasured=True)),
@@ -173,6 +177,7 @@ UTILISATION = (
             meaning="mean of the platform's samples, otherwise the reported share")),
     Column("npu_util_source", TEXT, "`platform metrics` or `train_result_info`", in_view=False,
         exported=Exported("utilisation", wording=OURS,
-            sql="""case when npu_util_avg_pct is not null then 'platform metrics'
+            sql="""case when npu_util_avg_pct is not null or resource_util_ratio is not null and origin = 'launched'
+                then 'platform metrics'
             when resource_util_ratio is not null then 'train_result_info' end""")),
 )  # fmt: skip

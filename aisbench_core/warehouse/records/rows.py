@@ -9,16 +9,16 @@ from dataclasses import asdict, fields
 from datetime import datetime
 from functools import lru_cache
 from itertools import chain
-from statistics import fmean, median
+from statistics import median
 from typing import Any
 
 from aisbench_core.base.messages import Message
 from aisbench_core.base.messages.stored import list_to_json, to_json
+from aisbench_core.domain.results.utilisation import mean_use
 from aisbench_core.model import (
     SYSTEM_FIELDS,
     TESTER_FIELDS,
     Annotations,
-    MetricSample,
     Mode,
     RankResult,
     Run,
@@ -232,7 +232,7 @@ def _build_result(record: RunRecord) -> Cells:
         "accuracy_measured": accuracy,
         "ranks_expected": result.ranks_expected if result else None,
         "ranks_found": count_cards(result) if result else None,
-        "npu_util_avg_pct": _average_utilisation(record.samples),
+        "npu_util_avg_pct": mean_use(record.samples, UTILISATION),
         "not_measured": canonical_json(
             [name for name, value in {**info, "accuracy": accuracy}.items() if value is None and name not in LATER_KEYS]
         ),
@@ -267,11 +267,6 @@ def _not_finite(info: TrainResultInfo) -> Iterator[Message]:
 def _convert_info(info: TrainResultInfo) -> dict[str, object]:
     values = ((name, getattr(info, name)) for name in _INFO)
     return {name: to_naive_utc(value) if isinstance(value, datetime) else to_finite(value) for name, value in values}
-
-
-def _average_utilisation(samples: Sequence[MetricSample]) -> float | None:
-    values = [sample.value for sample in samples if sample.name == UTILISATION and 0 <= sample.value <= 100]
-    return fmean(values) if values else None
 
 
 def _to_plain_text(value: object) -> object:
