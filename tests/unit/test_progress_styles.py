@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from aisbench_core.domain.progress.logged import LoggedTraining
 from aisbench_core.domain.progress.patterns import ProgressPatterns
 from aisbench_core.domain.progress.styles import SHIPPED, read_styles, shipped_styles
 from aisbench_core.domain.progress.tracking import Tracker
@@ -31,14 +32,25 @@ def last_point(lines: str, parameters: Mapping[str, Any], each: int = 10**6) -> 
     return replace(tracker.last or TrainingPoint(T0), at=T0)
 
 
+def last_measures(lines: str, parameters: Mapping[str, Any], each: int) -> dict[str, float]:
+    """What the log says last of each other value, read likewise."""
+    patterns, training = ProgressPatterns(), LoggedTraining(Tracker(spec(parameters=dict(parameters))))
+    text = lines.splitlines(keepends=True)
+    for start in range(0, len(text), each):
+        training.add(patterns.readings("".join(text[start : start + each]).encode()))
+    return {name: series[max(series)] for name, series in training.values.items() if series}
+
+
 @pytest.mark.parametrize("each", [1, 10**6])
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_style_reads_its_own_lines_as_its_file_says(name: str, each: int) -> None:
     _, example = EXAMPLES[name]
 
     point = last_point(example.lines, example.parameters, each)
+    measured = last_measures(example.lines, example.parameters, each)
 
-    assert {field: getattr(point, field) for field in example.says} == pytest.approx(dict(example.says))
+    said = {field: getattr(point, field, measured.get(field)) for field in example.says}
+    assert said == pytest.approx(dict(example.says))
     assert point.stage == example.says.get("stage", "")
 
 
@@ -57,6 +69,18 @@ def test_every_file_is_loaded_and_names_where_its_lines_come_from() -> None:
 def test_forty_styles_are_known() -> None:
     assert len(EXAMPLES) >= 60
     assert len(shipped_styles()) >= 40
+
+
+def test_thirty_styles_say_where_a_training_is_its_loss_and_how_fast_it_is() -> None:
+    """As their own examples show, which the tests above read."""
+
+    def is_whole(says: Mapping[str, Any]) -> bool:
+        speed = {"step_s", "throughput", "tokens_per_s"} & says.keys()
+        return {"step", "steps", "loss"} <= says.keys() and bool(speed)
+
+    whole = [style.name for style in shipped_styles() if any(is_whole(example.says) for example in style.examples)]
+
+    assert len(whole) >= 30, whole
 
 
 def test_another_style_costs_one_file(tmp_path: Path) -> None:

@@ -41,11 +41,19 @@ MAX_SHAPES, MAX_SHAPE = 4096, 600
 
 _COLOURS = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 
+# Groups that say in another unit what a reading has, with the factor.
+_OTHER_UNITS = {
+    "memory_mb": ("memory_gb", 1 / 1024),
+    "memory_bytes": ("memory_gb", 1 / 1024**3),
+    "mfu_percent": ("mfu", 0.01),
+}
+
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _MEASURED = frozenset(
     {
         *("throughput", "card_throughput", "samples_per_s", "card_samples_per_s", "tokens_per_s", "card_tokens_per_s"),
-        *("interval_s", "memory_gb", "mfu", "batch"),
+        "mean_tokens_per_s",
+        *("interval_s", "memory_gb", "mfu", "tflops", "batch", "tokens", "tokens_done", "grad_norm", "learning_rate"),
     }
 )
 _CLOCK = re.compile(r"(?:(\d{1,9}) ?d(?:ays?)?,? ?)?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,9})(?:\.\d+)?$")
@@ -109,6 +117,7 @@ class _CompiledLine:
     pattern: _Pattern
     also: tuple[_Pattern, ...] = ()
     stage: str = ""
+    before: bool = False
 
     def read(self, text: bytes, start: int, end: int) -> Reading | None:
         """What one line says, if it is of this kind."""
@@ -120,7 +129,10 @@ class _CompiledLine:
         for pattern in self.also:
             if more := pattern.find(text, start, end):
                 groups |= more
-        return _read_bar(groups, start, self.style) if "label" in groups else _read_groups(groups, start, self.style)
+        reading = (_read_bar if "label" in groups else _read_groups)(groups, start, self.style)
+        if reading:
+            reading.is_before = self.before
+        return reading
 
 
 class _KnownLines:
@@ -204,6 +216,7 @@ def _compile_styles(styles: Sequence[ProgressStyle]) -> _KnownLines:
                 _Pattern(expand_pattern(line.pattern)),
                 tuple(_Pattern(expand_pattern(pattern)) for pattern in (*line.also, *style.also)),
                 line.stage,
+                line.before,
             )
             for style in styles
             for line in style.lines
@@ -246,22 +259,23 @@ def _read_bar(groups: dict[str, bytes], offset: int, style: str) -> Reading | No
         seconds = _step_seconds({name: _parse_number(texts.get(name, "")) for name in ("step_s", "step_ms")})
     return Reading(
         offset, step, steps, label.epoch, label.epochs, loss=loss, step_s=_above_zero(seconds),
-        left_s=parse_time(texts.get("eta", "")), is_global=label.is_whole, is_bar=True, is_named=label.is_named,
-        style=style,
+        left_s=parse_time(texts.get("eta", "")), elapsed_s=parse_time(texts.get("elapsed", "")),
+        is_global=label.is_whole, is_bar=True, is_named=label.is_named, style=style,
     )  # fmt: skip
 
 
 def _read_groups(groups: dict[str, bytes], offset: int, style: str) -> Reading | None:
     """A match as a reading; None if it says nothing, or only what is no number."""
-    left_s = parse_time(groups.pop("eta").decode("utf-8", "replace")) if "eta" in groups else None
+    left_s, elapsed_s = (_pop_time(groups, name) for name in ("eta", "elapsed"))
     stage = groups.pop("stage", b"").decode("utf-8", "replace")[:40]
     numbers = {name: number for name, value in groups.items() if (number := _parse_number(value)) is not None}
-    if not numbers and not stage and left_s is None:
+    if not numbers and not stage and left_s is None and elapsed_s is None:
         return None
     get = numbers.get
     said = {name: number for name, number in numbers.items() if name in _MEASURED and number > 0}
-    if "memory_mb" in numbers:
-        said["memory_gb"] = numbers["memory_mb"] / 1024
+    for name, (known_as, factor) in _OTHER_UNITS.items():
+        if name in numbers and numbers[name] > 0:
+            said[known_as] = numbers[name] * factor
     if (seconds := _above_zero(_step_seconds(numbers))) is not None:
         said["step_s"] = seconds
     epoch, epochs_done = get("epoch"), get("epochs_done")
@@ -279,6 +293,7 @@ def _read_groups(groups: dict[str, bytes], offset: int, style: str) -> Reading |
         epochs_done=epochs_done,
         loss=get("loss"),
         left_s=left_s,
+        elapsed_s=elapsed_s,
         stage=stage,
         begins="epoch_begun" in numbers,
         is_global="global_step" in numbers,
@@ -287,6 +302,10 @@ def _read_groups(groups: dict[str, bytes], offset: int, style: str) -> Reading |
     for name, number in said.items():
         setattr(reading, name, number)
     return reading
+
+
+def _pop_time(groups: dict[str, bytes], name: str) -> float | None:
+    return parse_time(groups.pop(name).decode("utf-8", "replace")) if name in groups else None
 
 
 def _step_seconds(numbers: Mapping[str, float | None]) -> float | None:

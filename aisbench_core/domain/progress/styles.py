@@ -30,12 +30,14 @@ GROUPS: Mapping[str, str] = {
     **dict.fromkeys(
         (
             *("epochs_done", "loss", "throughput", "card_throughput", "samples_per_s", "card_samples_per_s"),
-            *("tokens_per_s", "card_tokens_per_s", "step_s", "step_ms", "steps_per_s", "interval_s", "batch"),
-            *("memory_gb", "memory_mb", "mfu", "epoch_percent"),
+            *("tokens_per_s", "card_tokens_per_s", "mean_tokens_per_s", "step_s", "step_ms", "steps_per_s"),
+            *("interval_s", "batch"),
+            *("memory_gb", "memory_mb", "memory_bytes", "mfu", "mfu_percent", "tflops", "tokens", "tokens_done"),
+            *("grad_norm", "learning_rate", "epoch_percent"),
         ),
         _NUMBER,
     ),
-    "eta": _TIME,
+    **dict.fromkeys(("eta", "elapsed"), _TIME),
     "stage": r"\w+",
     "label": r"[^\r\n]*?",
     "rate": r"[^\r\n,\]]*",
@@ -57,6 +59,7 @@ class StyleLine(Frozen):
     has: Texts
     pattern: Text
     also: Annotated[tuple[Text, ...], Field(description="searched for in the same line, in any order")] = ()
+    before: Annotated[bool, Field(description="printed before the line that names the step")] = False
     stage: Annotated[str, Field(description="what the job does while it prints such lines instead of training")] = ""
 
 

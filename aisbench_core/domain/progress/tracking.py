@@ -55,25 +55,30 @@ class Tracker:
     def add(self, readings: Sequence[Reading], since: datetime, until: datetime) -> list[TrainingPoint]:
         """The points of readings that were written between two times, in their order."""
         points: list[TrainingPoint] = []
-        so_far = self.so_far
-        so_far.by_reporter = so_far.by_reporter or any(reading.whole for reading in readings)
-        if so_far.by_reporter:  # what the script prints besides is less exact
-            readings = [reading for reading in readings if reading.whole]
-        so_far.styles_from_0 |= {reading.style for reading in readings if reading.epoch == 0 and not reading.whole}
+        readings = self.choose(readings)
         size = max(1, -(-len(readings) // MAX_POINTS))
         now = Now.of(self.last)
         for start in range(0, len(readings), size):
             part = readings[start : start + size]
             for reading in part:
-                self._follow(now, reading)
+                self.follow(now, reading)
             point = now.to_point(since + (until - since) * (start + len(part)) / len(readings))
             if self.last is None or replace(point, at=self.last.at) != self.last:
                 points.append(point)
                 self.last = point
         return points
 
-    def _follow(self, now: Now, reading: Reading) -> None:
-        """What a reading changes; what it does not say is as it was before."""
+    def choose(self, readings: Sequence[Reading]) -> Sequence[Reading]:
+        """Those that count, to be followed in their order."""
+        so_far = self.so_far
+        so_far.by_reporter = so_far.by_reporter or any(reading.whole for reading in readings)
+        if so_far.by_reporter:  # what the script prints besides is less exact
+            readings = [reading for reading in readings if reading.whole]
+        so_far.styles_from_0 |= {reading.style for reading in readings if reading.epoch == 0 and not reading.whole}
+        return readings
+
+    def follow(self, now: Now, reading: Reading) -> Reading:
+        """What a reading changes; what it does not say is as it was before. Returns it, or the stage that it is of."""
         epochs = 1 if self._extent.has_one_bar else self._extent.epochs
         if reading.is_bar and not is_of_training(reading, self.so_far, self._extent.steps, epochs):
             reading = Reading(reading.offset, stage=Stage.OTHER if reading.is_named else Stage.EVALUATING)
@@ -82,7 +87,7 @@ class Tracker:
                 now.stage = reading.stage
             elif now.step is None and now.epoch is None:
                 now.stage = Stage.PREPARING
-            return
+            return reading
         if reading.has_position:
             self._locate(now, reading)
             now.stage = reading.stage or ("" if now.stage in _STAGES and not reading.whole else now.stage)
@@ -91,6 +96,7 @@ class Tracker:
         is_of_all = not reading.is_bar or (reading.epoch is None and reading.steps == now.steps)
         now.left_s = reading.left_s if reading.left_s is not None and is_of_all else now.left_s
         self._measure(now, reading)
+        return reading
 
     def _locate(self, now: Now, reading: Reading) -> None:
         """Where the training is."""
@@ -170,20 +176,20 @@ class Tracker:
         """How fast it is: of the whole job. The cards that say nothing are taken to be as fast as those that do."""
         now.step_s = reading.step_s or now.step_s
         if reading.card_tokens_per_s is not None:
-            now.tokens_per_s = reading.card_tokens_per_s * self._count_cards()
-        now.tokens_per_s = reading.tokens_per_s or now.tokens_per_s
+            now.tokens_per_s = reading.card_tokens_per_s * self.count_cards()
+        now.tokens_per_s = reading.tokens_per_s or reading.mean_tokens_per_s or now.tokens_per_s
         counts_tokens = self.unit.lower().startswith("token")
         whole = reading.throughput or (reading.tokens_per_s if counts_tokens else reading.samples_per_s)
         card = reading.card_throughput or (reading.card_tokens_per_s if counts_tokens else reading.card_samples_per_s)
         if whole is not None:
             now.throughput, now.cards = whole, self.spec.card_count
         elif card is not None:
-            now.throughput, now.cards = card * self._count_cards(), 1
+            now.throughput, now.cards = card * self.count_cards(), 1
         elif now.step_s and not counts_tokens and (reading.step_s or reading.interval_s or reading.batch):
-            batch = reading.batch or (self.batch * self._count_cards() if self.batch else None)
+            batch = reading.batch or (self.batch * self.count_cards() if self.batch else None)
             now.throughput = batch / now.step_s if batch else now.throughput
 
-    def _count_cards(self) -> int:
+    def count_cards(self) -> int:
         """Cards that train one model: a throughput is theirs."""
         spec = self.spec
         return spec.cards_per_node if spec.mode is Mode.SINGLE_SERVER else spec.card_count
