@@ -1,11 +1,12 @@
-"""Compare: 2 to 8 runs (`?ids=…`) against the first: the verdict, the metrics, what differs; the rest is folded."""
+"""Compare: 2 to 32 runs (`?ids=…`) against the first: the verdict, the metrics, what differs; the rest is folded."""
 
 import streamlit as st
 
 from aisbench_core.warehouse.values.compared import MIN_COMPARED
 from pages._ui.compare import comparison as parts
 from pages._ui.compare.comparability import show_comparability
-from pages._ui.compare.groups import show_peers
+from pages._ui.compare.groups import fold_peers, show_peers
+from pages._ui.compare.many import MANY, choose_baseline, show_baseline, show_many
 from pages._ui.compare.metrics import show_metrics
 from pages._ui.compare.training import show_trainings
 from pages._ui.compare.verdict import show_sentences, show_verdict
@@ -26,17 +27,25 @@ if len(run_ids) < MIN_COMPARED:
         parts.show_scaling(row, is_open=True)
     end_page()
 
-comparison = run_cached(core().warehouse.runs.compare, tuple(run_ids), parts.read_compared())
-show_verdict(comparison)
+is_many = len(run_ids) >= MANY
+comparison = run_cached(core().warehouse.runs.compare, tuple(choose_baseline(run_ids)), parts.read_compared())
+if not is_many:
+    show_verdict(comparison)
 with st.container(horizontal=True, vertical_alignment="center"):
     show_comparability(comparison)
     show_sentences(comparison)
     parts.show_clones(comparison.runs)
     show_report(comparison.runs)
     parts.choose_compared()
-show_metrics(comparison)
-parts.show_differences(comparison)
-show_peers(comparison)
+    if is_many:
+        show_baseline(run_ids)
+if is_many:
+    show_many(comparison, run_ids)
+    fold_peers(comparison)
+else:
+    show_metrics(comparison)
+    parts.show_differences(comparison)
+    show_peers(comparison)
 show_trainings(comparison)
 with st.container(gap="xsmall"):
     parts.show_cards(comparison)

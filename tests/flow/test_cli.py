@@ -253,7 +253,7 @@ CASES: list[tuple[tuple[str, ...], str]] = [
     (("run", "no-such-file.yaml"), "the spec no-such-file.yaml cannot be read: No such file"),
     (("show", "r1999"), "there is no run 'r1999'"),
     (("compare", "r1", "r2"), "no such run"),
-    (("compare", "r1"), "2 to 8"),
+    (("compare", "r1"), "2 to 32"),
     (("runs", "--state", "lost"), "'lost' is not one of held, preparing"),
     (("leaderboard", "--sort", "size"), "'size' is not one of throughput, olympic_mean"),
     (("export", "-o", "/no/such/folder/x.csv"), "cannot be written: No such file"),

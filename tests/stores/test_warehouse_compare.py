@@ -8,7 +8,8 @@ import pytest
 from aisbench_core.base.errors import RunNotFound, SpecError
 from aisbench_core.model import Mode, RunRecord, RunState
 from aisbench_core.warehouse.facade import Warehouse
-from aisbench_core.warehouse.values.compared import Comparability, Comparison, MetricComparison
+from aisbench_core.warehouse.measures.side_verdicts import decide_sides
+from aisbench_core.warehouse.values.compared import Comparability, Comparison, MetricComparison, SideOutcome
 from aisbench_core.warehouse.values.configurations import BenchmarkConfiguration
 from tests import records as a
 
@@ -196,19 +197,33 @@ def test_a_ratio_to_zero_is_none(warehouse: Warehouse) -> None:
     assert spread[1].ratio is None
 
 
-@pytest.mark.parametrize("run_ids", [[], ["run-0"], ["run-0", "run-0"], [f"run-{number}" for number in range(9)]])
-def test_a_comparison_takes_two_to_eight_different_runs(warehouse: Warehouse, run_ids: list[str]) -> None:
-    warehouse.rebuild(a.records([8000.0] * 9))
+@pytest.mark.parametrize("run_ids", [[], ["run-0"], ["run-0", "run-0"], [f"run-{number}" for number in range(33)]])
+def test_a_comparison_takes_2_to_32_different_runs(warehouse: Warehouse, run_ids: list[str]) -> None:
+    warehouse.rebuild(a.records([8000.0] * 33))
 
-    with pytest.raises(SpecError, match="2 to 8"):
+    with pytest.raises(SpecError, match="2 to 32"):
         warehouse.runs.compare(run_ids)
 
 
-def test_eight_runs_are_compared_in_the_order_given(warehouse: Warehouse) -> None:
-    warehouse.rebuild(a.records([8000.0 + number for number in range(8)]))
-    order = [f"run-{number}" for number in (7, 0, 6, 1, 5, 2, 4, 3)]
+def test_32_runs_are_compared_in_the_order_given(warehouse: Warehouse) -> None:
+    warehouse.rebuild(a.records([8000.0 + number for number in range(32)]))
+    order = [f"run-{7 * number % 32}" for number in range(32)]
 
     assert [run.run_id for run in warehouse.runs.compare(order).runs] == order
+
+
+def test_a_run_that_cannot_be_compared_leaves_the_verdict_on_the_others_as_it_is(warehouse: Warehouse) -> None:
+    pair = (a.record("one"), a.record("two", node_count=2, throughputs=[1000.0] * 16))
+    unlike = a.record("other", speed_parameters={"batch_size": 7})
+
+    alone, with_other = compared(warehouse, *pair), compared(warehouse, *pair, unlike)
+
+    assert with_other.verdict is Comparability.NOT_COMPARABLE
+    assert with_other.verdicts[:2] == alone.verdicts
+    assert with_other.normalise_by == alone.normalise_by == "node"
+    assert metric(with_other, "per_node").decides
+    assert ratios(with_other, "per_node") == [1.0, 1.0, None]
+    assert decide_sides(with_other)[0].outcome is not SideOutcome.NOT_COMPARABLE
 
 
 def test_a_run_that_is_not_there_is_named(warehouse: Warehouse) -> None:

@@ -51,7 +51,10 @@ def no_store(folder: Path) -> None:
     ("refuse", "expected"),
     [
         (of_somebody_else, "{folder}/none 是其他程序的数据库（请将其移走，或指定另一个数据仓库文件）"),
-        (lambda folder: stored(folder).runs.compare(["running"]), "对比：runs：必须是 2 至 8 次不同的运行（实际为 1）"),
+        (
+            lambda folder: stored(folder).runs.compare(["running"]),
+            "对比：runs：必须是 2 至 32 次不同的运行（实际为 1）",
+        ),
         (lambda folder: stored(folder).runs.compare(["running", "all"]), "数据仓库中没有这些运行：all"),
         (
             lambda folder: Reports(stored(folder), lambda: NOW).write(["none"], ReportLanguage.ZH),

@@ -16,7 +16,7 @@ from aisbench_core.interfaces.api.endpoint import ApiCall
 from aisbench_core.model import Frozen, Origin
 from aisbench_core.warehouse.measures.sorts import BOARD_SORTS
 from aisbench_core.warehouse.values.boards import BoardRow
-from aisbench_core.warehouse.values.compared import ComparedBy, Comparison
+from aisbench_core.warehouse.values.compared import MAX_COMPARED, ComparedBy, Comparison
 from aisbench_core.warehouse.values.exports import MEDIA_TYPES, Export, ExportFormat, ExportTable
 from aisbench_core.warehouse.values.histories import Outcome, TrendVerdict, VersionField
 from aisbench_core.warehouse.values.runs import BoardQuery
@@ -58,9 +58,9 @@ class LeaderboardQuery(ResultQuery):
 
 
 class CompareQuery(Frozen):
-    """2 to 8 runs; the others are compared with the first."""
+    """2 to 32 runs; the others are compared with the first."""
 
-    run: Annotated[tuple[Name, ...], Field(min_length=2, max_length=8, description="A run's id.")]
+    run: Annotated[tuple[Name, ...], Field(min_length=2, max_length=MAX_COMPARED, description="A run's id.")]
     by: Annotated[ComparedBy, Field(description="The runs, or the medians of their rows of the leaderboard.")] = (
         ComparedBy.RUNS
     )

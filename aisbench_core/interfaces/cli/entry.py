@@ -80,7 +80,7 @@ COMMANDS: Listed = {
     "leaderboard": ("results.results:leaderboard", "Rank configurations by the median throughput of their valid runs."),
     "compare": (
         "results.results:compare",
-        "Compare 2 to 8 runs with the first: differences, metrics, and whether the runs are comparable.",
+        "Compare 2 to 32 runs with the first: differences, metrics, and whether the runs are comparable.",
     ),
     "scaling": (
         "results.scaling:scaling",

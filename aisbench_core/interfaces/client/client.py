@@ -212,7 +212,7 @@ class Client(Connection):
         return self._items("/leaderboard", filters)
 
     def compare(self, *run_ids: str, by: str = "runs") -> Json:
-        """2 to 8 runs against the first."""
+        """2 to 32 runs against the first."""
         return self.get("/compare", run=run_ids, by=by)
 
     def regress(self, **filters: Any) -> Json:

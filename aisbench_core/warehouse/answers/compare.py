@@ -63,13 +63,14 @@ def compare_runs(cur: DuckDBPyConnection, run_ids: Sequence[str], by: ComparedBy
     )
     by_run = tuple(_derive_comparability(runs[0], specs[0], run, spec) for run, spec in zip(runs, specs, strict=True))
     worst = max((one.verdict for one in by_run), key=_SEVERITY.index)
-    normalise_by = _normalise_by(worst, by_run)
+    normalise_by = _normalise_by(by_run)
+    decisive = _DECISIVE_METRIC[normalise_by] if _has_comparable(by_run) else ""
     measured = fetch_medians(cur, runs) if by is ComparedBy.ROWS else runs
     return Comparison(
         runs=runs,
         differences=tuple(field for field in fields if _has_differences(field.values)),
         same=tuple(field for field in fields if not _has_differences(field.values)),
-        metrics=tuple(_compare_metric(metric, measured, by_run, worst, normalise_by, by) for metric in METRICS),
+        metrics=tuple(_compare_metric(metric, measured, by_run, decisive, by) for metric in METRICS),
         verdict=worst,
         reasons=tuple(dict.fromkeys(reason for one in by_run for reason in one.reasons)),
         normalise_by=normalise_by,
@@ -170,10 +171,14 @@ def _find_unknown(run: RunRow, stored: StoredSpec) -> frozenset[str]:
     return frozenset(name for name in _MAY_BE_UNKNOWN if name not in stored.spec)
 
 
-def _normalise_by(worst: Comparability, by_run: Sequence[RunComparability]) -> str:
-    # Per card is fair wherever per node is, but not the other way round.
-    units = {one.normalise_by for one in by_run} if worst is Comparability.NORMALISED else set()
-    return "card" if "card" in units else "node" if units else ""
+def _has_comparable(by_run: Sequence[RunComparability]) -> bool:
+    return any(one.verdict is not Comparability.NOT_COMPARABLE for one in by_run[1:])
+
+
+def _normalise_by(by_run: Sequence[RunComparability]) -> str:
+    # Per card is fair wherever per node is, but not the other way round. A run that cannot be compared has no say.
+    units = {one.normalise_by for one in by_run}
+    return next((unit for unit in ("card", "node") if unit in units), "")
 
 
 def _find_decisive(base: RunRow, run: RunRow, unknown: frozenset[str]) -> tuple[str, ...]:
@@ -232,8 +237,7 @@ def _compare_metric(
     metric: columns.Column,
     runs: Sequence[RunRow],
     by_run: Sequence[RunComparability],
-    worst: Comparability,
-    normalise_by: str,
+    decisive: str,
     by: ComparedBy,
 ) -> MetricComparison:
     base: float | None = getattr(runs[0], metric.field)
@@ -251,7 +255,7 @@ def _compare_metric(
         common_unit if is_rate else "" if is_share else metric.unit,
         values,
         metric.compared is Compared.HIGHER_IS_BETTER,
-        decides=worst is not Comparability.NOT_COMPARABLE and metric.field == _DECISIVE_METRIC[normalise_by],
+        decides=metric.field == decisive,
         is_rate=is_rate,
         is_share=is_share,
     )

@@ -14,7 +14,7 @@ from aisbench_core.model.spec_fields import fields_of
 from aisbench_core.model.spec_roles import SpecRole
 from aisbench_core.warehouse.values.runs import RunRow
 
-MIN_COMPARED, MAX_COMPARED = 2, 8  # so many runs are compared at a time
+MIN_COMPARED, MAX_COMPARED = 2, 32  # so many runs are compared at a time
 
 # Single runs of one group that are shown; the hashes of their ids choose them, so that they stay the same.
 MAX_DOTS = 60
@@ -164,13 +164,14 @@ class SideVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """2 to 8 runs side by side, each against the first (the baseline).
+    """2 to 32 runs side by side, each against the first (the baseline).
 
-    `verdict` is the worst comparability among `verdicts`, `reasons` the fields behind it, `normalise_by` "card", "node"
-    or "". `unknown` are fields that are not known of some run: its ratios hold if they are equal. `peers` are the
-    groups behind the runs. With `by` rows, metrics are medians over the valid runs of each run's row of the
-    leaderboard, and the accuracy is that of the run in the middle by throughput; everything else is the run's own.
-    `rank_results` are the cards' throughputs by run_id, `servers` the servers of single-server runs.
+    `verdict` is the worst comparability among `verdicts`, `reasons` the fields behind it; `normalise_by` "card",
+    "node" or "" is how those that can be compared are. `unknown` are fields that are not known of some run: its
+    ratios hold if they are equal. `peers` are the groups behind the runs. With `by` rows, metrics are medians over
+    the valid runs of each run's row of the leaderboard, and the accuracy is that of the run in the middle by
+    throughput; everything else is the run's own. `rank_results` are the cards' throughputs by run_id, `servers` the
+    servers of single-server runs.
     """
 
     runs: tuple[RunRow, ...]

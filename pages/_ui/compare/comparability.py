@@ -31,9 +31,18 @@ def show_comparability(comparison: Comparison) -> None:
     """The verdict as a badge that opens the fields behind it, and those that are equal in all runs."""
     colour, icon = BADGES[comparison.verdict]
     key, fields = comparison.verdict.name.lower(), ", ".join(map(field_name, comparison.unknown))
+    names = names_of(comparison)
+    unlike = [names[one.run_id] for one in comparison.verdicts if one.verdict is Comparability.NOT_COMPARABLE]
+    if 0 < len(unlike) < len(comparison.runs) - 1:  # of the others the ratios are shown
+        colour, icon, key = "orange", BADGES[Comparability.NOT_COMPARABLE][1], "partly"
     if comparison.unknown and comparison.verdict is not Comparability.NOT_COMPARABLE:
         colour, icon, key = "orange", ":material/question_mark:", "doubtful"
-    label = t(f"comparability.{key}", by=t.unit(comparison.normalise_by), fields=escape_markdown(fields))
+    label = t(
+        f"comparability.{key}",
+        by=t.unit(comparison.normalise_by),
+        fields=escape_markdown(fields),
+        runs=escape_markdown(clip_text(", ".join(unlike), MAX_LETTERS)),
+    )
     with st.popover(f":{colour}[{label}]", icon=icon):
         if reasons := "\n".join(f"- {reason}" for reason in _list_reasons(comparison)):
             st.markdown(reasons)

@@ -12,6 +12,7 @@ from aisbench_core.warehouse.values.histories import Trend
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
 from aisbench_core.warehouse.values.scalings import Scaling
 from pages._ui.compare.groups import group_by_axis
+from pages._ui.compare.many import MANY
 from pages._ui.compare.names import names_of
 from pages._ui.compare.room import keep_room_of_widget
 from pages._ui.configure.clones import show_clone_button
@@ -44,25 +45,27 @@ RECENT = 50  # how many recorded runs of each region the picker offers
 
 def choose_runs() -> list[str]:
     """The runs to compare, the baseline first."""
-    named = dict.fromkeys(st.query_params.get_all("ids"))
-    recorded = run_cached(core().warehouse.runs.select_recorded, tuple(named)) if named else frozenset()
-    chosen = {
-        run_id: run_cached(core().warehouse.runs.find_row, run_id)
-        for run_id in [*named][:MAX_COMPARED]
-        if run_id in recorded
-    }
+    named = tuple(dict.fromkeys(st.query_params.get_all("ids")))
+    recorded = run_cached(core().warehouse.runs.select_recorded, named) if named else frozenset()
+    known = [run_id for run_id in named if run_id in recorded]
+    chosen = {run_id: run_cached(core().warehouse.runs.find_row, run_id) for run_id in known[:MAX_COMPARED]}
     rows = _list_recent_runs() | {run_id: row for run_id, row in chosen.items() if row}
-    options = list(dict.fromkeys([*(run_id for run_id in named if run_id in recorded), *rows]))
+    options = list(dict.fromkeys([*known, *rows]))
+    if left_out := len(known) - len(chosen):
+        st.info(t("compare.too_many", most=MAX_COMPARED, count=left_out), icon=":material/info:")
     keep_room_of_widget("ids", _height_of_picker([_run_title(row) for row in chosen.values() if row]))
-    return url.choose_options(
-        "ids",
-        t("compare.runs"),
-        options,
-        lambda run_id: _run_title(rows[run_id]) if run_id in rows else run_id,
-        most=MAX_COMPARED,
-        help=t("compare.runs_help"),
-        placeholder=t("compare.pick"),
-    )
+    # As many lines as many runs have would push the table out of view.
+    is_folded = len(chosen) >= MANY
+    with st.popover(t("compare.runs_of", count=len(chosen)), width=700) if is_folded else st.container():
+        return url.choose_options(
+            "ids",
+            t("compare.runs"),
+            options,
+            lambda run_id: _run_title(rows[run_id]) if run_id in rows else run_id,
+            most=MAX_COMPARED,
+            help=t("compare.runs_help"),
+            placeholder=t("compare.pick"),
+        )
 
 
 def _height_of_picker(titles: Sequence[str]) -> int:

@@ -23,6 +23,15 @@ def group_by_axis(comparison: Comparison) -> list[list[RunRow]]:
     return [*groups.values()]
 
 
+def fold_peers(comparison: Comparison) -> None:
+    """The same charts of many runs, drawn when they are unfolded."""
+    label, icon = t("compare.charts"), ":material/scatter_plot:"
+    folded = st.expander(label, icon=icon, expanded=False, key="peers", on_change="rerun")
+    if folded.open:
+        with folded:
+            show_peers(comparison)
+
+
 def show_peers(comparison: Comparison) -> None:
     """The charts of the configurations; nothing where none has a valid run."""
     measured = {peers.run_id: peers for peers in comparison.peers if peers.summary}

@@ -39,12 +39,13 @@ def show_metrics(comparison: Comparison) -> None:
         if not is_first:
             hint = t("compare.change_hint", candidate=name, baseline=first)
             columns.append(GridColumn(f"change-{run.run_id}", "Δ", Align.RIGHT, hint=hint, mixed=True))
-    show_grid(columns, list(_list_rows(comparison)), t("compare.metrics"), key="metrics")
+    show_grid(columns, list(list_metric_rows(comparison)), t("compare.metrics"), key="metrics")
     if comparison.by is ComparedBy.ROWS:
         st.caption(t("compare.of_rows"))
 
 
-def _list_rows(comparison: Comparison) -> Iterator[GridRow]:
+def list_metric_rows(comparison: Comparison) -> Iterator[GridRow]:
+    """A row for each metric, with the cells `metric`, and `value-` and `change-` of each run."""
     measured = sorted(filter(_is_measured, comparison.metrics), key=lambda metric: not metric.decides)
     if not any(metric.decides for metric in measured):
         yield from _list_noise(comparison)

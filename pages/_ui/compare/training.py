@@ -24,13 +24,14 @@ from pages._ui.shell.core import core
 from pages._ui.shell.words import t
 
 CURVE, AXIS, LOG, SMOOTH = "curve", "x", "log", "smooth"  # names of the URL's parameters
+MAX_DRAWN = 8  # runs: more lines cannot be told apart
 HEIGHT = 400  # pixels, with the axis and the legend
 SMOOTHINGS = (0.0, 0.3, 0.6, 0.9, MOST_SMOOTH)
 
 
 def show_trainings(comparison: Comparison) -> None:
     """The curves of the runs that have any, read when they are unfolded; nothing where no run has."""
-    found = [run.run_id for run in comparison.runs if _has_training(run.run_id)]
+    found = [run.run_id for run in comparison.runs[:MAX_DRAWN] if _has_training(run.run_id)]
     if not found:
         return
     folded = st.expander(
@@ -70,7 +71,9 @@ def _show_curves(comparison: Comparison, found: Sequence[str]) -> None:
         names = names_of(comparison)
         title = _name_axis(quantity, comparison)
         charts.draw_chart(_draw_curves(curves, names, axis, title, is_log), text=t("trainings.chart", quantity=title))
-        if without := [name for run_id, name in names.items() if run_id not in {curve.run_id for curve in curves}]:
+        if len(names) > MAX_DRAWN:
+            st.caption(t("trainings.first", count=MAX_DRAWN))
+        elif without := [name for run_id, name in names.items() if run_id not in {curve.run_id for curve in curves}]:
             st.caption(t("trainings.without", runs=", ".join(without)))
     else:
         st.caption(t("trainings.none"))

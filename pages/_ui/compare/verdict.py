@@ -63,6 +63,12 @@ def show_sentences(comparison: Comparison) -> None:
             st.code("\n".join(sentences), language=None, wrap_lines=True)  # it brings a button that copies
 
 
+def describe_side(comparison: Comparison, verdict: SideVerdict) -> str:
+    """The headline of a side and what it rests on, as plain text."""
+    details = (detail.replace("\\", "") for detail in _list_details(comparison, verdict))
+    return " ".join((_format_headline(comparison, verdict), *details))
+
+
 def colour_of(verdict: SideVerdict) -> Colour:
     """Red, green, or grey for what is no difference."""
     return "gray" if verdict.is_small else SIGNS.get(verdict.outcome, ("gray", ""))[0]
@@ -132,7 +138,8 @@ def _name_reasons(comparison: Comparison, run_id: str) -> str:
 def _format_unknown(comparison: Comparison, run_id: str) -> str:
     runs = {run.run_id: run for run in comparison.runs}
     mixed = mixed_or_unknown(comparison.runs[0].not_known, runs[run_id].not_known)
-    return t.message(mixed) or t("compare.unknown_fields", fields=", ".join(map(field_name, comparison.unknown)))
+    unknown = next(one.unknown for one in comparison.verdicts if one.run_id == run_id)
+    return t.message(mixed) or t("compare.unknown_fields", fields=", ".join(map(field_name, unknown)))
 
 
 def _to_side(row: RunRow, runs: int) -> Side:

@@ -143,6 +143,7 @@ class Grid {
         button.dataset.sort = column.sort;
         head.append(button);
       } else head.textContent = column.label;
+      if (column.below) head.append(make("div", "grid-below", column.below));
       if (isSorted) head.setAttribute("aria-sort", sorted.down ? "descending" : "ascending");
       line.append(head);
     });

@@ -33,7 +33,7 @@ from pages._ui.shell.words import t
 
 FOLDER = Path(__file__).parent
 
-HEAD, ROW = 34, 32  # heights in pixels
+HEAD, ROW, BELOW = 34, 32, 16  # heights in pixels, BELOW of a second line in the head
 EDGE = 10  # room below the last row, for the bar that scrolls columns that do not fit
 
 
@@ -67,7 +67,7 @@ def show_grid(
     result = _build_component()(
         key=_widget_key(key),
         data=data,
-        height=grid_height(min(len(rows), visible or len(rows))),
+        height=grid_height(min(len(rows), visible or len(rows))) + any(column.below for column in columns) * BELOW,
         on_ticked_change=_keep_state,
         on_opened_change=_keep_state,
         on_sorted_change=partial(_sort_rows, key, sorting),

@@ -32,7 +32,8 @@ class GridColumn:
 
     `sort` is what the URL calls the order by this column; without one its head does not sort. What is longer than
     `width` pixels is cut and shown whole as a tooltip; a column that `fills` takes the room that the others leave. Of a
-    `mixed` column each cell is of another kind: their decimals and units do not stand below each other."""
+    `mixed` column each cell is of another kind: their decimals and units do not stand below each other. `below`:
+    a second line of its head."""
 
     key: str
     label: str
@@ -42,6 +43,7 @@ class GridColumn:
     width: int = 0
     fills: bool = False
     mixed: bool = False
+    below: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,7 @@ def encode_column(column: GridColumn, sorts: Collection[str]) -> dict[str, objec
                 "width": column.width,
                 "fills": column.fills,
                 "mixed": column.mixed,
+                "below": column.below,
             }
         ),
     }

@@ -63,7 +63,7 @@ def leaderboard(ascending: bool, as_json: bool, **filters: Any) -> None:
 @click.argument("run_ids", metavar="RUN...", nargs=-1, required=True)
 @click.option("--rows", is_flag=True, help="Compare the medians of the leaderboard rows of these runs.")
 def compare(run_ids: tuple[str, ...], rows: bool, as_json: bool) -> None:
-    """Compare 2 to 8 runs with the first: differences, metrics, and whether the runs are comparable."""
+    """Compare 2 to 32 runs with the first: differences, metrics, and whether the runs are comparable."""
     core = open_core(writing=False)
     by = ComparedBy.ROWS if rows else ComparedBy.RUNS
     comparison = core.warehouse.runs.compare([full_id(core, run_id) for run_id in run_ids], by)
