@@ -8,10 +8,10 @@ from filelock import FileLock
 
 from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
-from tests.browser.conftest import LookAt
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.grids import grid
 from tests.browser.prepared_console import PreparedConsole
+from tests.browser.visit import LookAt
 from tests.console import seeds
 
 TABLE = "Runs as columns"
