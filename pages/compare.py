@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from aisbench_core.warehouse.exporting.comparison import build_comparison_table
 from aisbench_core.warehouse.values.compared import MIN_COMPARED
 from pages._ui.compare import comparison as parts
 from pages._ui.compare.comparability import show_comparability
@@ -12,7 +13,7 @@ from pages._ui.compare.training import show_trainings
 from pages._ui.compare.verdict import show_sentences, show_verdict
 from pages._ui.shell import saved_views
 from pages._ui.shell.core import core, run_cached
-from pages._ui.shell.downloads import show_report
+from pages._ui.shell.downloads import show_report, show_table_files
 from pages._ui.shell.errors import end_page
 from pages._ui.shell.navigation import COMPARE
 from pages._ui.shell.words import t
@@ -35,6 +36,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
     show_comparability(comparison)
     show_sentences(comparison)
     parts.show_clones(comparison.runs)
+    show_table_files(lambda: build_comparison_table(comparison), "aisbench-compare")
     show_report(comparison.runs)
     parts.choose_compared()
     if is_many:

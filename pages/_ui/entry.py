@@ -10,6 +10,7 @@ from pages._ui.layout import SIDEBAR, create_script_container
 from pages._ui.search import show_search, show_search_button
 from pages._ui.session.ended import install_way_back, show_end
 from pages._ui.session.open_sessions import show_sessions, show_sessions_button
+from pages._ui.shell.chart_files import install_svg_buttons
 from pages._ui.shell.core import core, default_language, ended_session
 from pages._ui.shell.errors import PageEnd, errors_shown
 from pages._ui.shell.navigation import HOME, ICONS, SECTIONS, STORING, install_one_step, link_page, open_page
@@ -69,6 +70,7 @@ def show_page() -> None:
             show_sign_out_button()
     with create_script_container():
         install_table_keys()
+        install_svg_buttons()
         install_named_zones()
         install_one_step()
         install_descriptions()

@@ -60,3 +60,14 @@ def test_rows_side_by_side_have_no_interval_where_something_decisive_is_not_know
     assert "tagged-0: mixed or unknown: image" in text
     assert "unknown for some runs: image; ratios are valid only if these are equal" in text
     assert "unknown for some runs: image; no ratio is shown between rows that may differ in them" in by_rows
+
+
+def test_comparisons_and_answers_are_printed_as_tables_for_papers(data_dir: Path) -> None:
+    latex = type_in(data_dir, "compare", "--format", "latex", "run-0", "run-1").stdout
+    markdown = type_in(data_dir, "sql", "--format", "markdown", "select 'a|b' as name, 2 as number").stdout
+    refused = type_in(data_dir, "compare", "--format", "latex", "--json", "run-0", "run-1")
+
+    assert r"\caption{Runs compared with run-0}" in latex
+    assert "Throughput (samples/s) & 7,900 & 8,000 (+1.3 \\%) \\\\" in latex
+    assert markdown.splitlines() == ["| name | number |", "| --- | ---: |", "| a\\|b | 2 |"]
+    assert refused.exit_code == 2

@@ -305,3 +305,39 @@ def test_what_a_launched_run_left_unset_is_known_in_an_export(warehouse: Warehou
     [row] = rows(exported(warehouse))
 
     assert (row["pool_type"], row["hyperparameters_json"], row["mode"]) == ("public", "{}", "cluster")
+
+
+def test_a_table_to_print_has_labels_units_and_only_columns_with_values(warehouse: Warehouse) -> None:
+    warehouse.record_many([a.record("one_a", pool_id="pool-1"), a.record("two", throughputs=[900.0] * 8)])
+
+    latex = exported(warehouse, kind=ExportFormat.LATEX).decode()
+    markdown = exported(warehouse, kind=ExportFormat.MARKDOWN).decode()
+
+    assert r"\caption{Measurements of cn-north-9, 2026-03-02}" in latex
+    assert r"one\_a & " in latex
+    assert r"\_w" not in latex
+    head, _, first, second = markdown.splitlines()[2:]
+    titles = [cell.strip() for cell in head.split("|")]
+    assert "Throughput (samples/s)" in titles
+    assert "Ran for (s)" in titles
+    assert "Mean power (W)" not in titles
+    assert "| 8,000 |" in first
+    assert "| 7,200 |" in second
+
+
+def test_a_table_to_print_is_refused_where_nobody_would_read_it(warehouse: Warehouse) -> None:
+    warehouse.rebuild(a.records([8000.0] * 1001))
+
+    with pytest.raises(SpecError, match="at most 1,000 rows"):
+        exported(warehouse, kind=ExportFormat.LATEX)
+
+
+def test_the_unit_stands_behind_each_number_where_rows_have_several(warehouse: Warehouse) -> None:
+    tokens = replace(a.FACTS, throughput_unit="tokens/s")
+    warehouse.record_many([a.record("one"), a.record("two", facts=tokens)])
+
+    markdown = exported(warehouse, kind=ExportFormat.MARKDOWN).decode()
+
+    assert "| Throughput |" in markdown
+    assert "| 8,000 samples/s |" in markdown
+    assert "| 8,000 tokens/s |" in markdown

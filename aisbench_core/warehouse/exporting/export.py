@@ -6,7 +6,8 @@ from typing import IO
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.warehouse.exporting import csv_file, json_file
+from aisbench_core.base.text_tables import TextTableFormat
+from aisbench_core.warehouse.exporting import csv_file, json_file, text_file
 from aisbench_core.warehouse.exporting.parts import MAX_RUNS, Parameters, list_parts
 from aisbench_core.warehouse.exporting.provenance import build_provenance
 from aisbench_core.warehouse.exporting.runs import EXPORTED, RUNS
@@ -59,6 +60,9 @@ def write(
 
             marks = {"schema": sheet.schema, "content": mark, "exported_at_utc": f"{at:%Y-%m-%dT%H:%M:%SZ}"}
             return parquet_file.write(cur, sheet, chosen, target, marks, export.format)
+        case ExportFormat.MARKDOWN | ExportFormat.LATEX:
+            caption = f"{mark[:1].upper()}{mark[1:]}, {at:%Y-%m-%d}"
+            return text_file.write(cur, sheet, chosen, target, export.table, caption, TextTableFormat(export.format))
         case ExportFormat.EXCEL:
             from aisbench_core.warehouse.exporting import workbook
 

@@ -24,13 +24,20 @@ class ExportTable(StrEnum):
 
 
 class ExportFormat(StrEnum):
-    """The kind of file; the value is its extension."""
+    """The kind of file."""
 
     CSV = "csv"
     EXCEL = "xlsx"
     PARQUET = "parquet"
     JSON = "json"
     ARROW = "arrow"
+    MARKDOWN = "markdown"
+    LATEX = "latex"
+
+    @property
+    def extension(self) -> str:
+        """Of the file's name."""
+        return {"markdown": "md", "latex": "tex"}.get(self.value, self.value)
 
 
 MEDIA_TYPES = {
@@ -39,6 +46,8 @@ MEDIA_TYPES = {
     ExportFormat.PARQUET: "application/vnd.apache.parquet",
     ExportFormat.JSON: "application/json",
     ExportFormat.ARROW: "application/vnd.apache.arrow.stream",
+    ExportFormat.MARKDOWN: "text/markdown",
+    ExportFormat.LATEX: "application/x-tex",
 }
 
 
@@ -57,7 +66,7 @@ class Export:
     @property
     def file_name(self) -> str:
         """A name made of table, region, kind and day (UTC)."""
-        return file_name(self.table, self.query.region, self.query.rehearsal, self.exported_at, self.format)
+        return file_name(self.table, self.query.region, self.query.rehearsal, self.exported_at, self.format.extension)
 
 
 def file_name(subject: str, region: str, rehearsal: bool | None, at: datetime, extension: str) -> str:

@@ -1,11 +1,13 @@
 """What is on screen as files: tables in every format, and the report to print."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from io import BytesIO
 
 import streamlit as st
 
 from aisbench_core.base.errors import AisbenchError
+from aisbench_core.base.text_tables import TextTable, TextTableFormat, format_text_table
 from aisbench_core.exchange.report.words import MAX_RUNS, ReportLanguage
 from aisbench_core.warehouse.values.exports import MEDIA_TYPES, Export, ExportFormat, ExportTable, file_name
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
@@ -19,6 +21,8 @@ FORMATS = {
     ExportFormat.EXCEL: "Excel",
     ExportFormat.PARQUET: "Parquet",
     ExportFormat.JSON: "JSON",
+    ExportFormat.MARKDOWN: "Markdown",
+    ExportFormat.LATEX: "LaTeX",
 }
 
 LARGE = 5_000  # runs; writing a workbook of more takes longer than somebody waits without being told why
@@ -78,6 +82,22 @@ def _show_workbook(export: Export, count: int, ready: bool) -> None:
         core().exports.write(export, target, actor().name, show)
         st.session_state[PREPARED] = (content, target.getvalue())
         st.rerun()
+
+
+def show_table_files(build: Callable[[], TextTable], name: str) -> None:
+    """A table of the page in the formats of papers, written when a button is pressed."""
+    with st.popover(t("files.title"), icon=":material/download:"):
+        for form in TextTableFormat:
+            kind = ExportFormat(form)
+            file = f"{name}.{kind.extension}"
+            st.download_button(
+                FORMATS[kind], data=at_click(partial(_format_table, build, form)), file_name=file,
+                mime=MEDIA_TYPES[kind], key=f"table-{form}", on_click="ignore", icon=":material/table:",
+            )  # fmt: skip
+
+
+def _format_table(build: Callable[[], TextTable], form: TextTableFormat) -> str:
+    return format_text_table(build(), form)
 
 
 def show_report(runs: Sequence[RunRow]) -> None:

@@ -5,7 +5,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from io import BytesIO
@@ -17,6 +17,7 @@ from typing import IO, Any
 import click
 
 from aisbench_core.base import formats
+from aisbench_core.base.text_tables import TextColumn, TextTable, TextTableFormat, format_text_table
 from aisbench_core.config.settings import read_environment
 from aisbench_core.exchange.mlflow.tracking import SendOutcome, TrackingServer
 from aisbench_core.exchange.report.words import ReportLanguage
@@ -60,9 +61,11 @@ def export(
 
     One row per run (schema aisbench-compliance-csv/1), or with `--what series` one row of statistics per series or
     leaderboard row (aisbench-compliance-series/1). All formats hold the same rows; what was not measured is empty.
+    Markdown and LaTeX have the columns that a paper has room for.
     """
     suffix = output.suffix.lower().removeprefix(".") if output else ""
-    form = ExportFormat(file_format or (suffix if suffix in list(ExportFormat) else "csv"))
+    by_suffix = {each.extension: each for each in ExportFormat}
+    form = ExportFormat(file_format) if file_format else by_suffix.get(suffix, ExportFormat.CSV)
     core = open_core(writing=False)
     query = query_of(core, include_invalid=not valid_only, **filters)
     # Would garble the terminal.
@@ -143,7 +146,7 @@ def export_to_mlflow(url: str | None, valid_only: bool, **filters: Any) -> None:
     )
 
 
-SQL_FORMATS = ("table", "csv", "json", "parquet")
+SQL_FORMATS = ("table", "csv", "json", "parquet", *(form.value for form in TextTableFormat))
 MAX_TABLE_ROWS = 100
 # Of a cell in a table; the other formats have all of it.
 MAX_CELL_WIDTH = 60
@@ -152,6 +155,8 @@ SERVED_SECONDS = 600.0
 SECONDS = 60.0  # a forgotten join of two large tables must not run all night
 # How much longer than the time limit to wait for the engine to stop by itself.
 GRACE_S = 1.0
+
+_TABLES = ("table", *TextTableFormat)
 
 _SNAPSHOT = UnsentPath(path_type=Path, dir_okay=False, exists=True)
 _OVER_RUNS = re.compile(r"\bfrom\s+\"?(v_|runs\b|results\b)", re.I)
@@ -188,7 +193,7 @@ def sql(
     if query == "-":
         query = sys.stdin.read()
     reader = _open_reader(snapshot)
-    most = limit or (MAX_TABLE_ROWS if file_format == "table" else None)
+    most = limit or (MAX_TABLE_ROWS if file_format in _TABLES else None)
     try:
         with (
             _hard_limit(seconds, reader),
@@ -240,7 +245,7 @@ def _open_reader(snapshot: Path | None) -> Reader:
 
 def _print_answer(cur: Cursor, file_format: str, output: Path | None, most: int | None) -> bool:
     """Print or write the rows; returns whether they hold both measurements and rehearsals."""
-    if output is None and file_format != "table":  # rows go out as they come, so that pipes can start early
+    if output is None and file_format not in _TABLES:  # rows go out as they come, so that pipes can start early
         return _write_rows(cur, file_format, sys.stdout.buffer, most)
     with SpooledTemporaryFile(display.SPOOLED_BYTES) as content:  # a query that fails leaves an existing file as it was
         mixed = _write_rows(cur, file_format, content, most)
@@ -266,16 +271,24 @@ def _write_rows(cur: Cursor, file_format: str, target: IO[bytes], most: int | No
 
     answer = queries.iter_rows(cur)
     rows = map(note_kind, islice(answer, most))
-    if file_format == "table":
+    if file_format in _TABLES:
         table = list(rows)
-        heads = [_align_head(name, (row[index] for row in table)) for index, name in enumerate(columns)]
-        target.write((display.format_table(heads, [[*map(_format_cell, row)] for row in table]) + "\n").encode())
+        target.write(_format_answer(columns, table, file_format).encode())
         count = len(table)
     else:
         count = (queries.write_csv if file_format == "csv" else queries.write_json)(columns, rows, target)
     more = most is not None and next(answer, None) is not None  # one row beyond the limit says whether there are more
     display.print_message(display.format_count(count, "row") + ("; there are more, see --limit" if more else ""))
     return {True, False} <= kinds
+
+
+def _format_answer(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], file_format: str) -> str:
+    heads = [_align_head(name, (row[index] for row in rows)) for index, name in enumerate(columns)]
+    cells = [[*map(_format_cell, row)] for row in rows]
+    if file_format == "table":
+        return display.format_table(heads, cells) + "\n"
+    named = [TextColumn(head.removeprefix(">"), is_number=head.startswith(">")) for head in heads]
+    return format_text_table(TextTable("", named, cells), TextTableFormat(file_format))
 
 
 def _align_head(name: str, cells: Iterable[object]) -> str:

@@ -12,11 +12,13 @@ import click
 from aisbench_core.base import formats
 from aisbench_core.base.errors import DamagedLedger, Problem, RunNotFound, SpecError
 from aisbench_core.base.messages import Message
+from aisbench_core.base.text_tables import TextTableFormat, format_text_table
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, open_core
-from aisbench_core.interfaces.cli.options import Group, command, ruleset_option, run_filters
+from aisbench_core.interfaces.cli.options import Group, choose_value, command, ruleset_option, run_filters
 from aisbench_core.model import Origin
 from aisbench_core.model.columns import CURRENCY, Column, list_medians
+from aisbench_core.warehouse.exporting.comparison import build_comparison_table
 from aisbench_core.warehouse.measures.sorts import BOARD_SORTS
 from aisbench_core.warehouse.values.boards import BoardPage, BoardRow, mixed_or_unknown
 from aisbench_core.warehouse.values.compared import ComparedBy, Comparison, MetricComparison, Servers, ServerSpread
@@ -62,11 +64,18 @@ def leaderboard(ascending: bool, as_json: bool, **filters: Any) -> None:
 @command()
 @click.argument("run_ids", metavar="RUN...", nargs=-1, required=True)
 @click.option("--rows", is_flag=True, help="Compare the medians of the leaderboard rows of these runs.")
-def compare(run_ids: tuple[str, ...], rows: bool, as_json: bool) -> None:
+@click.option("--format", "markup", type=choose_value(TextTableFormat), help="Print a table for papers and pages.")
+def compare(run_ids: tuple[str, ...], rows: bool, markup: str | None, as_json: bool) -> None:
     """Compare 2 to 32 runs with the first: differences, metrics, and whether the runs are comparable."""
     core = open_core(writing=False)
     by = ComparedBy.ROWS if rows else ComparedBy.RUNS
+    if markup and as_json:
+        raise click.UsageError("--format and --json exclude each other")
     comparison = core.warehouse.runs.compare([full_id(core, run_id) for run_id in run_ids], by)
+    if markup:
+        table = format_text_table(build_comparison_table(comparison), TextTableFormat(markup))
+        click.echo(display.replace_controls(table), nl=False)
+        return
     display.print_result(comparison, as_json, lambda: _comparison_text(comparison))
 
 
