@@ -30,7 +30,7 @@ actions = saved_views.show_title(LEADERBOARD, t("board.title"))
 drawn = core().warehouse.revision()
 regions = recorded_regions()
 with filter_bar():
-    region = choose_region(regions, width=215, label_visibility="collapsed")
+    region = choose_region(regions, width=250, label_visibility="collapsed")
     view = board.choose_view()
     query = board.choose_board_query(region, view)
 filters = board.list_filters(view, query)

@@ -84,16 +84,21 @@ def format_hours(hours: float) -> str:
 
 
 def format_duration(seconds: float | None) -> str:
-    """12.3 s, 3 min 20 s, 2 h 5 min."""
+    """12.3 s, 3 min 20 s, 2 h 5 min, 2 h."""
     if seconds is None:
         return MISSING
     if seconds < 59.95:
         return f"{format_decimal(round(seconds, 3), 3)} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
-        return f"{minutes} min {rest} s"
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
     hours, minutes = divmod(minutes, 60)
-    return f"{hours:,} h {minutes} min"
+    return f"{hours:,} h {minutes} min" if minutes else f"{hours:,} h"
+
+
+def format_estimate(seconds: float) -> str:
+    """A duration that is not known to the second: 12 min, 2 h 5 min; seconds of the last minute only."""
+    return format_duration(max(1, round(seconds)) if seconds < 59.5 else 60 * round(seconds / 60))
 
 
 def format_size(count: int | None) -> str:

@@ -114,7 +114,7 @@ def test_an_improvement_is_said_in_chinese_too(open_page: OpenPage, data_dir: Pa
 def test_without_a_change_the_page_says_so(open_page: OpenPage, data_dir: Path) -> None:
     recorded(data_dir, *version("r1.10", GOOD, 0), *version("r1.11", GOOD, 1))
 
-    assert "No benchmark changed against its baseline (benchmark configurations: 1)." in texts(open_page("home"))
+    assert "No benchmark changed." in texts(open_page("home"))
 
 
 def test_missing_runs_are_one_click_away_as_a_series(open_page: OpenPage, data_dir: Path) -> None:

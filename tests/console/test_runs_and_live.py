@@ -54,7 +54,7 @@ def test_a_job_that_prepares_or_evaluates_is_shown_as_such_and_with_what_was_don
 
     assert "preparing data or the model" in texts(prepares) + bars(prepares)
     assert "Step **" not in texts(prepares)
-    assert "100 of 1000 steps · evaluating" in bars(evaluates)
+    assert "100 of 1,000 steps · evaluating" in bars(evaluates)
     assert "Step **100** of 1,000 · " in texts(evaluates)
     assert "评估中" in texts(chinese) + bars(chinese)
 

@@ -42,7 +42,7 @@ def test_each_currency_has_a_sum_of_its_own_and_unknown_prices_are_counted_apart
         ("Cost (CNY)", "1,300.50"),
         ("Cost (USD)", "6.00"),
         ("Node hours", "4"),
-        ("Not priced", "1"),
+        ("Not priced (node hours)", "1"),
         ("Runs", "4"),
     ]
     by_person = {row["Person"]: row for row in table}

@@ -228,6 +228,15 @@ def test_accuracy_is_a_share_and_a_missed_target_is_a_warning(
     assert row.target_outcome is outcome
 
 
+@pytest.mark.parametrize(("accuracy", "found"), [(1 / 12, "0.08333"), (0.75899, "0.75899"), (0.758, "0.758")])
+def test_a_missed_accuracy_is_rounded_but_never_to_its_target(
+    warehouse: Warehouse, accuracy: float, found: str
+) -> None:
+    row = stored(warehouse, a.record(accuracy=accuracy))
+
+    assert [(check.expected, check.found) for check in row.reasons if check.id == "V06"] == [("at least 0.759", found)]
+
+
 def test_accuracy_on_synthetic_data_is_kept_but_is_no_measurement(warehouse: Warehouse) -> None:
     row = stored(warehouse, a.record(synthetic_data=True))
 

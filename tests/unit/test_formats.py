@@ -34,6 +34,11 @@ def test_a_number_can_have_its_unit() -> None:
     assert formats.format_number(7900, "samples/s") == "7,900 samples/s"
 
 
+@pytest.mark.parametrize(("seconds", "text"), [(0.2, "1 s"), (59.4, "59 s"), (90.1, "2 min"), (7530, "2 h 6 min")])
+def test_an_estimate_has_seconds_in_its_last_minute_only(seconds: float, text: str) -> None:
+    assert formats.format_estimate(seconds) == text
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
@@ -41,9 +46,9 @@ def test_a_number_can_have_its_unit() -> None:
         (0.04, "0.04 s"),
         (12.44, "12.4 s"),
         (59.7, "59.7 s"),
-        (59.99, "1 min 0 s"),
+        (59.99, "1 min"),
         (200, "3 min 20 s"),
-        (3599.9, "1 h 0 min"),
+        (3599.9, "1 h"),
         (7500, "2 h 5 min"),
     ],
 )

@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, TypeAlias
 
+from aisbench_core.base.formats import format_decimal
 from aisbench_core.base.messages import Message, join_parts, make_verbatim
 from aisbench_core.domain.rulesets.ruleset import (
     Accuracy,
@@ -86,6 +87,9 @@ def get_period(facts: Facts, name: str) -> tuple[int | None, int | None]:
     return getattr(facts, f"{name}_start_time"), getattr(facts, f"{name}_end_time")
 
 
+_TIME_DIGITS = 7  # milliseconds of an hour
+
+
 def check_durations(facts: Facts, rule: Tolerance, level: CheckLevel) -> Check | None:
     """V23: the duration that the platform counted, against that of the result block."""
     start, end = get_period(facts, "total")
@@ -93,8 +97,9 @@ def check_durations(facts: Facts, rule: Tolerance, level: CheckLevel) -> Check |
         return None
     total = (end - start) / SECOND
     fits = facts.duration_s <= total * (1 + rule.tolerance)
-    expected = Message("at most {number} s", number=repr(total))
-    return make_check("V23", fits, level, expected, f"{facts.duration_s!r} s", _TIMED)
+    expected = Message("at most {number} s", number=format_decimal(total, _TIME_DIGITS))
+    actual = f"{format_decimal(facts.duration_s, _TIME_DIGITS)} s"
+    return make_check("V23", fits, level, expected, actual, _TIMED)
 
 
 _TIMES = ("created_at", "submitted_at", "started_at", "ended_at")
@@ -271,7 +276,7 @@ def _describe_floor(share: float) -> Message:
 
 def _check_accuracy(facts: Facts, rule: Accuracy, level: CheckLevel) -> Check:
     accuracy = facts.accuracy
-    actual = _NOT_MEASURED if accuracy is None else repr(accuracy)
+    actual = _NOT_MEASURED if accuracy is None else f"{accuracy:.4g}"
     if facts.synthetic_data:
         evidence = Message("accuracy on synthetic data is not a measurement")
         return Check("V06", CheckLevel.WARN, Message("real data"), actual, evidence)
@@ -282,6 +287,8 @@ def _check_accuracy(facts: Facts, rule: Accuracy, level: CheckLevel) -> Check:
         return Check("V06", CheckLevel.OK, _SHARE, actual, Message("the workload has no target"))
     below = _LEVELS[rule.below_target.of(division_of(facts))]
     expected = cached_message("at least {number}", number=repr(target))
+    if accuracy < target <= float(actual):  # only rounded it reaches the target
+        actual = repr(accuracy)
     return make_check("V06", accuracy >= target, below, expected, actual, cached_message("{text}", text=source))
 
 

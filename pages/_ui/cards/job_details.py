@@ -5,9 +5,9 @@ from collections.abc import Iterable
 import streamlit as st
 
 from aisbench_core.base.errors import ResultError
-from aisbench_core.base.formats import MISSING, format_duration
+from aisbench_core.base.formats import MISSING, format_duration, format_estimate
 from aisbench_core.domain.liveness.alerts import alert_of
-from aisbench_core.domain.liveness.stalls import Watch
+from aisbench_core.domain.liveness.stalls import ATTENTION_SECONDS, Watch, sign_of_life
 from aisbench_core.domain.logs.lines import Line, LogLevel
 from aisbench_core.domain.results.job_events import alert_message, describe_interruption, recovery_text
 from aisbench_core.model import AlertKind, JobDetails, Run, RunState
@@ -52,6 +52,16 @@ def alert_kind(run: Run, details: JobDetails | None = None) -> AlertKind | None:
 def watch_of(run: Run) -> Watch | None:
     """What the stall guard knows of a run while it runs."""
     return ledger_answer(core().watches.get, run.run_id) if run.state is RunState.RUNNING else None
+
+
+def describe_silence(run: Run) -> str:
+    """For how long a job has given no sign of life, where that is worth a look though no alarm; empty otherwise."""
+    watch, now = watch_of(run), core().clock()
+    life = sign_of_life(watch, None) if watch else None
+    if life is None or not life.is_observed(now) or not life.is_long(now):
+        return ""
+    age = round((now - life.at).total_seconds())
+    return t("run_rows.silent", age=format_estimate(age)) if age >= ATTENTION_SECONDS else ""
 
 
 def show_alert_badge(run: Run) -> None:

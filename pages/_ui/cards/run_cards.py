@@ -36,7 +36,7 @@ MARKS = {
 
 # The same for a browser's tab, which shows text only.
 TAB_MARKS = {
-    RunState.HELD: "⏸",
+    RunState.HELD: "‖",
     RunState.COMPLETED: "✓",
     RunState.FAILED: "✗",
     RunState.STOPPED: "■",
@@ -127,7 +127,13 @@ def describe_progress(run: Run, progress: Progress | None) -> tuple[float | None
         text = t("live.counted_so_far", state=name, done=f"{progress.done:,}", unit=t.unit(progress.unit))
     elif progress.is_plausible:
         share = progress.fraction
-        text = t("live.counted", state=name, done=progress.done, total=progress.total, unit=t.unit(progress.unit))
+        text = t(
+            "live.counted",
+            state=name,
+            done=f"{progress.done:,}",
+            total=f"{progress.total:,}",
+            unit=t.unit(progress.unit),
+        )
     return share, f"{text} · {t.stage(progress.stage)}" if progress.stage else text
 
 

@@ -11,6 +11,7 @@ from aisbench_core.model import Finding, Level
 from pages._ui.configure import drafts, jump, launch
 from pages._ui.configure.fields import Form
 from pages._ui.configure.findings import count_findings, has_errors, show_each, show_no_findings
+from pages._ui.shell.core import is_allowed
 from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.words import t
 
@@ -44,7 +45,7 @@ def show_summary(
         _show_verdict(form, findings)
         with st.container(key="launch-bar", gap="xsmall"):
             launch.show_launch(form, profile, _find_obstacle(form, profile))
-        if form and profile:
+        if form and profile and is_allowed("SeriesService.launch"):
             link_to_series(profile)
         show_each(findings, drafts.fix, jump.jump_to, partial(find_line, text))
 

@@ -3,6 +3,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 96, HEIGHT = 20, INSET = 3; // of a curve
+const SIGNIFICANT = 5; // digits of a measured number
 const NUMBER = /^([^\d]*\d[\d,]*)(\.\d+)?(\s*%?)$/; // whole part, decimals, and per cent
 
 const grids = new WeakMap(); // by the element in which Streamlit shows them
@@ -192,11 +193,15 @@ class Grid {
     if (column.align !== "right") return text;
     const { decimals, unit } = this.paddings.get(column.key);
     const found = NUMBER.exec(value.text);
-    const missing = found && decimals > (found[2] || "").length ? decimals - (found[2] || "").length : 0;
-    if (missing) {
+    const own = found ? found[2] || "" : "";
+    if (found && decimals > own.length) {
       const padding = make("span", "grid-padding");
-      padding.dataset.digits = (found[2] ? "" : ".").padEnd(missing, "0");
-      text.replaceChildren(found[1] + (found[2] || ""), padding, found[3]);
+      const tail = (own ? "" : ".").padEnd(decimals - own.length, "0");
+      // Zeros that the number was rounded to are shown; more would claim digits that nobody measured.
+      const room = SIGNIFICANT - (found[1] + own).replace(/\D/g, "").length;
+      const zeros = room > 0 ? tail.slice(0, own ? room : room + 1) : "";
+      padding.dataset.digits = tail.slice(zeros.length);
+      text.replaceChildren(found[1] + own + zeros, padding, found[3]);
     }
     if (unit || value.unit) {
       const label = make("span", "grid-unit", value.unit ? ` ${value.unit}` : "");

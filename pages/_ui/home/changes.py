@@ -43,7 +43,7 @@ MIN_DRAWN = 3  # values of a sparkline
 def show_changed(regressions: Regressions, changes: tuple[SharedChange, ...], region: RegionFacts) -> None:
     """What regressed, what improved, and what needs more runs for an answer."""
     if not changes:
-        st.caption(t("home.nothing_changed", count=f"{regressions.total:,}"))
+        st.caption(t("home.nothing_changed"))
     parameters = find_distinctions(regressions, region.region)
     listed = [
         change for outcome, most in LISTED.items() for change in [c for c in changes if c.outcome is outcome][:most]

@@ -9,8 +9,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages._ui.layout import LINE
 
-WIDTHS = (30, 29, 13, 22, 18)  # of what it is, what happens, the picture, when, and the actions
-PLAIN_WIDTHS = (28, 38, 13, 33)  # the same without a picture
+WIDTHS = (29, 28, 13, 20, 22)  # of what it is, what happens, the picture, when, and the actions
+PLAIN_WIDTHS = (32, 36, 12, 32)  # the same without a picture
 PICTURE = (110, 20)  # pixels
 
 

@@ -7,13 +7,13 @@ from datetime import datetime
 import streamlit as st
 
 from aisbench_core.base.errors import DamagedLedger
-from aisbench_core.base.formats import clip_text, format_duration, format_percent
+from aisbench_core.base.formats import clip_text, format_duration, format_estimate, format_percent
 from aisbench_core.domain.liveness.stalls import sign_of_life
 from aisbench_core.domain.logs.lines import LogLevel
 from aisbench_core.model import ACTIVE, AlertKind, Run, RunSort, RunState
 from aisbench_core.running.diagnosing.cause import Explanation
 from pages._ui.cards import run_cards as cards
-from pages._ui.cards.job_details import alert_kind, show_alert_badge, watch_of
+from pages._ui.cards.job_details import alert_kind, describe_silence, show_alert_badge, watch_of
 from pages._ui.home.drafting import open_draft
 from pages._ui.home.lines import create_actions, create_line, create_lines
 from pages._ui.shell import navigation
@@ -155,7 +155,9 @@ def _describe_progress(run: Run) -> str:
     if run.detail and (run.is_retrying or run.state is RunState.HELD):
         why = clip_text(t.message(run.explanation), REASON)
         return f":orange[{escape_markdown(text)} · {escape_markdown(why)}]"
-    done = format_percent(share) if share is not None else ""
+    done = format_percent(round(share, 2)) if share is not None else ""
     left = core().snapshots.of(run, progress).overview.remaining_s if run.state is RunState.RUNNING else None
-    remaining = t("home.left", time=format_duration(left)) if left else ""
-    return escape_markdown(" · ".join(part for part in (text, done, remaining) if part))
+    silence = describe_silence(run)
+    remaining = t("home.left", time=format_estimate(left)) if left and not silence else ""
+    said = escape_markdown(" · ".join(filter(None, (text, done, remaining))))
+    return f"{said} · :orange[{silence}]" if silence else said

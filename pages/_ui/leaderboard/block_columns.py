@@ -144,8 +144,8 @@ def build_list(
 
 
 def _draw_list_cell(name: str, row: BoardRow, value: Any) -> GridCell:
-    if name == "accuracy":  # whether it reached the target is said by a column of its own
-        return GridCell(MISSING if value is None else format_number(value))
+    if name in ("accuracy", "cv"):  # whether it reached the target is said by a column of its own
+        return GridCell(MISSING if value is None else f"{value:.2f}")
     if name == "target":
         return GridCell(str(value), Tone.BAD if row.target_outcome.is_missed else Tone.PLAIN)
     return GridCell() if name == "change" and not value else _draw_cell(name, row, value, name == "throughput")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from aisbench_core.base.formats import MISSING, amounts_text, format_duration, format_number
+from aisbench_core.base.formats import MISSING, amounts_text, format_duration, format_estimate, format_number
 from aisbench_core.domain.progress.bars import Stage
 from aisbench_core.model import Run, RunState
 from aisbench_core.running.progress.overview import RunOverview
@@ -99,7 +99,7 @@ def _describe_ending(overview: RunOverview) -> str:
     if overview.remaining_s is None:
         return t("run.no_ending")
     key = "run.ending_by_earlier" if overview.by_earlier else "run.ending"
-    return t(key, left=format_duration(overview.remaining_s), at=format_time(overview.ends_at, "%H:%M"))
+    return t(key, left=format_estimate(overview.remaining_s), at=format_time(overview.ends_at, "%H:%M"))
 
 
 def _show_cost(now: RunSnapshot) -> None:

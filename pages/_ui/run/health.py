@@ -87,8 +87,11 @@ def describe_use(now: RunSnapshot) -> str:
     use = now.once("use", _measure_use)
     if use is None:
         return t("live.no_metrics")
-    text = t("run.use_of_nodes", metric=t.sample(use.name), nodes=use.nodes)
-    return text if use.nodes == 1 else f"{text} {t('run.lowest_node', node=use.lowest)}"
+    if use.nodes == 1:  # the chart's title says all
+        return ""
+    return (
+        f"{t('run.use_of_nodes', metric=t.sample(use.name), nodes=use.nodes)} {t('run.lowest_node', node=use.lowest)}"
+    )
 
 
 def _measure_use(now: RunSnapshot) -> _Use | None:

@@ -9,13 +9,20 @@ from functools import partial
 import streamlit as st
 
 from aisbench_core.base.errors import AisbenchError
-from aisbench_core.base.formats import format_change, format_duration, format_number, format_percent, nodes_and_cards
+from aisbench_core.base.formats import (
+    format_change,
+    format_duration,
+    format_estimate,
+    format_number,
+    format_percent,
+    nodes_and_cards,
+)
 from aisbench_core.model import AlertKind, Run, RunSpec, RunState
 from aisbench_core.warehouse.values.boards import describe_hardware
 from aisbench_core.warehouse.values.histories import Outcome, RegressionVerdict, Trend
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow, TargetOutcome, Validity
 from pages._ui.cards import run_cards as cards
-from pages._ui.cards.job_details import alert_kind
+from pages._ui.cards.job_details import alert_kind, describe_silence
 from pages._ui.grid.sorting import Sorting
 from pages._ui.grid.values import Align, CellPart, Dot, GridCell, GridColumn, GridRow, PageLink, Tone
 from pages._ui.runs.target import target_text
@@ -204,7 +211,7 @@ def _change_cell(row: RunRow | None, verdicts: Verdicts) -> GridCell:
 def _accuracy_cell(row: RunRow | None) -> GridCell:
     if row is None or row.accuracy is None:
         return GridCell()
-    text, outcome = format_percent(round(row.accuracy, 3)), row.target_outcome
+    text, outcome = f"{100 * row.accuracy:.1f} %", row.target_outcome
     if outcome is TargetOutcome.REACHED:
         return GridCell(text, parts=(CellPart("✓", Tone.GOOD, name=target_text(row)),))
     if outcome is not TargetOutcome.MISSED:
@@ -245,6 +252,8 @@ def _active_cell(run: Run) -> GridCell:
     detail, kind = t.message(run.detail), alert_kind(run)
     text = t("live.retrying", attempts=run.attempts, detail=detail) if run.is_retrying else _describe_progress(run)
     tone = Tone.WARN if run.is_retrying else Tone.PLAIN
+    if kind is None and (silence := describe_silence(run)):
+        return GridCell(text, tone, parts=(CellPart(silence, Tone.WARN),))
     if kind is None:
         return GridCell(text, tone, title=" · ".join(dict.fromkeys(filter(None, (text, detail)))))
     is_stall = kind in (AlertKind.HANG, AlertKind.STALLED)
@@ -260,7 +269,7 @@ def _describe_progress(run: Run) -> str:
         return cards.describe_line(run, progress)[1]
     left, stage = snapshot.overview.remaining_s, snapshot.overview.last.stage if snapshot.overview.last else ""
     text = " · ".join(filter(None, (format_percent(round(share, 2)), t.stage(stage))))
-    return t("run_rows.left", share=text, time=format_duration(left)) if left is not None else text
+    return t("run_rows.left", share=text, time=format_estimate(left)) if left is not None else text
 
 
 def _data_of(row: RunRow) -> str:

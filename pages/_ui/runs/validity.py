@@ -24,7 +24,6 @@ COLOURS: dict[Validity, Literal["green", "blue", "red", "orange", "gray"]] = {
     Validity.SET_ASIDE: "gray",
 }
 
-MAX_OPEN = 3  # up to so many warnings of a valid run are shown without a click
 MAX_LETTERS = 600  # of what a check expects or finds: names in it may be of any length
 
 CHECKS = ":material/rule:"
@@ -41,8 +40,8 @@ def show_verdict_of(row: RunRow) -> None:
     stopped = row.state is RunState.STOPPED
     if stopped:
         st.info(t("validity.stopped"), icon=":material/stop_circle:")
-    completed = row.state is RunState.COMPLETED  # what failed has a cause, of which its checks are consequences
-    expanded = completed and (not row.validity.counts or len(row.reasons) <= MAX_OPEN)
+    # What failed has a cause, of which its checks are consequences; warnings of a valid run can wait for a click.
+    expanded = row.state is RunState.COMPLETED and not row.validity.counts
     with st.expander(_format_counts(row), expanded=expanded, icon=CHECKS):
         for check in row.reasons:
             show_check(check, ruleset, row)

@@ -36,7 +36,7 @@ def choose_region(regions: Sequence[RegionFacts], *, width: int = 350, **layout:
 
     def title(key: str) -> str:
         region = by_key[key]
-        rehearsal = f" · {t('board.rehearsal')}" if region.rehearsal else ""
+        rehearsal = f" · {t('run_rows.rehearsal')}" if region.rehearsal else ""
         return t("board.kind", region=region.region, runs=f"{region.runs:,}") + rehearsal
 
     label = t("board.region")

@@ -69,6 +69,8 @@ def _open_view(views: Mapping[str, SavedView]) -> str:
 
 
 def _show_popover(page: Path, views: Mapping[str, SavedView]) -> None:
+    if not views and not is_allowed("SavedViews.save"):
+        return
     shown = next((name for name, view in views.items() if view.address == url.read_parameters()), "")
     label = t("views.here", name=escape_markdown(shown)) if shown else t("views.title")
     with st.popover(label, icon=":material/bookmark:"):

@@ -6,7 +6,7 @@ from aisbench_core.base.formats import format_money
 from aisbench_core.domain.authoring.number_ranges import range_of
 from aisbench_core.model import Budget, BudgetScope, BudgetUse, StoredBudget
 from pages._ui.shell import numbers
-from pages._ui.shell.core import actor, core, ledger_answer, right_to
+from pages._ui.shell.core import actor, core, is_allowed, ledger_answer
 from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.outcomes import report_outcome, show_outcome
 from pages._ui.shell.words import t
@@ -20,8 +20,8 @@ FIELDS = ("scope", "name", "amount", "currency", "allow_unknown")
 def show_budgets() -> None:
     """A bar for each budget and each one who uses it; without budgets only admins see the way to one."""
     show_outcome(OUTCOME)
-    stored, may_save = ledger_answer(core().budgets.all), right_to("Budgets.save")
-    if not stored and not may_save.is_given:
+    stored, may_save = ledger_answer(core().budgets.all), is_allowed("Budgets.save")
+    if not stored and not may_save:
         return
     st.header(t("budgets.title"))
     if not stored:
@@ -36,11 +36,13 @@ def show_budgets() -> None:
     for budget in stored:
         if budget.budget not in used:
             st.caption(t("budgets.unused", budget=escape_markdown(_describe_budget(budget))))
+    if not may_save:
+        return
     with st.container(horizontal=True):
-        with st.popover(t("budgets.set"), icon=":material/edit:", disabled=not may_save.is_given):
+        with st.popover(t("budgets.set"), icon=":material/edit:"):
             _show_form()
         if stored:
-            with st.popover(t("budgets.remove"), icon=":material/delete:", disabled=not may_save.is_given):
+            with st.popover(t("budgets.remove"), icon=":material/delete:"):
                 _show_removal(stored)
 
 

@@ -49,7 +49,7 @@ def show_totals(spending: Spending) -> None:
     tiles.append((t("spending.node_hours"), format_hours(total.node_hours), None))
     if total.unpriced_hours:
         hours = format_hours(total.unpriced_hours)
-        tiles.append((t("spending.not_priced"), hours, t("spending.not_priced_help")))
+        tiles.append((t("spending.not_priced_hours"), hours, t("spending.not_priced_help")))
     tiles.append((t("spending.runs"), f"{total.runs:,}", None))
     widths += [1.0] * (len(tiles) - len(widths))
     with st.container(key=TILES):
