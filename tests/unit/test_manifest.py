@@ -24,6 +24,8 @@ from aisbench_core.domain.authoring.manifest import (
     VersionEdition,
 )
 from aisbench_core.domain.authoring.workloads import Workloads
+from aisbench_core.domain.llm.llm_settings import LlmSection
+from aisbench_core.domain.llm.model_shape import ModelShape
 from tests.unit.good_manifest import MANIFEST
 
 MODELS: dict[str, type[BaseModel]] = {
@@ -34,6 +36,8 @@ MODELS: dict[str, type[BaseModel]] = {
     "`dataset`": DatasetLayout,
     "`target`": QualityTarget,
     "`progress_lines`": ProgressLines,
+    "`llm`": LlmSection,
+    "`llm.shapes.<value>`": ModelShape,
     "`package`": PackageOrigin,
 }
 SHIPPED_CODE = [workload for workload in Workloads(HOME / "workloads").all() if workload.ships_code]

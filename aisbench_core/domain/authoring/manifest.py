@@ -1,15 +1,17 @@
 """The models of `workload.yaml`, the manifest of a workload."""
 
 import math
-from collections.abc import Iterable
+from collections import ChainMap
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, ValidationInfo, field_validator
 
 from aisbench_core.base.messages import Message, join_parts, make_verbatim
 from aisbench_core.base.value_errors import make_refusal
 from aisbench_core.domain.authoring.number_ranges import NumberRange, limits_text
+from aisbench_core.domain.llm.llm_settings import LlmSection
 from aisbench_core.domain.progress.patterns import MAX_PATTERNS, pattern_problem
 from aisbench_core.model import Frozen, Scalar
 
@@ -208,15 +210,27 @@ class Manifest(Frozen):
         dict[str, VersionEdition], Field(min_length=1, description="framework versions, oldest first; last: default")
     ]
     progress_lines: Annotated[ProgressLines, Field(description="how the log tells the progress")] = ProgressLines()
+    llm: Annotated[LlmSection | None, Field(description="how it trains a language model, if it does")] = None
     package: Annotated[PackageOrigin | None, Field(description="the package that it was imported from, if any")] = None
 
     @field_validator("versions")
     @classmethod
     def _versions_agree(cls, versions: dict[str, VersionEdition], info: ValidationInfo) -> dict[str, VersionEdition]:
         for version, edition in versions.items():
-            _require_names(f"{version}.throughput_definition", [edition.throughput_definition], info, "definitions")
-            _require_names(f"{version}.omits", edition.omits, info, "parameters")
+            _require_names(
+                f"{version}.throughput_definition", [edition.throughput_definition], info.data, "definitions"
+            )
+            _require_names(f"{version}.omits", edition.omits, info.data, "parameters")
         return versions
+
+    @field_validator("llm")
+    @classmethod
+    def _llm_names_parameters(cls, llm: LlmSection | None, info: ValidationInfo) -> LlmSection | None:
+        if llm and {"parameters", "versions"} <= info.data.keys():
+            editions = (edition.parameters for edition in info.data["versions"].values())
+            known = ChainMap(info.data["parameters"], *editions)
+            _require_names("parameter", llm.parameters, {"parameters": known}, "parameters")
+        return llm
 
 
 def format_values(values: Iterable[Scalar]) -> str:
@@ -224,8 +238,8 @@ def format_values(values: Iterable[Scalar]) -> str:
     return ", ".join(str(value).lower() if isinstance(value, bool) else repr(value) for value in values)
 
 
-def _require_names(field: str, names: Iterable[str], info: ValidationInfo, section: str) -> None:
-    entries = info.data.get(section)
+def _require_names(field: str, names: Iterable[str], sections: Mapping[str, Any], section: str) -> None:
+    entries = sections.get(section)
     for name in names:
         if entries is not None and name not in entries:
             problem = Message(

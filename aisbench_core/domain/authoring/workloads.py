@@ -150,7 +150,8 @@ class Workload(Manifest):
             accuracy_target=self.target.value if self.target else None,
             accuracy_target_source=self.target.source if self.target else "",
             speed_parameters={
-                name: values[name] for name, parameter in edition.parameters.items() if parameter.decides_speed
+                **{name: values[name] for name, parameter in edition.parameters.items() if parameter.decides_speed},
+                **(self.llm.resolve(values) if self.llm else {}),
             },
         )
 

@@ -256,7 +256,8 @@ KIND = (
         stored=run(56, hashed=False), exported=Exported("kind")),
     Column("not_known", TEXT,
         "what can decide speed and is not known, separated by `;`: `image` (a tag without a known digest), `code` (of "
-        "an algorithm), `data` (no hash), `parameters`, or `parameters.<name>` (names a file outside of the code)",
+        "an algorithm), `data` (no hash), `parameters`, `parameters.<name>` (names a file outside of the code), or "
+        "`llm.<name>` (of training a language model, not stated by the manifest)",
         stored=run(60, hashed=False), exported=Exported("kind")),
     Column("resolved", TEXT,
         "what was behind names in the spec when the job was created, as JSON: SHA-256 over the list of an input's "

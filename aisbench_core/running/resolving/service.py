@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from aisbench_core.base.messages import Message
 from aisbench_core.base.private_files import write_whole
 from aisbench_core.cloud.ports import Cloud
+from aisbench_core.domain.llm.llm_settings import without_llm
 from aisbench_core.model import NOTHING_RESOLVED, Clock, Level, Resolved, ResolvedContent, Run, RunSpec
 from aisbench_core.running.resolving.algorithms import resolve_algorithm
 from aisbench_core.running.resolving.config_files import resolve_files
@@ -37,7 +38,7 @@ class Resolver:
 
         Code and image of a run of an algorithm are those of the algorithm."""
         spec, objects, algorithm = run.spec, self.cloud.objects, None
-        speed = read_facts(folder.launch).workload.speed_parameters or {}
+        speed = without_llm(read_facts(folder.launch).workload.speed_parameters or {})
         code_path: str | None = ""
         if spec.code_dir:
             code_path = run_paths.code_path(spec, run.code_sha256, self.cloud.profile)

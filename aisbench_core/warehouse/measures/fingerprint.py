@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from aisbench_core.domain.llm.llm_settings import list_unknown, without_llm
 from aisbench_core.model import (
     NOTHING_RESOLVED,
     Origin,
@@ -104,7 +105,7 @@ def not_known(cells: Cells, spec: Mapping[str, Any], speed: Speed) -> str:
     `image`: a tag names it, which can be moved, and its digest was not found out. `code`: of an algorithm, and was not
     listed. `data`: not all inputs were listed, and the job reported no hash or read several inputs and volumes.
     `parameters`: of an imported result. `parameters.<name>`: names a file outside of the code, whose content nobody
-    read."""
+    read. `llm.<name>`: of training a language model, and not stated by the manifest."""
     return AND.join(_list_unknowns(cells, spec, speed))
 
 
@@ -113,12 +114,13 @@ def _list_unknowns(cells: Cells, spec: Mapping[str, Any], speed: Speed) -> list[
         unknown = [] if speed is not None or "parameters" in spec else ["parameters"]
         return unknown if cells["dataset_sha256"] or cells["synthetic_data"] else [*unknown, "data"]
     found = resolved_of(cells["resolved"])
-    files = [name for name, value in (speed or {}).items() if _is_unread_file(name, value, spec, found)]
+    files = [name for name, value in without_llm(speed or {}).items() if _is_unread_file(name, value, spec, found)]
     return [
         *(["image"] if _is_movable(spec, found) else []),
         *(["code"] if spec.get("algorithm") and not (found.code and found.code.sha256) else []),
         *(["data"] if _reads_unknown_data(spec, cells) else []),
         *(f"parameters.{one}" for one in files),
+        *list_unknown(speed),
     ]
 
 

@@ -198,6 +198,8 @@ def _way_to_know(name: str) -> Message | None:
     group, _, parameter = name.partition(".")
     if group == "parameters" and parameter:
         return Message("put the file of parameter {name} into the code folder", name=parameter)
+    if group == "llm" and parameter:
+        return Message("state {name} in section llm of the workload's manifest", name=parameter)
     return _MAKES_KNOWN.get(name)
 
 
