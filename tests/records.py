@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from aisbench_core.model import (
+    Better,
     CardSample,
     CollectedResult,
     Event,
@@ -16,6 +17,7 @@ from aisbench_core.model import (
     RankResult,
     Run,
     RunAttempt,
+    RunMetric,
     RunRecord,
     RunSpec,
     RunState,
@@ -201,6 +203,7 @@ def every_sort() -> list[RunRecord]:
                 events=(Event("told", T0, "console", Level.INFO, "launched", "ann"),),
             ),
             card_samples=(CardSample(T0, 0, 3, "power", 93.6),),
+            metrics=(RunMetric("tokens_per_joule", 3.25, "tokens/J", Better.HIGHER),),
             attempts=(RunAttempt(1, T0, last_words=("step 7",), tasks=(JobTask("worker-0", "10.0.0.1", "node-a"),)),),
         ),
     ]

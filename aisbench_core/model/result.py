@@ -8,6 +8,7 @@ from enum import StrEnum
 from aisbench_core.model.annotation import NO_ANNOTATIONS, Annotations
 from aisbench_core.model.job import CardSample, MetricSample
 from aisbench_core.model.job_details import RunAttempt
+from aisbench_core.model.metric import RunMetric
 from aisbench_core.model.resolved import Resolved
 from aisbench_core.model.run import Event, Run
 from aisbench_core.model.spec import Scalar
@@ -148,7 +149,7 @@ class RunRecord:
     `described`: the system description that people stated, or None. `launched`: None for imported runs, and for those
     of versions before it existed. `attempts`: of the job, if the API lists them. `card_samples`: of the reporter, if
     the script asked for them. `resolved`: None where nothing was, as of imported runs, and of those of versions before
-    it existed."""
+    it existed. `metrics`: by name."""
 
     run: Run
     workload: WorkloadFacts
@@ -165,6 +166,7 @@ class RunRecord:
     attempts: tuple[RunAttempt, ...] = ()
     card_samples: tuple[CardSample, ...] = ()
     resolved: Resolved | None = None
+    metrics: tuple[RunMetric, ...] = ()
 
     @property
     def origin(self) -> Origin:

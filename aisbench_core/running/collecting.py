@@ -23,6 +23,7 @@ from aisbench_core.cloud.ports import Cloud, Connect, TrainingService
 from aisbench_core.config.job_secrets import JobSecrets, mask_secrets
 from aisbench_core.config.settings import Settings
 from aisbench_core.domain.results.card_samples import fetch_card_samples, read_card_samples, write_card_samples
+from aisbench_core.domain.results.derived_metrics import Measured, derive_metrics
 from aisbench_core.domain.results.job_events import cloud_events
 from aisbench_core.domain.results.power import measure_power, with_power, with_utilisation
 from aisbench_core.domain.results.progress import read_progress, seconds_in, target_message
@@ -33,6 +34,13 @@ from aisbench_core.domain.results.record import (
     read_samples,
     read_stated,
     write_record,
+)
+from aisbench_core.domain.results.reported import (
+    bound_metrics,
+    fetch_reported,
+    read_metrics,
+    read_phases,
+    read_step_times,
 )
 from aisbench_core.domain.results.result_files import collect_result
 from aisbench_core.domain.results.train_result_info import mark_rehearsal
@@ -46,6 +54,7 @@ from aisbench_core.model import (
     Level,
     Progress,
     Run,
+    RunMetric,
     RunRecord,
     RunState,
     TrainResultInfo,
@@ -122,6 +131,7 @@ class Collecting:
             card_samples=cards,
             resolved=read_resolved(folder.resolved),
         )
+        record = replace(record, metrics=self._derive_metrics(record, folder))
         self.progress.update(run, folder, self.clock() if run.ended_at is None else run.ended_at)
         self.progress.forget(run.run_id)
         for log in folder.logs.glob("*.log"):
@@ -162,6 +172,7 @@ class Collecting:
         cards = _unless_refused(warnings, lambda: _card_samples(cloud, run), given_up)
         if cards:
             write_card_samples(cards, folder.cards)
+        _unless_refused(warnings, lambda: _fetch_reported(cloud, run, folder, warnings), given_up)
         _unless_refused(warnings, lambda: self._fetch_summaries(cloud, run, folder, warnings), given_up)
         self._show_progress(run, 3)
         watch = watch_job(cloud, run, status, folder, secrets, self.clock())
@@ -170,6 +181,28 @@ class Collecting:
         for warning in warnings:
             self._note_warning(run, Message("not collected: {reason}", reason=mask_secrets(warning, secrets)))
         return result, details, refusals
+
+    def _derive_metrics(self, record: RunRecord, folder: RunFolder) -> tuple[RunMetric, ...]:
+        """The metrics of a record, which has all else; those that a run cannot have are named in an event."""
+        reported, refused = read_metrics(folder.reported)
+        measured = Measured(
+            run=record.run,
+            workload=record.workload,
+            accelerator=record.accelerator,
+            result=record.result,
+            reported=reported,
+            steps=read_step_times(folder.reported),
+            phases=read_phases(folder.reported),
+            samples=record.samples,
+            card_samples=record.card_samples,
+            events=record.events,
+            attempts=record.attempts,
+        )
+        metrics, problems = bound_metrics(derive_metrics(measured), refused)
+        secrets = self._secret_values(record.run)
+        for problem in problems:
+            self._note_warning(record.run, mask_secrets(problem, secrets))
+        return tuple(metrics)
 
     def _diagnose_run(self, run: Run, folder: RunFolder) -> None:
         """A run ends without ascend-fd, too, if that fails."""
@@ -250,6 +283,14 @@ def _unless_refused(
             raise
         refusals.append(error.sentence)
         return None
+
+
+def _fetch_reported(cloud: Cloud, run: Run, folder: RunFolder, warnings: list[Message]) -> None:
+    left = fetch_reported(
+        cloud.objects, run_paths.output_path(run, cloud.profile), run.spec.node_count, folder.reported
+    )
+    if left:
+        warnings.append(Message("{number} files of ranks with metrics, phases or steps: too large", number=left))
 
 
 def _card_samples(cloud: Cloud, run: Run) -> list[CardSample]:

@@ -24,6 +24,7 @@ from aisbench_core.domain.results.record import (
     read_samples,
     read_stated,
 )
+from aisbench_core.domain.results.reported import read_phases, read_step_times
 from aisbench_core.domain.summaries.curves import CurveReader, RunCurves, iter_scalars
 from aisbench_core.domain.summaries.events import Scalar
 from aisbench_core.model import (
@@ -32,10 +33,12 @@ from aisbench_core.model import (
     JobDetails,
     Launched,
     MetricSample,
+    PhaseSpan,
     Resolved,
     Run,
     RunRecord,
     Series,
+    StepTime,
     TrainingPoint,
     WorkloadFacts,
 )
@@ -168,6 +171,14 @@ class RunFiles:
     def card_samples(self, run_id: str) -> list[CardSample]:
         """What was measured on the cards inside the job; nothing before the run was collected."""
         return read_card_samples(self._get_folder(run_id).cards)
+
+    def phases(self, run_id: str) -> list[PhaseSpan]:
+        """The phases that its ranks reported, by rank and time; nothing before the run was collected."""
+        return read_phases(self._get_folder(run_id, FolderPart.REPORTED).reported)
+
+    def step_times(self, run_id: str) -> list[StepTime]:
+        """The steps that its ranks reported, by rank and time; nothing before the run was collected."""
+        return read_step_times(self._get_folder(run_id, FolderPart.REPORTED).reported)
 
     def card_rates(self, run_id: str) -> list[CardRate]:
         """What the cards of a running job did in the last minutes, as far as it reports its steps."""

@@ -14,7 +14,7 @@ import pytest
 from pyarrow import parquet
 
 from aisbench_core.base.errors import SpecError
-from aisbench_core.model import MetricSample, RunState
+from aisbench_core.model import Better, MetricSample, RunMetric, RunState
 from aisbench_core.model.columns import Kind
 from aisbench_core.warehouse.exporting import workbook
 from aisbench_core.warehouse.exporting.columns import Sheet
@@ -70,6 +70,7 @@ def some_runs(warehouse: Warehouse) -> None:
                 measured,
                 result=replace(measured.result, info=info, dataset_sha256="da7a" * 16),
                 samples=(MetricSample(a.T0, 0, "npuUtil", 91.5),),
+                metrics=(RunMetric("tokens_per_joule", 3.25, "tokens/J", Better.HIGHER),),
             ),
             a.record("two-nodes", node_count=2, created_by=HOSTILE, **later),  # type: ignore[arg-type]  # by name
             a.record("synthetic", synthetic_data=True, created_at=a.T0 + timedelta(hours=2)),

@@ -10,7 +10,11 @@
     aisbench_report.progress(epoch, throughput=samples_per_second, accuracy=0.7)  # optional: while it trains
     aisbench_report.cards()                          # optional, first: samples the node's cards until the script ends
     aisbench_report.scalar("train/loss", loss, step) # optional: a point of a curve, in summaries/ of the output
-    aisbench_report.step(samples, seconds)           # optional, each step: shows slow cards while the job runs
+    aisbench_report.step(samples, seconds, tokens, n)  # optional, each step: its time, and slow cards while it runs
+    aisbench_report.metric("tokens_per_joule", 3.2, unit="tokens/J", better="higher")  # optional: any other number
+    aisbench_report.phase("train")                   # optional: what this rank does from now on
+    aisbench_report.eval(epoch, accuracy)            # optional: a test while it trains
+    aisbench_report.power(watts)                     # optional: a reading of this rank's card
 
 The output directory is `--train_url DIR`, `--train_url=DIR` or the environment variable train_url; the rank comes from
 RANK_ID, RANK_SIZE, VC_TASK_INDEX and DEVICE_ID (or torchrun's RANK, WORLD_SIZE, GROUP_RANK and LOCAL_RANK).
@@ -18,7 +22,8 @@ RANK_ID, RANK_SIZE, VC_TASK_INDEX and DEVICE_ID (or torchrun's RANK, WORLD_SIZE,
 One cluster:              throughput_{rank}.json, accuracy.json, accuracy_{server}.json, ranksize.json
 SINGLESERVER_MODE=True:   {server}/throughput_{card}.json, accuracy_{server}.json, ranksize.json (cards of one server)
 Both, with cards():       cards_{server}_{start}.jsonl, a line for each reading of npu-smi or nvidia-smi
-Both, with step():        steps_{server}.jsonl, a line for each card every 10 seconds
+Both, with step():        steps_{server}.jsonl, a line for each card every 10 seconds; step_times_{server}_{card}.csv
+Both, with metric(), phase(), power(): {metrics,phases,cards}_{server}_{card}.jsonl, a line for each call
 
 Each other file contains one number. Those are renamed into place, so that no synchronisation reads an incomplete one.
 Local directories need nothing else; for obs:// and s3:// addresses, moxing must be installed, as it is on ModelArts.
@@ -34,6 +39,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 _REMOTE = ("obs://", "s3://")
 _started = time.monotonic()
@@ -114,16 +120,46 @@ def cards(every: float = 60.0) -> None:
         importlib.import_module("aisbench_cards").start(float(every))
 
 
-def step(samples: float, seconds: float | None = None) -> None:
-    """Report a step of this rank: the samples that it trained, and the seconds that it needed for them itself.
+def step(
+    samples: float | None = None, seconds: float | None = None, tokens: float | None = None, n: int | None = None
+) -> None:
+    """Report a step of this rank: its number, the samples and tokens that it trained, and its seconds for them.
 
     Ranks that wait for each other take equally long: measure without the exchange of gradients to see which one the
-    others wait for. Without `seconds` the time since the last call counts, so the first call only starts the clock. A
-    line every 10 seconds; whatever goes wrong does not disturb the script."""
+    others wait for. Without `seconds` the time since the last call counts, so the first call only starts the clock;
+    without `n` steps are counted from 1. Whatever goes wrong does not disturb the script."""
     if not _steps:
         _steps.append(_Steps())
         print(f"aisbench: rank {_rank()} reports its steps", flush=True)  # the console looks for this line
-    _steps[0].add(float(samples), None if seconds is None else float(seconds))
+    _steps[0].add(samples, seconds, tokens, n)
+
+
+def metric(name: str, value: float, unit: str = "", better: str = "", combined: str = "mean") -> None:
+    """Report a number under a name of your own; the last one counts, and nothing reported is lost if the rank dies.
+
+    `better`: "higher", "lower" or "" for a number that is neither; `combined`: how those of several ranks become that
+    of the run: "sum", "mean", "max", "min" or "first" (of the first rank that has one). Raises ValueError about these
+    and about a name with other than up to 80 letters, digits and _ . / -."""
+    _lines().add_metric(name, value, unit, better, combined)
+
+
+def phase(name: str) -> Any:
+    """Say what this rank does from now on: init, compile, data, train, eval, checkpoint_save or checkpoint_load.
+
+    It ends the phase before. In `with phase("checkpoint_save"):` the phase before goes on afterwards."""
+    return _lines().begin_phase(name)
+
+
+def eval(epoch: int, accuracy: float | None = None, *, step: int | None = None, loss: float | None = None) -> None:  # noqa: A001
+    """Report a test while training: progress() with the epoch, and the stage "evaluate"."""
+    if step is None:
+        return progress(epoch, accuracy=accuracy, loss=loss, stage="evaluate")
+    return progress(step, accuracy=accuracy, loss=loss, epoch=epoch, stage="evaluate")
+
+
+def power(watts: float) -> None:
+    """Report a reading of the power of this rank's card, where cards() finds no tool for it."""
+    _lines().add_power(float(watts))
 
 
 def scalar(name: str, value: float, step: int) -> None:
@@ -140,6 +176,8 @@ def done() -> None:
         sys.modules["aisbench_cards"].finish()
     for steps in _steps:
         steps.flush()
+    if "aisbench_lines" in sys.modules:
+        sys.modules["aisbench_lines"].flush()
     if "aisbench_events" in sys.modules:
         sys.modules["aisbench_events"].flush()
     if _rank() == 0:
@@ -154,16 +192,20 @@ class _Steps:
         self._last = None  # type: float | None
         self._written = time.monotonic()
         self._samples, self._seconds, self._stored = 0.0, 0.0, 0.0
+        self._n = 0
         self._lines = []  # type: list[str]
 
-    def add(self, samples: float, seconds: float | None) -> None:
+    def add(self, samples: float | None, seconds: float | None, tokens: float | None, n: int | None) -> None:
         """Add a step; a line when it is time."""
         now = time.monotonic()
         elapsed, self._last = None if self._last is None else now - self._last, now
-        spent = elapsed if seconds is None else seconds
-        if spent is None or not (samples > 0 and spent > 0 and math.isfinite(samples) and math.isfinite(spent)):
+        self._n = self._n + 1 if n is None else int(n)
+        spent = elapsed if seconds is None else float(seconds)
+        count = float(samples if samples is not None else tokens or 0)
+        if spent is None or not (count > 0 and spent > 0 and math.isfinite(count) and math.isfinite(spent)):
             return
-        self._samples, self._seconds = self._samples + samples, self._seconds + spent
+        _lines().add_step(self._n, spent, count if samples is not None else 0.0, tokens)
+        self._samples, self._seconds = self._samples + count, self._seconds + spent
         if now - self._written >= self._every:
             self._written = now
             self.flush()
@@ -193,6 +235,10 @@ class _Steps:
         with (Path(directory) / f"steps_{_server()}.jsonl").open("ab", buffering=0) as file:
             file.write(line.encode())
         return None
+
+
+def _lines() -> Any:
+    return sys.modules.get("aisbench_lines") or importlib.import_module("aisbench_lines")
 
 
 def _number(what: str, value: float) -> float:

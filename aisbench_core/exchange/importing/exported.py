@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from aisbench_core.base.messages import Message
 from aisbench_core.exchange.importing.choices import UNKNOWN_REGION, Choices, ImportAnswers, Provenance
 from aisbench_core.exchange.readers.results import ParsedResult
 from aisbench_core.model import (
+    MOST_METRICS,
     NOTHING_RESOLVED,
     AnnotationChange,
     AnnotationKind,
@@ -20,6 +21,7 @@ from aisbench_core.model import (
     CollectedResult,
     Imported,
     Run,
+    RunMetric,
     RunRecord,
     RunSpec,
     RunState,
@@ -27,6 +29,7 @@ from aisbench_core.model import (
     TrainResultInfo,
     WorkloadFacts,
     canonical_json,
+    metric_problem,
     resolved_of,
     stated_of,
 )
@@ -49,6 +52,8 @@ _CARRIED_TEXTS = ("spec_sha256", "fingerprint", "straggler_ranks")
 _CARRIED_NUMBERS = ("queue_s", "throughput_cluster", "throughput_per_node", "throughput_per_card")
 
 Cells = Mapping[str, str]
+
+_METRICS = TypeAdapter(list[RunMetric])
 
 
 def exported_record(
@@ -82,8 +87,16 @@ def _build_record(result: ParsedResult, where: Provenance, rehearsed: frozenset[
         result=_build_result(result),
         imported=Imported(result.location, now, tuple(fields), _read_note(cells), carried=_read_carried_values(cells)),
         described=_read_stated(cells),
+        metrics=_read_metrics(cells),
         annotations=_read_set_aside(cells),
     )
+
+
+def _read_metrics(cells: Cells) -> tuple[RunMetric, ...]:
+    metrics = _METRICS.validate_json(cells.get("metrics_json") or "[]")
+    if len(metrics) > MOST_METRICS or any(map(metric_problem, metrics)):
+        raise ValueError("exported metrics can be stored")
+    return tuple(metrics)
 
 
 def _read_set_aside(cells: Cells) -> Annotations:

@@ -24,7 +24,7 @@ def recompute_hashes(con: DuckDBPyConnection) -> None:
 
 
 def _find_hash(stored: StoredRun) -> str | None:
-    cells = (stored.run, stored.result, stored.cards, stored.annotations)
+    cells = (stored.run, stored.result, stored.cards, stored.metrics, stored.annotations)
     hashes = zip(iter_hashes(*cells, _select_formerly), iter_hashes(*cells), strict=True)
     return next((today for former, today in hashes if former == stored.run["record_sha256"]), None)
 

@@ -12,6 +12,7 @@ from aisbench_core.model.columns.about import (
     CONFIGURATION,
     IDENTITY,
     KIND,
+    METRICS,
     MODE,
     ORIGIN,
     SCHEMA,
@@ -53,7 +54,7 @@ from aisbench_core.model.columns.money import MONEY, NODE_HOURS
 
 COLUMNS = (
     *IDENTITY, *MODE, *CONFIGURATION, *QUALITY, *TIMES, *THROUGHPUT, *SCALING, *POWER, *UTILISATION, *VALIDITY,
-    *ORIGIN, *KIND, *MONEY,
+    *ORIGIN, *KIND, *MONEY, *METRICS,
 )  # fmt: skip
 
 # Runs that are equal in these stored columns make one row of the leaderboard: one benchmark configuration, system, code

@@ -207,6 +207,12 @@ VALIDITY = (
             case when synthetic_data then 'synthetic data: accuracy is not a measurement' end)""")),
 )  # fmt: skip
 
+METRICS = (
+    Column("metrics_json", TEXT,
+        "named metrics, as a JSON list of `name`, `value`, `unit`, `better`, `combined`, `definition` and `source`",
+        in_view=False, exported=Exported("metrics", sql="metrics_json", wording=PROSE)),
+)  # fmt: skip
+
 ORIGIN = (
     Column("origin", TEXT, "`launched` here or `imported`", label="Origin", stored=run(45),
         exported=Exported("origin"), mlflow=TAG, compared=DESCRIBES),

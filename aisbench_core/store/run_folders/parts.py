@@ -18,6 +18,7 @@ class FolderPart(StrEnum):
     REMOVALS = "removals.jsonl"
     LOGS = "logs/"
     STEPS = "steps/"
+    REPORTED = "reported/"
     SUMMARIES = "summaries/"
 
     def holds(self, name: str) -> bool:
@@ -35,7 +36,10 @@ class FolderPart(StrEnum):
     @classmethod
     def with_file(cls, name: str) -> "FolderPart":
         """The smallest part that holds a file, by its path below the run's folder."""
-        return next((part for part in (cls.LOGS, cls.STEPS, cls.SUMMARIES, cls.RECORD) if part.holds(name)), cls.ALL)
+        return next(
+            (part for part in (cls.LOGS, cls.STEPS, cls.REPORTED, cls.SUMMARIES, cls.RECORD) if part.holds(name)),
+            cls.ALL,
+        )
 
     @property
     def condition(self) -> tuple[str, list[object]]:

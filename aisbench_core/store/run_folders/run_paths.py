@@ -38,6 +38,7 @@ class RunFolder:
         self.removals = path / "removals.jsonl"  # what was removed of the run, a removal a line
         self.logs = path / "logs"
         self.steps = path / "steps"  # what the reporter's step() wrote, a file for each node
+        self.reported = path / "reported"  # what the reporter's metric(), phase() and step() wrote, files of each rank
         self.rates = path / "rates.json"  # what the cards of a running job did in the last minutes
         self.summaries = path / "summaries"  # event files of TensorBoard and MindSpore, by output
 

@@ -215,6 +215,17 @@ CARD_METRICS = (
     _copy_column("value", "in percent, MB, MB, W or °C; what was not measured has no row"),
 )
 
+RUN_METRICS = (
+    *_OF_RUN,
+    _copy_column("name", "name of the metric"),
+    _copy_column("value", "its value", "unit"),
+    _copy_column("unit", "its unit; empty: none"),
+    _copy_column("better", "`higher` or `lower`; empty: neither"),
+    _copy_column("combined", "how it was made of the ranks' values: `sum`, `mean`, `max`, `min` or `first`"),
+    _copy_column("definition", "id of the formula; empty: the script's own"),
+    ViewColumn("source", "run_metrics.source", "", "`job` (its script), `log`, `platform` or `console`"),
+)
+
 CHECKS = (
     *_OF_RUN,
     _copy_column("validity", "validity of the run's result"),
@@ -294,6 +305,7 @@ VIEWS: Sequence[View] = (
         CARD_METRICS,
         "card_samples join runs using (run_id)",
     ),
+    View("v_run_metrics", "a named metric of a run", RUN_METRICS, "run_metrics join runs using (run_id)"),
     View("v_events", "an event of a run", EVENTS, "events join runs using (run_id)"),
     View("v_attempts", "an execution of a run's job", ATTEMPTS, "attempts join runs using (run_id)"),
 )

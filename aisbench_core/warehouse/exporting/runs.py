@@ -11,6 +11,7 @@ from aisbench_core.warehouse.answers.scaling import BASES, LINE
 from aisbench_core.warehouse.exporting.columns import CELLS, Sheet, SheetColumn
 from aisbench_core.warehouse.exporting.parts import WITHIN
 from aisbench_core.warehouse.queries.filters import CHOSEN, OF_VALIDITY
+from aisbench_core.warehouse.tables.schema import TABLES
 
 # How exports write units that views spell out.
 _UNITS = {columns.FRACTION: "1", columns.COUNT: ""}
@@ -37,6 +38,9 @@ GROUPS = {
 }
 
 
+_METRIC = f"struct_pack({', '.join(f'{name} := {name}' for name in TABLES['run_metrics'] if name != 'run_id')})"
+
+
 def _extract_texts(column: str, paths: tuple[str, ...]) -> str:
     # All paths in one call: parsing JSON is what takes longest in an export.
     return f"json_extract_string({column}, {[f'$.{path}' for path in paths]})"
@@ -50,8 +54,11 @@ def runs_where(condition: str) -> Sheet:
             select *, {_extract_texts("spec", SPEC_PATHS)} as spec_texts,
                 {_extract_texts("tester", TESTER_PATHS)} as tester_texts
             from runs join results using (run_id) where {condition}),
+        named as (
+            select run_id, to_json(list({_METRIC} order by name))::VARCHAR as metrics_json
+            from run_metrics where run_id in (select run_id from chosen) group by run_id),
         cells as (
-            select {CELLS} from chosen left join bases using ({LINE}))
+            select {CELLS} from chosen left join bases using ({LINE}) left join named using (run_id))
     """
     return Sheet(SCHEMA, GROUPS, sources, "created_at_utc, run_id")
 

@@ -233,6 +233,7 @@ class StoredRun(NamedTuple):
     run: Cells
     result: Cells
     cards: Sequence[Sequence[Any]]
+    metrics: Sequence[Sequence[Any]]
     utilisation: float | None
     has_samples: bool
     annotations: Annotations
@@ -270,13 +271,17 @@ def read_stored(cur: duckdb.DuckDBPyConnection, run_ids: Sequence[str]) -> list[
     query = f"select run_id, server, rank, throughput from rank_results where {condition} order by rowid"
     for card in cur.execute(query, bounds).fetchall():
         cards[card[0]].append(card)
+    metrics = defaultdict(list)
+    for metric in cur.execute(f"from run_metrics where {condition}", bounds).fetchall():
+        metrics[metric[0]].append(metric)
     query = f"""select run_id, avg(value) filter (name = '{UTILISATION}' and value between 0 and 100)
         from metric_samples where {condition} group by run_id"""
     utilisation = dict(cur.execute(query, bounds).fetchall())
     annotated = annotations.select(cur, run_ids)
     return [
         StoredRun(
-            *(runs[run_id], results[run_id], cards[run_id], utilisation.get(run_id), run_id in utilisation),
+            *(runs[run_id], results[run_id], cards[run_id], metrics[run_id]),
+            *(utilisation.get(run_id), run_id in utilisation),
             annotated.get(run_id, NO_ANNOTATIONS),
         )
         for run_id in run_ids
@@ -290,7 +295,7 @@ def _find_damages(stored: StoredRun) -> Iterator[Damage]:
         if wrong := ", ".join(name for name, value in computed.items() if not _is_same(cells[name], value)):
             sentence = Message("does not follow from the run's other cells: {names}", names=wrong)
             yield Damage(f"{table}, run {run['run_id']}", sentence, REBUILD)
-    if run["record_sha256"] not in iter_hashes(run, result, stored.cards, stored.annotations):
+    if run["record_sha256"] not in iter_hashes(run, result, stored.cards, stored.metrics, stored.annotations):
         sentence = Message(
             "its cells do not give its {column}: one of them was changed since it was recorded", column="record_sha256"
         )

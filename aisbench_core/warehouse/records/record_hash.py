@@ -1,7 +1,7 @@
 """Computes the hash of a record from its stored cells: that of the recording, or another one if a cell was changed.
 
-`rows.py` hashes the cells of run, result and cards, what people stated of the system, and the launch record. Nearly all
-of that is stored as it is; the note and the statements are separated again from what they were merged with.
+`rows.py` hashes the cells of run, result, cards and metrics, what people stated of the system, and the launch record.
+Nearly all of that is stored as it is; the note and the statements are separated again from what they were merged with.
 """
 
 import json
@@ -16,7 +16,7 @@ from aisbench_core.model.system import known_from_job
 from aisbench_core.warehouse.measures.fingerprint import first_fingerprint_of
 from aisbench_core.warehouse.records.annotations import imported_note
 from aisbench_core.warehouse.records.claims import as_recorded
-from aisbench_core.warehouse.records.rows import select_hashed, sha256_of
+from aisbench_core.warehouse.records.rows import hashed_metrics, select_hashed, sha256_of
 from aisbench_core.warehouse.validity.evaluation import Evaluation
 
 _NOT_HASHED = {
@@ -33,6 +33,7 @@ def iter_hashes(
     run: Cells,
     result: Cells,
     cards: Sequence[Sequence[Any]],
+    metrics: Sequence[Sequence[Any]],
     annotations: Annotations,
     select: Callable[[Cells], Cells] = select_hashed,
 ) -> Iterator[str]:
@@ -53,7 +54,7 @@ def iter_hashes(
     runs = [first, of_run] if run["origin"] == Origin.IMPORTED else [first]
     orders = [stored, in_order] if in_order != stored else [stored]
     for stated, cells, ordered in product(_iter_statements(run), runs, orders):
-        yield sha256_of([cells, measured, ordered, *stated, *launch])
+        yield sha256_of([cells, measured, ordered, *hashed_metrics(metrics), *stated, *launch])
 
 
 def _iter_statements(run: Cells) -> Iterator[list[dict[str, Any]]]:

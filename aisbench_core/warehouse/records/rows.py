@@ -69,7 +69,7 @@ def rows_of(record: RunRecord, evaluator: Evaluator) -> Rows:
 
     The hash covers what was recorded, and not what follows from that (such as the image, from the spec), what another
     ruleset decides differently, or what people annotate afterwards, maybe where the folder is not."""
-    run_id, cards, servers = record.run.run_id, _card_rows(record), _server_rows(record)
+    run_id, cards, servers, metrics = record.run.run_id, _card_rows(record), _server_rows(record), _metric_rows(record)
     of_run, result = _with_carried(_build_run(record), record), _with_carried(_build_result(record), record)
     run = {**of_run, **_build_system(record), **_compared_by(of_run, record)}
     stated = [record.described.values] if record.described and record.described.values else []
@@ -81,7 +81,9 @@ def rows_of(record: RunRecord, evaluator: Evaluator) -> Rows:
         "set_aside": record.annotations.reason_set_aside,
         "group_id": group_id(run),
         "launch": launch[0] if launch else None,
-        "record_sha256": sha256_of([select_hashed(of_run), select_hashed(result), cards, *stated, *launch]),
+        "record_sha256": sha256_of(
+            [select_hashed(of_run), select_hashed(result), cards, *hashed_metrics(metrics), *stated, *launch]
+        ),
         "detail_data": to_json(record.run.detail),
     }
     measured = {**result, "problems_data": list_to_json(_list_problems(record))}
@@ -106,6 +108,7 @@ def rows_of(record: RunRecord, evaluator: Evaluator) -> Rows:
             [run_id, to_naive_utc(sample.at), sample.node, sample.card, sample.name, sample.value]
             for sample in record.card_samples
         ],
+        "run_metrics": metrics,
         "node_results": _node_rows(record),
     }
 
@@ -305,6 +308,15 @@ def _card_rows(record: RunRecord) -> list[list[object]]:
     return [[record.run.run_id, card.server, card.rank, to_finite(card.throughput)] for card in cards]
 
 
+def _metric_rows(record: RunRecord) -> list[list[object]]:
+    return [
+        [record.run.run_id, each.name, each.value, each.unit, each.better.value, each.combined.value, each.definition,
+            each.source.value]
+        for each in sorted(record.metrics, key=lambda metric: metric.name)
+        if math.isfinite(each.value)
+    ]  # fmt: skip
+
+
 def _node_rows(record: RunRecord) -> list[list[object]]:
     """Each node of a completed run that has a name in the cloud, beside the run's median card."""
     run, cards = record.run, record.result.rank_results if record.result else ()
@@ -362,6 +374,11 @@ def card_name(card: RankResult, mode: Mode) -> str:
 
 
 # --- the hash -----------------------------------------------------------------------------------------
+
+
+def hashed_metrics(rows: Sequence[Sequence[object]]) -> list[list[list[object]]]:
+    """What the hash covers of the metrics: nothing where there are none, as of runs before there were any."""
+    return [sorted(([*row] for row in rows), key=lambda row: str(row[1]))] if rows else []
 
 
 def select_hashed(cells: Cells) -> Cells:

@@ -29,6 +29,7 @@ Step = str | Callable[[duckdb.DuckDBPyConnection], None]
 STEPS: Mapping[int, Step] = {
     RELEASED: "",
     23: "update runs set set_aside = ''",
+    24: "",  # the table run_metrics
 }
 
 LATEST = max(

@@ -39,6 +39,10 @@ TABLES = {
     "card_samples": _split_columns(
         "run_id VARCHAR, at_utc TIMESTAMP, node INTEGER, card INTEGER, name VARCHAR, value DOUBLE"
     ),
+    "run_metrics": _split_columns(
+        """run_id VARCHAR, name VARCHAR, value DOUBLE, unit VARCHAR, better VARCHAR, combined VARCHAR,
+        definition VARCHAR, source VARCHAR"""
+    ),
     # What a node did in a run, and all that finds slow ones: joins with all runs would cost more each year.
     "node_results": _split_columns(
         """run_id VARCHAR, ended_at TIMESTAMP, region VARCHAR, rehearsal BOOLEAN, host VARCHAR, node BIGINT,

@@ -1,0 +1,79 @@
+"""The named metrics of runs: stored, hashed, read in SQL, exported and imported back."""
+
+import json
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.domain.results.record import read_record, write_record
+from aisbench_core.domain.rulesets.ruleset import Rulesets
+from aisbench_core.model import Better, Combined, MetricSource, RunMetric, RunRecord
+from aisbench_core.warehouse.facade import Warehouse
+from aisbench_core.warehouse.open.reading import make_reader
+from tests import records as a
+
+METRICS = (
+    RunMetric("llm/mfu", 0.41, "", Better.HIGHER, Combined.FIRST, "palm", MetricSource.CONSOLE),
+    RunMetric("tokens_per_joule", 3.25, "tokens/J", Better.HIGHER, Combined.MEAN),
+)
+
+
+@pytest.fixture
+def record() -> RunRecord:
+    return replace(a.record("r-1"), metrics=METRICS)
+
+
+def test_metrics_are_rows_in_sql_and_recorded_once(record: RunRecord, tmp_path: Path) -> None:
+    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
+    warehouse.record(record)
+    warehouse.record(record)
+
+    with closing(make_reader(warehouse.location)) as opened, opened.cursor() as cur:
+        found = cur.execute(
+            "select name, value, unit, better, combined, definition, source from v_run_metrics order by name"
+        ).fetchall()
+
+    assert found == [
+        ("llm/mfu", 0.41, "", "higher", "first", "palm", "console"),
+        ("tokens_per_joule", 3.25, "tokens/J", "higher", "mean", "", "job"),
+    ]
+
+
+def test_a_record_keeps_them_and_one_without_them_is_read_as_before(record: RunRecord, tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("record.json", "metrics.jsonl", "events.jsonl")]
+    write_record(record, *files)
+
+    again = read_record(*files)
+    older = json.loads(files[0].read_text("utf-8"))
+    del older["metrics"]
+    files[0].write_text(json.dumps(older), "utf-8")
+
+    assert again.metrics == METRICS
+    assert read_record(*files) == replace(again, metrics=())
+
+
+def test_a_changed_metric_is_found_by_the_check(record: RunRecord, tmp_path: Path) -> None:
+    warehouse = Warehouse(tmp_path / "warehouse.duckdb", rulesets=Rulesets())
+    warehouse.record_many([record, a.record("r-2")])
+    assert warehouse.check([]).damages == ()
+
+    with warehouse.cursor() as cur:
+        cur.execute("update run_metrics set value = 0.99 where name = 'llm/mfu'")
+
+    [damage] = warehouse.check([]).damages
+    assert damage.where == "runs, run r-1"
+    assert "record_sha256" in damage.sentence
+
+
+def test_a_rebuilt_warehouse_has_them_and_a_removed_run_leaves_none(record: RunRecord, tmp_path: Path) -> None:
+    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
+    warehouse.rebuild([record])
+    with warehouse.cursor() as cur:
+        assert cur.execute("select count(*) from run_metrics").fetchall() == [(2,)]
+
+    warehouse.rebuild([a.record("r-2")])
+
+    with warehouse.cursor() as cur:
+        assert cur.execute("select count(*) from run_metrics").fetchall() == [(0,)]
