@@ -70,7 +70,9 @@ class Now:
 
 
 def is_of_training(reading: Reading, so_far: ReadSoFar, steps: int | None, epochs: int | None) -> bool:
-    """Whether a bar counts the training: its total stays. Notes another total, if the training goes on with it."""
+    """Whether a bar counts the training: its total stays. Notes another total, if the training goes on with it.
+
+    `epochs`: as many bars may be one after another; 0 if one counts all."""
     bar, total = so_far.bar, reading.steps or 0
     if reading.epochs_done is not None or reading.epoch is not None:
         return True
@@ -113,7 +115,17 @@ def _is_next(reading: Reading, so_far: ReadSoFar, epochs: int | None) -> bool:
     if reading.is_named:
         return True
     is_larger = (reading.steps or 0) > (bar.total or 0)
-    return not (so_far.has_loss or so_far.has_epochs_done or bar.epoch > 1) and (is_larger or not (epochs or 1) > 1)
+    if so_far.has_loss or so_far.has_epochs_done or bar.epoch > 1 or epochs == 0:
+        return False
+    return is_larger or not (epochs or 1) > 1
+
+
+def follow_loss(so_far: ReadSoFar) -> None:
+    """At the first loss: another bar that had begun is that of the training, and the one before was not."""
+    bar = so_far.bar
+    if not so_far.has_loss and 0 < bar.other_step < bar.other_total:
+        so_far.bar = BarSoFar(bar.other_total, bar.other_step)
+    so_far.has_loss = True
 
 
 def _is_anew(reading: Reading, bar: BarSoFar) -> bool:

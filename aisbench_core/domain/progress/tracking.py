@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from aisbench_core.domain.progress.bars import Stage
-from aisbench_core.domain.progress.following import Now, follow_bar, is_of_training
+from aisbench_core.domain.progress.following import Now, follow_bar, follow_loss, is_of_training
 from aisbench_core.domain.progress.points import ReadSoFar
 from aisbench_core.domain.progress.reading import Reading
 from aisbench_core.model import Mode, RunSpec, TrainingPoint
@@ -79,7 +79,7 @@ class Tracker:
 
     def follow(self, now: Now, reading: Reading) -> Reading:
         """What a reading changes; what it does not say is as it was before. Returns it, or the stage that it is of."""
-        epochs = 1 if self._extent.has_one_bar else self._extent.epochs
+        epochs = 0 if self._extent.has_one_bar else self._extent.epochs
         if reading.is_bar and not is_of_training(reading, self.so_far, self._extent.steps, epochs):
             reading = Reading(reading.offset, stage=Stage.OTHER if reading.is_named else Stage.EVALUATING)
         if reading.stage and not reading.has_position:
@@ -88,11 +88,13 @@ class Tracker:
             elif now.step is None and now.epoch is None:
                 now.stage = Stage.PREPARING
             return reading
+        if reading.loss is not None:
+            follow_loss(self.so_far)
         if reading.has_position:
             self._locate(now, reading)
             now.stage = reading.stage or ("" if now.stage in _STAGES and not reading.whole else now.stage)
         if reading.loss is not None:
-            now.loss, self.so_far.has_loss = reading.loss, True
+            now.loss = reading.loss
         is_of_all = not reading.is_bar or (reading.epoch is None and reading.steps == now.steps)
         now.left_s = reading.left_s if reading.left_s is not None and is_of_all else now.left_s
         self._measure(now, reading)

@@ -175,7 +175,8 @@ def _of_events(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[Foun
 
 
 def _of_logs(facts: RunFacts, rules: Mapping[str, CauseRule], *, weak: bool) -> Iterator[FoundCause]:
-    hits = [hit for hit in facts.hits if hit.clue.weak is weak and not rules[hit.rule].consequence]
+    found = (hit for hit in facts.hits if hit.clue.weak is weak and not rules[hit.rule].consequence)
+    hits = sorted(found, key=lambda hit: hit.clue.remark)
     for hit in hits[:1]:
         confidence = _rate_confidence(hits, rules)
         if confidence is Confidence.CERTAIN and _has_later_cause(hit, facts.hits, rules):

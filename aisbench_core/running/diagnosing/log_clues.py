@@ -171,8 +171,8 @@ class _NodeLog:
         self._clear_hits()
 
     def _clear_hits(self) -> None:
-        self._first: dict[tuple[str, bool], Hit] = {}
-        self._last: dict[tuple[str, bool], tuple[int, datetime | None]] = {}
+        self._first: dict[tuple[str, bool, bool], Hit] = {}
+        self._last: dict[tuple[str, bool, bool], tuple[int, datetime | None]] = {}
         self._ranks: dict[str, set[int]] = {}
 
     def skip(self) -> None:
@@ -240,7 +240,7 @@ class _NodeLog:
         before = _last_lines(block[:start], LINES_BEFORE)
         rank = _find_rank(found, line, before)
         at = self._find_time(block, start + len(line.encode()) + 1)
-        key = (needle.rule, needle.clue.weak)
+        key = (needle.rule, needle.clue.weak, needle.clue.remark)
         self._last[key] = (self._lines, at)
         if rank is not None:
             self._ranks.setdefault(needle.rule, set()).add(rank)

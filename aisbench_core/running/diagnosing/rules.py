@@ -27,6 +27,7 @@ class CauseClue(Frozen):
     text: Annotated[str, Field(min_length=3, pattern=r"^[\x20-\x7e]+$", description="in every such line")]
     pattern: Annotated[str, Field(description="a regular expression that is searched for in the line")] = ""
     weak: Annotated[bool, Field(description="counts only if no other clue says why")] = False
+    remark: Annotated[bool, Field(description="of weak ones: counts only after all others, wherever they are")] = False
     any_level: Annotated[bool, Field(description="also in lines that call themselves information or warnings")] = False
     after: Annotated[str, Field(description="a regular expression for one of the lines before, too")] = ""
     confidence: Annotated[Confidence | None, Field(description="if it is not that of the rule")] = None
