@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.cloud.clouds import Clouds
-from aisbench_core.domain.results.record import write_record
+from aisbench_core.domain.results.progress import seconds_in
+from aisbench_core.domain.results.record import read_record, write_record
 from aisbench_core.model import Origin
 from aisbench_core.store.run_folders.run_paths import RunFolder
 from aisbench_core.warehouse.facade import Warehouse
@@ -18,6 +19,7 @@ from aisbench_core.wiring import Core
 from tests import records as a
 from tests.flow.command_line import CommandLine
 from tests.sandbox_process import SandboxProcess
+from tests.unit import test_history_mllog as mllog
 from tests.unit.old_logs import BERT, RESNET
 
 MANY = 600
@@ -314,3 +316,26 @@ def test_names_in_gbk_do_not_keep_others_from_being_imported(shell: CommandLine,
     assert "测试结果/damaged%FF.zip" in imported.output
     board = shell.answer("leaderboard", "--region", "imported", "--origin", "imported")["rows"]
     assert [row["workload"] for row in board] == ["mindspore_resnet", "mindspore_bert"]
+
+
+def test_results_of_mlperf_say_their_system_and_when_they_reached_the_target(
+    shell: CommandLine, tmp_path: Path
+) -> None:
+    results = tmp_path / "lab" / "results" / "cards_512" / "resnet"
+    results.mkdir(parents=True)
+    for number in range(2):
+        (results / f"result_{number}.txt").write_text(mllog.log(blocks=16 + number))
+    (tmp_path / "lab" / "systems").mkdir()
+    system = {"number_of_nodes": "64", "accelerators_per_node": "8", "status": "available", "cooling": "air"}
+    (tmp_path / "lab" / "systems" / "cards_512.json").write_text(json.dumps(system))
+
+    saved = shell.answer("import", str(tmp_path / "lab"), "--definition", "mlperf_blocks")
+    rows = shell.answer("leaderboard", "--region", "imported", "--origin", "imported")["rows"]
+    described = shell.answer("system", "show", saved["new"][0])
+    folder = RunFolder(tmp_path / "data" / "runs" / saved["new"][0])
+    events = read_record(folder.record, folder.metrics, folder.events).events
+
+    assert len(saved["new"]) == 2
+    assert [(row["model"], row["node_count"], row["cards_per_node"]) for row in rows] == [("resnet", 64, 8)]
+    assert (described["values"]["cooling"], described["values"]["test_division"]) == ("air", "closed")
+    assert [seconds_in(event) for event in events] == [16 * (mllog.BLOCK_S + 1)]

@@ -1,6 +1,6 @@
 """Builds the record of a run from a result and the user's answers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from itertools import zip_longest
@@ -8,6 +8,7 @@ from itertools import zip_longest
 from aisbench_core.base.errors import Problem, SpecError
 from aisbench_core.base.messages import Message, join_parts
 from aisbench_core.domain.authoring.workloads import Workload
+from aisbench_core.domain.results.progress import SECONDS
 from aisbench_core.exchange.importing.choices import (
     UNKNOWN_REGION,
     Choices,
@@ -18,7 +19,9 @@ from aisbench_core.exchange.importing.exported import exported_record
 from aisbench_core.exchange.readers.results import ParsedResult
 from aisbench_core.model import (
     CollectedResult,
+    Event,
     Imported,
+    Level,
     Run,
     RunRecord,
     RunSpec,
@@ -129,6 +132,8 @@ def record_of(result: ParsedResult, choices: Choices, catalogue: Catalogue, who:
         accelerator=result.accelerator,
         result=collected,
         samples=result.samples,
+        events=tuple(_list_events(result, run)),
+        described=result.described,
         imported=Imported(result.location, now, stated, "; ".join(filter(None, notes)), texts),
     )
 
@@ -235,7 +240,7 @@ def _collect_parameters(result: ParsedResult, answers: ImportAnswers, workload: 
 def _build_run(result: ParsedResult, spec: RunSpec, where: Provenance, who: str, now: datetime) -> Run:
     start = result.started_at or result.info.total_start_time
     end = result.ended_at or result.info.total_end_time
-    measured = result.info.throughput_ratio is not None or bool(result.rank_results)
+    measured = result.info.throughput_ratio is not None or bool(result.rank_results) or result.target_s is not None
     created_at = start or end or now
     detail = join_parts("; ", result.problems) if result.problems else Message("it has no throughput")
     return Run(
@@ -252,6 +257,13 @@ def _build_run(result: ParsedResult, spec: RunSpec, where: Provenance, who: str,
         detail="" if measured else detail,
         ended_at=end,
     )
+
+
+def _list_events(result: ParsedResult, run: Run) -> Iterator[Event]:
+    if result.target_s is not None:
+        values = {SECONDS: result.target_s}
+        message = Message("reached its target {seconds_to_target:.4g} s after run_start", **values)
+        yield Event(run.run_id, run.updated_at, "import", Level.INFO, message)
 
 
 def _build_facts(

@@ -21,10 +21,11 @@ from aisbench_core.exchange.readers.lines import (
     strip_control_codes,
 )
 from aisbench_core.exchange.readers.log_run import Block, LogRun, from_block, from_report, is_upstream_line
+from aisbench_core.exchange.readers.mllog import MARK, MlperfLog
 from aisbench_core.exchange.readers.results import ParsedResult, Results, Unread
 
 # The reason of an Unread for a log that is not about results.
-NOTHING = Message("it contains neither a line train_result_info nor a report of ais-bench-stubs")
+NOTHING = Message("it contains neither a line train_result_info nor a report of ais-bench-stubs or MLPerf")
 
 MOST_UNREAD = 20  # runs without a result that are reported per log
 MOST_BLOCKS_ON_A_LINE = 16
@@ -33,7 +34,16 @@ MOST_BLOCKS_ON_A_LINE = 16
 ResultsAndRest = Generator[ParsedResult | Unread, None, str]
 
 # Every relevant line contains one of these. Searching for them is far faster than splitting all lines.
-_WORDS = (b"train_result_info", b"throughput", b"accuracy", b"job_", b"workpath:", b"ConfigInfo", b"AISBench sandbox")
+_WORDS = (
+    b"train_result_info",
+    b"throughput",
+    b"accuracy",
+    b"job_",
+    b"workpath:",
+    b"ConfigInfo",
+    b"AISBench sandbox",
+    b":::MLLOG ",
+)
 
 # The first line of every log of a sandbox, whose results are rehearsals.
 _SANDBOX = "[ModelArts Service Log][init] AISBench sandbox"
@@ -70,6 +80,7 @@ class _LogParser:
     def __init__(self, source: str, zone: tzinfo) -> None:
         self._source, self._zone = source, zone
         self._run = LogRun(zone)
+        self._mlperf = MlperfLog(source)
         self.block: Block | None = None
         self._count = 0
         self.is_rehearsal = False
@@ -77,6 +88,9 @@ class _LogParser:
     def read(self, line: str) -> Results:
         """Read a line, with its end. Yields the results that it completes."""
         self.is_rehearsal = self.is_rehearsal or _SANDBOX in line
+        if MARK in line:
+            yield from self._mlperf.read(line)
+            return
         rest = yield from self._read_line(line)
         # Lines of several processes may be joined, so that a block ends and the next one starts in one line.
         for _ in range(MOST_BLOCKS_ON_A_LINE):
@@ -105,6 +119,7 @@ class _LogParser:
         if self.block:
             yield from self._close_block(self.block)
         yield from self._flush_run()
+        yield from self._mlperf.end()
 
     def _extend_block(self, block: Block, line: str) -> ResultsAndRest:
         rest = block.add(line)

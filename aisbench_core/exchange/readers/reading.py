@@ -30,6 +30,7 @@ from aisbench_core.exchange.readers.archives import (
 )
 from aisbench_core.exchange.readers.logs import read_log
 from aisbench_core.exchange.readers.mlflow_runs import columns_of_store, is_store, read_store
+from aisbench_core.exchange.readers.mllog import Submissions
 from aisbench_core.exchange.readers.result_folders import ResultFolders
 from aisbench_core.exchange.readers.results import UPSTREAM_ZONE, InputFile, ParsedResult, Results, Table, Unread
 from aisbench_core.exchange.readers.rows import TableSheet, exported_rows, is_exported, read_sheets
@@ -87,7 +88,7 @@ def _files_in(path: Path, wanted: Wanted) -> Files:
 
 
 def _iter_results(files: Files, root: str, mapping: Mapping[str, str], zone: tzinfo) -> Results:
-    folders, skipped, stamps = ResultFolders(zone), Counter[str](), Stamps()
+    folders, skipped, stamps, submissions = ResultFolders(zone), Counter[str](), Stamps(), Submissions()
     for file in files:
         if isinstance(file, Unread):
             yield file
@@ -100,11 +101,12 @@ def _iter_results(files: Files, root: str, mapping: Mapping[str, str], zone: tzi
             if names.is_result_file(file.name):
                 folders.add(file)
                 continue
-            if stamps.read(file):
+            if stamps.read(file) or submissions.read(file):
                 continue
-            yield from stamps.mark(_in_file(file, mapping, zone))
+            yield from submissions.hold(stamps.mark(_in_file(file, mapping, zone)))
         except (ResultError, TooMuchError) as error:
             yield Unread(file.name, _describe_error(error))
+    yield from submissions.results()
     yield from stamps.mark(folders.results(root))
     if skipped:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in skipped.most_common(5))

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import BinaryIO
 
 from aisbench_core.base.messages import Message
-from aisbench_core.model import MetricSample, Mode, RankResult, TrainResultInfo
+from aisbench_core.model import MetricSample, Mode, RankResult, Stated, TrainResultInfo
 from aisbench_core.model.spec import Scalar, canonical_json
 
 # The default zone: times in logs and tables have none, and most were written in China.
@@ -35,6 +35,7 @@ class ParsedResult:
     * `problems`: messages about the result, which can be imported nevertheless.
     * `run_id`, `rehearsal`: from a table that a console exported; `exported`: such a row, without empty cells.
     * `is_row`: it is from a table, whose columns may be mapped differently the next time.
+    * `described`: what it says of the tested system. `target_s`: seconds until it reached its target.
     * `parameters`: cells of columns that are parameters, which decide speed. `is_per_card`: the throughput is of one
       card. `card_count`: of all nodes. `dropped`: cells that were not understood, without which the result is complete;
       `remarks`: how cells were read that can be read differently.
@@ -84,6 +85,8 @@ class ParsedResult:
     card_count: int | None = None
     dropped: tuple["DroppedCell", ...] = ()
     remarks: tuple[Message, ...] = ()
+    described: Stated | None = None
+    target_s: float | None = None
 
     @property
     def location(self) -> str:

@@ -12,6 +12,7 @@ from aisbench_core.base.value_errors import value_error
 from aisbench_core.domain.authoring.config_file import ConfigFile, decode_text
 from aisbench_core.domain.results.record import SYSTEM_FILE, TESTER_FILE
 from aisbench_core.model import COUNTS, SYSTEM_FIELDS, TESTER_FIELDS, Division, Finding, SystemStatus, stated_of
+from aisbench_core.model.system import MOST_LETTERS
 from aisbench_core.running.systems.descriptions import StatedFields, make_finding
 
 Entry = tuple[str, object]
@@ -22,7 +23,12 @@ _TESTER_KEYS = {"mode": "test_mode", "model": "test_model", "division": "test_di
 
 _WORDS: Mapping[str, Mapping[str, str]] = {
     "division": {"close": Division.CLOSED, **{division.value: division for division in Division if division}},
-    "status": {"rdi": SystemStatus.RESEARCH, **{status.value.lower(): status for status in SystemStatus if status}},
+    "status": {
+        **dict.fromkeys(("rdi", "rdo", "research", "internal"), SystemStatus.RESEARCH),
+        **dict.fromkeys(("on-premise", "onprem", "on-prem", "available on-prem"), SystemStatus.ON_PREMISE),
+        "cloud": SystemStatus.CLOUD,
+        **{status.value.lower(): status for status in SystemStatus if status},
+    },
 }
 
 
@@ -30,11 +36,18 @@ def read_fields(files: Sequence[ConfigFile]) -> StatedFields:
     """The fields that the files state. Raises ConfigError for a file that is not a JSON object."""
     values: dict[str, str | int] = {}
     findings: list[Finding] = []
+    notes: list[str] = []
     for file in files:
         entries = _parse_entries(file)
         of_tester = _is_of_tester(file.name, entries)
         for key, value in entries:
-            findings += _add_value(values, key, _find_field(key, of_tester=of_tester), value)
+            field = _find_field(key, of_tester=of_tester)
+            if field == "status" and isinstance(value, str) and value.strip().lower() not in _WORDS[field]:
+                notes += [f"status: {value}"] if value else []
+            else:
+                findings += _add_value(values, key, field, value)
+    if notes:  # MLPerf's word changed over the years
+        values["hw_notes"] = "; ".join([str(values.get("hw_notes", "")), *notes]).lstrip("; ")[:MOST_LETTERS]
     return StatedFields(values, tuple(findings))
 
 
