@@ -24,6 +24,7 @@ from aisbench_core.domain.preflight.service import Preflight
 from aisbench_core.domain.rulesets.ruleset import Rulesets
 from aisbench_core.exchange.importing.service import ResultImport
 from aisbench_core.exchange.mlflow.exporting import MlflowExport
+from aisbench_core.exchange.mlperf.writing import MlperfExport
 from aisbench_core.exchange.report.reports import Reports
 from aisbench_core.exchange.upstream.configurations import Configs
 from aisbench_core.exchange.upstream.packages.service import Packages
@@ -215,6 +216,7 @@ class Core:
         )
         self.reports = Reports(warehouse, self.clock)
         self.mlflow = MlflowExport(self.reader)
+        self.mlperf = MlperfExport(folders, self.systems)
 
     def _add_machine(self) -> None:
         """Health, storage and backups."""

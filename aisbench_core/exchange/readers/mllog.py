@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from statistics import fmean
 from typing import Any
 
 from aisbench_core.base.errors import ConfigError
@@ -32,7 +33,8 @@ PARAMETERS = (
     *("expert_parallelism", "micro_batch_size", "config_filename"),
     *("global_batch_size", "gradient_accumulation_steps", "max_sequence_length"),
 )
-_DESCRIBED = {
+# A line's key, and the field of the system description that it states.
+DESCRIBED = {
     "submission_org": "submitter",
     "submission_division": "division",
     "submission_platform": "system_name",
@@ -56,6 +58,7 @@ class _Run:
         default_factory=lambda: {"block": [], "epoch": []}
     )
     begun: dict[str, tuple[float, Mapping[str, Any]]] = field(default_factory=dict)
+    rates: list[float] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     raw_size: int = 0
 
@@ -72,6 +75,8 @@ class _Run:
             self.begun[kind] = at, metadata
         elif edge == "stop" and kind in self.begun:
             self._add_span(kind, at, metadata)
+        elif key == "tracked_stats" and isinstance(value, Mapping) and "throughput" in value:
+            self.rates.append(float(value["throughput"]))
         elif isinstance(value, str | int | float):
             self.values[key] = value
         self.namespace = self.namespace or str(entry.get("namespace") or "")
@@ -87,7 +92,9 @@ class _Run:
         self.spans[kind].append((None if epochs is None else float(epochs), samples, at - since))
 
     def measure_throughput(self) -> float | None:
-        """Samples a second of its blocks, or else of its epochs; None if one does not say how many it has."""
+        """The mean that it says, or samples a second of its blocks, or else of its epochs; None if one has no count."""
+        if self.rates and min(self.rates) > 0:
+            return fmean(self.rates)
         spans, each = self.spans["block"] or self.spans["epoch"], self.values.get("train_samples")
         samples = seconds = 0.0
         for epochs, counted, milliseconds in spans:
@@ -192,12 +199,12 @@ def _build_result(run: _Run, source: str, number: int) -> ParsedResult:
         described=stated_of(dict(_iterate_described(run))),
         target_s=(stop - start).total_seconds() if succeeded and start and stop else None,
         problems=tuple(_find_problems(run)),
-        remarks=(BY_BLOCKS,) if throughput is not None else (),
+        remarks=(BY_BLOCKS,) if throughput is not None and not run.rates else (),
     )
 
 
 def _iterate_described(run: _Run) -> Iterator[tuple[str, str | int]]:
-    said = {_DESCRIBED[key]: value for key, value in run.values.items() if key in _DESCRIBED}
+    said = {DESCRIBED[key]: value for key, value in run.values.items() if key in DESCRIBED}
     yield from _read_system(json.dumps(said).encode()).items()
 
 

@@ -19,7 +19,7 @@ REMOTE = frozenset(
         *("leaderboard", "compare", "scaling", "regress", "spending", "validate", "ruleset list", "ruleset show"),
         *("baseline mark", "baseline unmark", "baseline list"),
         *(f"system {name}" for name in ("show", "edit", "keep", "import", "export")),
-        *("import", "imports list", "imports forget", "export", "report", "sql"),
+        *("import", "imports list", "imports forget", "export", "report", "mllog", "sql"),
         *("warehouse rebuild", "warehouse check", "warehouse compact", "warehouse snapshot"),
         *("views list", "views delete", "workloads", "profiles", "health"),
         *("budget list", "budget set", "budget remove", "approve", "decline"),

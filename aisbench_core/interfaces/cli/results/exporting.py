@@ -119,6 +119,19 @@ def report(
     display.print_message(f"{display.format_count(len(runs), 'run')} reported")
 
 
+@command()
+@click.argument("run_id", metavar="RUN")
+@output_option
+def mllog(run_id: str, output: Path | None) -> None:
+    """Write a run as an MLPerf training log, for the checkers of mlperf-logging.
+
+    These are the `:::MLLOG` lines that it printed, or else lines of what is known of it: each parameter under its name,
+    times, throughput, accuracy. `aisbench system export` writes its system.
+    """
+    core = open_core(writing=False)
+    display.write_text(output, core.mlperf.write(full_id(core, run_id)))
+
+
 mlflow = Group("mlflow", help="Export runs to MLflow; `aisbench import` reads an MLflow store.")
 
 

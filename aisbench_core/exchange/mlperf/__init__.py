@@ -1,0 +1,1 @@
+"""Runs as MLPerf's training logs."""
