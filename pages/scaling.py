@@ -41,14 +41,12 @@ if curves:
     with right:
         nodes = choice.choose_nodes(curves)
     law, measured = st.container(), st.container()
-    if (
-        sum(len(curve.points) > 1 for curve in curves) > 1
-    ):  # several laws would push the chart below the fold, or the numbers where there is no chart
+    if sum(len(curve.points) > 1 for curve in curves) > 1:  # several laws would push the chart below the fold
         law, measured = measured, law
     with law:
         results.show_law(curves, nodes, names)
     with measured:
         results.show_scaling_charts(curves, nodes, names)
-        results.show_numbers(curves, names)
+    results.show_numbers(curves, names)
     results.show_predictions(curves, nodes, names)
 results.show_excluded(scalings)

@@ -136,6 +136,7 @@ class Grid {
       const head = make("th", classOf(column, index));
       head.scope = "col";
       head.dataset.column = column.key;
+      if (column.room) head.style.width = `${column.room + 16}px`;
       if (column.hint) head.title = column.hint;
       const isSorted = column.sort && sorted && sorted.by === column.sort;
       if (column.sort && sorted) {

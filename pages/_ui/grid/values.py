@@ -33,7 +33,7 @@ class GridColumn:
     `sort` is what the URL calls the order by this column; without one its head does not sort. What is longer than
     `width` pixels is cut and shown whole as a tooltip; a column that `fills` takes the room that the others leave. Of a
     `mixed` column each cell is of another kind: their decimals and units do not stand below each other. `below`:
-    a second line of its head."""
+    a second line of its head. `room`: pixels that its texts take at least."""
 
     key: str
     label: str
@@ -43,6 +43,7 @@ class GridColumn:
     width: int = 0
     fills: bool = False
     mixed: bool = False
+    room: int = 0
     below: str = ""
 
 
@@ -127,6 +128,7 @@ def encode_column(column: GridColumn, sorts: Collection[str]) -> dict[str, objec
                 "width": column.width,
                 "fills": column.fills,
                 "mixed": column.mixed,
+                "room": column.room,
                 "below": column.below,
             }
         ),

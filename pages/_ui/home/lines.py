@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from pages._ui.layout import LINE
 
 WIDTHS = (29, 28, 13, 20, 22)  # of what it is, what happens, the picture, when, and the actions
-PLAIN_WIDTHS = (32, 36, 12, 32)  # the same without a picture
+PLAIN_WIDTHS = (31, 34, 14, 33)  # the same without a picture
 PICTURE = (110, 20)  # pixels
 
 

@@ -9,6 +9,7 @@ from aisbench_core.domain.rulesets.ruleset import DEFAULT
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.values.boards import BenchmarkBoard, BoardRow, abbreviate_value
 from aisbench_core.warehouse.values.runs import BoardQuery
+from pages._ui.grid.alignment import align_tables
 from pages._ui.grid.table import show_grid
 from pages._ui.leaderboard import block_columns
 from pages._ui.leaderboard.block_columns import framework_of
@@ -47,11 +48,17 @@ def show_blocks(query: BoardQuery, names: Sequence[str], tab: SizeTab) -> bool:
     draws_bars = st.query_params.get("chart") == "1"
     changes = known_changes(query, rows)
     ticked: list[BoardRow] = []
-    for block in page.rows:
+    tables = [
+        block_columns.build_table(
+            block.rows,
+            block_columns.block_cells(block.rows, newest, changes, per_card=tab.per_card),
+            _without_size(names, block, tab),
+            per_card=tab.per_card,
+        )
+        for block in page.rows
+    ]
+    for block, (columns, table) in zip(page.rows, align_tables(tables), strict=True):
         name = benchmark_name(block, parameters)
-        cells = block_columns.block_cells(block.rows, newest, changes, per_card=tab.per_card)
-        shown = _without_size(names, block, tab)
-        columns, table = block_columns.build_table(block.rows, cells, shown, per_card=tab.per_card)
         with st.container(gap="xsmall"):
             whole = whole_name(parameters.get(block.rows[0].fingerprint, ""), 80)
             st.markdown(benchmark_title(block, name, tab), help=whole)

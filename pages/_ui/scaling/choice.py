@@ -142,7 +142,7 @@ def _build_title(row: ConfigurationRow, parameters: Mapping[str, str]) -> str:
     parts = [
         clip_text(row.model),
         clip_text(parameters.get(configuration.fingerprint, ""), 80),
-        clip_text(row.workload),
+        clip_text(row.workload) if row.workload != row.model else "",
         t("board.synthetic") if configuration.synthetic_data else row.dataset,
         t(key, counts=row.node_counts, runs=row.runs),
         _label_imported(configuration.origin),
