@@ -22,6 +22,7 @@ from aisbench_core.base.private_files import sync_path, write_whole
 from aisbench_core.cloud.ports import Cloud, Connect, TrainingService
 from aisbench_core.config.job_secrets import JobSecrets, mask_secrets
 from aisbench_core.config.settings import Settings
+from aisbench_core.domain.llm.chips import Chips, read_chips
 from aisbench_core.domain.results.card_samples import fetch_card_samples, read_card_samples, write_card_samples
 from aisbench_core.domain.results.derived_metrics import Measured, derive_metrics
 from aisbench_core.domain.results.job_events import cloud_events
@@ -185,6 +186,8 @@ class Collecting:
     def _derive_metrics(self, record: RunRecord, folder: RunFolder) -> tuple[RunMetric, ...]:
         """The metrics of a record, which has all else; those that a run cannot have are named in an event."""
         reported, refused = read_metrics(folder.reported)
+        chips = self._read_chips(record.run)
+        described = read_stated(folder.path)
         measured = Measured(
             run=record.run,
             workload=record.workload,
@@ -197,12 +200,24 @@ class Collecting:
             card_samples=record.card_samples,
             events=record.events,
             attempts=record.attempts,
+            chip=chips.choose_name(
+                described.system.accelerator_model_name if described else "", record.run.spec.flavor
+            ),
+            chips=chips,
         )
         metrics, problems = bound_metrics(derive_metrics(measured), refused)
         secrets = self._secret_values(record.run)
         for problem in problems:
             self._note_warning(record.run, mask_secrets(problem, secrets))
         return tuple(metrics)
+
+    def _read_chips(self, run: Run) -> Chips:
+        """The catalogue; without the lab's own file if that is wrong, which is no reason to lose a result."""
+        try:
+            return read_chips(self.settings.chips_path)
+        except AisbenchError as error:
+            self._note_warning(run, error.message)
+            return read_chips()
 
     def _diagnose_run(self, run: Run, folder: RunFolder) -> None:
         """A run ends without ascend-fd, too, if that fails."""

@@ -83,6 +83,17 @@ class Chips:
         found = [(len(name), chip) for chip in self.chips for name in chip.printed if _to_pattern(name).search(text)]
         return max(found, key=lambda one: one[0])[1] if found else None
 
+    def choose_name(self, stated: str, flavor: str) -> str:
+        """Which text names the chip of a run: its system description, or its flavor where that says more."""
+        by_flavor = self.find(flavor)
+        by_description = self.find(stated)
+        if by_flavor and (not stated or (by_description and by_description.members)):
+            return flavor
+        return stated
+
+
+NO_CHIPS = Chips(())
+
 
 def read_chips(own: Path | None = None) -> Chips:
     """The shipped catalogue and a lab's file; of a chip in both, the lab's peaks come first. Raises SpecError."""

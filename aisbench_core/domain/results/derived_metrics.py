@@ -3,7 +3,15 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from aisbench_core.base.messages import Message
+from aisbench_core.domain.llm.chips import NO_CHIPS, Chips
+from aisbench_core.domain.llm.derived import derive_checkpoints, derive_target, derive_training
+from aisbench_core.domain.llm.llm_settings import read_llm
+from aisbench_core.domain.llm.training import join_ranks
+from aisbench_core.domain.progress.logged import LogMeasures
+from aisbench_core.domain.results.progress import seconds_in
 from aisbench_core.model import (
+    Better,
     CardSample,
     CollectedResult,
     Event,
@@ -23,7 +31,8 @@ class Measured:
     """All that formulas may read: what a run was, and what its job, its log and the platform said.
 
     `reported`: the metrics of the job, by name. `steps`, `phases`: of every rank, by rank; empty if the script reports
-    none. `result` None: there is none. Nothing of it is 0 because it was not measured."""
+    none. `result` None: there is none. `chip`: its name, by description or flavor. `log`: what a log comes to, of a
+    job that reports no steps. Nothing of it is 0 because it was not measured."""
 
     run: Run
     workload: WorkloadFacts
@@ -36,6 +45,14 @@ class Measured:
     card_samples: Sequence[CardSample] = ()
     events: Sequence[Event] = ()
     attempts: Sequence[RunAttempt] = ()
+    chip: str = ""
+    chips: Chips = NO_CHIPS
+    log: LogMeasures | None = None
+
+    @property
+    def ranks(self) -> int:
+        """How many the job has: one for each card that the cloud counts."""
+        return self.run.spec.node_count * self.run.spec.cards_per_node
 
 
 Formula = Callable[[Measured], Iterable[RunMetric]]
@@ -50,7 +67,38 @@ def count_steps(measured: Measured) -> Iterable[RunMetric]:
         yield RunMetric("steps", float(len(numbers)), definition="reported_steps", source=MetricSource.CONSOLE)
 
 
-FORMULAS: tuple[Formula, ...] = (count_steps,)
+def measure_training(measured: Measured) -> Iterable[RunMetric]:
+    """Rates and MFU of a run that trains a language model: docs/llm.md."""
+    llm = read_llm(measured.workload.speed_parameters)
+    if llm is None:
+        return []
+    return derive_training(llm, measured.steps, measured.log, measured.ranks, measured.chip, measured.chips)
+
+
+def measure_checkpoints(measured: Measured) -> Iterable[RunMetric]:
+    """Seconds in which ranks saved and loaded."""
+    return derive_checkpoints(measured.phases)
+
+
+def measure_target(measured: Measured) -> Iterable[RunMetric]:
+    """Time and tokens to the workload's target."""
+    reached = next((event.message for event in measured.events if seconds_in(event) is not None), None)
+    steps = join_ranks(measured.steps, measured.ranks)
+    return derive_target(reached if isinstance(reached, Message) else None, steps)
+
+
+def measure_memory(measured: Measured) -> Iterable[RunMetric]:
+    """The most memory that a card used, in the samples of its tool."""
+    used = [sample.value for sample in measured.card_samples if sample.name == "memoryUsed"]
+    if used:
+        yield RunMetric(
+            "memory_peak_mb", max(used), "MB", Better.LOWER, definition="card_samples/max", source=MetricSource.CONSOLE
+        )
+
+
+FORMULAS: tuple[Formula, ...] = (
+    count_steps, measure_training, measure_checkpoints, measure_target, measure_memory,
+)  # fmt: skip
 
 
 def derive_metrics(measured: Measured) -> list[RunMetric]:

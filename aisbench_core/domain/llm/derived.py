@@ -1,0 +1,113 @@
+"""The metrics that the console computes of runs that train language models."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from statistics import median
+
+from aisbench_core.base.messages import Message
+from aisbench_core.domain.llm.chips import Chips
+from aisbench_core.domain.llm.llm_settings import LlmRun
+from aisbench_core.domain.llm.mfu import MfuReading, select_ranked
+from aisbench_core.domain.llm.tokens import Devices, StepTimes, TokenRate, TrainingStep, compute_rate, summarize_times
+from aisbench_core.domain.llm.training import (
+    COUNTED_BY,
+    NOMINAL,
+    NOMINAL_BY,
+    PER_DIE,
+    PRINTED_BY,
+    TOKENS,
+    describe_training,
+    join_ranks,
+)
+from aisbench_core.domain.progress.logged import LogMeasures
+from aisbench_core.model import Better, MetricSource, PhaseName, PhaseSpan, RunMetric, StepTime
+
+HIGHER, LOWER = Better.HIGHER, Better.LOWER
+
+
+def derive_training(
+    run: LlmRun, times: Sequence[StepTime], log: LogMeasures | None, ranks: int, named: str, chips: Chips
+) -> list[RunMetric]:
+    """Rates, times of steps and MFU within the run's window: from what its ranks reported, otherwise from its log."""
+    steps = run.window.select(join_ranks(times, ranks))
+    summary, rate = summarize_times(steps), compute_rate(steps, run.nominal_tokens)
+    counted_by = COUNTED_BY
+    if not steps and log:
+        nominal = run.nominal_tokens / log.step_s if run.nominal_tokens and log.step_s else None
+        rate, counted_by = TokenRate(log.tokens_per_s, nominal), PRINTED_BY
+    first, last = (summary.first, summary.last) if summary else (log.first, log.last) if log else (0, 0)
+    chip = chips.find(named)
+    devices = Devices(ranks, chip.dies_per_card if chip else 0)
+    metrics = [*_list_rates(rate, devices, counted_by, f"steps/{first}-{last}"), *_list_times(summary)]
+    if not steps and log and log.step_s:
+        metrics.append(_make_metric("step_mean_s", log.step_s, "s", LOWER, f"steps/{first}-{last}"))
+    readings = describe_training(run, metrics, named, chips).readings
+    return [*metrics, *_list_readings(select_ranked(readings))]
+
+
+def derive_checkpoints(phases: Iterable[PhaseSpan]) -> Iterator[RunMetric]:
+    """Seconds of a save and of a load, the median over ranks and times; and of all saves of the slowest rank."""
+    saves: dict[int, list[float]] = {}
+    loads: list[float] = []
+    for phase in phases:
+        if phase.ended_at is None:
+            continue
+        seconds = (phase.ended_at - phase.began_at).total_seconds()
+        if phase.name is PhaseName.CHECKPOINT_SAVE:
+            saves.setdefault(phase.rank, []).append(seconds)
+        elif phase.name is PhaseName.CHECKPOINT_LOAD:
+            loads.append(seconds)
+    if saves:
+        yield _make_metric(
+            "checkpoint_save_s", median(chain.from_iterable(saves.values())), "s", LOWER, "phases/median"
+        )
+        yield _make_metric("checkpoint_blocked_s", max(map(sum, saves.values())), "s", LOWER, "phases/slowest_rank")
+    if loads:
+        yield _make_metric("checkpoint_load_s", median(loads), "s", LOWER, "phases/median")
+
+
+def derive_target(reached: Message | None, steps: Sequence[TrainingStep]) -> Iterator[RunMetric]:
+    """Time and tokens to the target accuracy. `reached`: the message that says when; nothing if it was not reached."""
+    values = reached.values if reached else {}
+    seconds, step = values.get("seconds_to_target"), values.get("step")
+    if isinstance(seconds, int | float):
+        yield _make_metric("time_to_target_s", float(seconds), "s", LOWER, "target/accuracy")
+    before = [one.tokens for one in steps if isinstance(step, int) and one.number <= step]
+    counts = [tokens for tokens in before if tokens is not None]
+    if counts and len(counts) == step:
+        yield _make_metric("tokens_to_target", sum(counts), "tokens", LOWER, "target/accuracy")
+
+
+def _list_rates(rate: TokenRate | None, devices: Devices, counted_by: str, window: str) -> Iterator[RunMetric]:
+    if rate is None or rate.value is None:
+        return
+    definition = f"{NOMINAL_BY if rate.counted is None else counted_by}/{window}"
+    yield _make_metric(TOKENS, rate.value, "tokens/s", HIGHER, definition)
+    yield _make_metric(PER_DIE, rate.value / devices.dies, "tokens/s", HIGHER, definition)
+    if devices.dies_per_card:
+        yield _make_metric("tokens_per_s_per_card", rate.value / devices.cards, "tokens/s", HIGHER, definition)
+    if rate.nominal is not None:
+        yield _make_metric(NOMINAL, rate.nominal, "tokens/s", Better.NEITHER, f"{NOMINAL_BY}/{window}")
+
+
+def _list_times(times: StepTimes | None) -> Iterator[RunMetric]:
+    if times is None:
+        return
+    definition = f"steps/{times.first}-{times.last}"
+    for name, seconds in (("p50", times.p50_s), ("p95", times.p95_s), ("p99", times.p99_s)):
+        yield _make_metric(f"step_{name}_s", seconds, "s", LOWER, definition)
+    if times.jitter is not None:
+        yield _make_metric("step_jitter", times.jitter, "", LOWER, definition)
+
+
+def _list_readings(readings: Iterable[MfuReading]) -> Iterator[RunMetric]:
+    """In percent of a peak that the unit names: values in two units are never in one ranking."""
+    for reading in readings:
+        unit = f"% of {reading.peak.tflops:g} {reading.precision} TFLOPS"
+        yield _make_metric(f"mfu.{reading.formula}", 100 * reading.mfu, unit, HIGHER, reading.definition)
+        if reading.hfu is not None:
+            yield _make_metric(f"hfu.{reading.formula}", 100 * reading.hfu, unit, HIGHER, reading.definition)
+
+
+def _make_metric(name: str, value: float, unit: str, better: Better, definition: str) -> RunMetric:
+    return RunMetric(name, value, unit, better, definition=definition, source=MetricSource.CONSOLE)

@@ -1,0 +1,215 @@
+"""What the console computes of an LLM run: from ranks' reports or a log, and the same in every framework's style."""
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from aisbench_core.domain.llm.chips import read_chips
+from aisbench_core.domain.llm.derived import derive_checkpoints, derive_target, derive_training
+from aisbench_core.domain.llm.llm_settings import LlmRun, LlmSection, read_llm
+from aisbench_core.domain.llm.training import describe_training, join_ranks
+from aisbench_core.domain.results.progress import ProgressPoint, target_message
+from aisbench_core.model import Better, MetricSource, PhaseName, PhaseSpan, RunMetric, StepTime
+from tests.unit import test_logged_trainings as logged
+from tests.unit.test_llm_flops import CONFIGS, sum_products
+
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
+CHIP = "Ascend910B3"
+PEAK = 294.912e12
+
+
+def make_run(**changes: Any) -> LlmRun:
+    settings = {
+        "shape": CONFIGS["Qwen3-8B"], "sequence_length": 4096, "global_batch_size": 32, "first_step": 11,
+        "last_step": 50, "lowest_numerical_precision_in_linear": "bf16", "recomputation": "none",
+    }  # fmt: skip
+    run = read_llm(LlmSection.model_validate(settings | changes).resolve({}))
+    assert run
+    return run
+
+
+def step(number: int, seconds: float, tokens: float | None, rank: int = 0, attempt: int = 0) -> StepTime:
+    began = NOW + timedelta(hours=attempt)
+    return StepTime(0, rank, rank, began, number, began + timedelta(seconds=number), seconds, 0, tokens)
+
+
+def by_name(metrics: Iterable[RunMetric]) -> dict[str, RunMetric]:
+    return {metric.name: metric for metric in metrics}
+
+
+def derive(times: list[StepTime], ranks: int = 2, chip: str = CHIP, **changes: Any) -> dict[str, RunMetric]:
+    return by_name(derive_training(make_run(**changes), times, None, ranks, chip, read_chips()))
+
+
+STEPS = [
+    step(number, 2.0 + 0.1 * rank + (number == 20), 65_536, rank) for rank in (0, 1) for number in range(1, 61)
+]  # fmt: skip
+
+
+def test_a_step_takes_as_long_as_its_slowest_rank_and_has_the_tokens_of_all() -> None:
+    metrics = derive(STEPS)
+    seconds = 40 * 2.1 + 1
+
+    assert metrics["tokens_per_s"].value == pytest.approx(40 * 131_072 / seconds)
+    assert metrics["tokens_per_s"].definition == "tokens/counted/steps/11-50"
+    assert metrics["tokens_per_s_per_die"].value == pytest.approx(20 * 131_072 / seconds)
+    assert metrics["nominal_tokens_per_s"].value == pytest.approx(40 * 32 * 4096 / seconds)
+    assert metrics["step_p50_s"] == RunMetric(
+        "step_p50_s", 2.1, "s", Better.LOWER, definition="steps/11-50", source=MetricSource.CONSOLE
+    )
+    assert metrics["step_p99_s"].value == pytest.approx(2.1 + 0.61)
+
+
+@pytest.mark.parametrize("formula", ["palm", "causal", "mindspeed_fsdp2"])
+def test_mfu_names_its_formula_and_its_peak(formula: str) -> None:
+    metrics = derive(STEPS)
+    rate = metrics["tokens_per_s_per_die"].value
+
+    mfu = metrics[f"mfu.{formula}"]
+    assert mfu.value == pytest.approx(100 * rate * sum_products(formula, CONFIGS["Qwen3-8B"]) / PEAK, rel=1e-9)
+    assert mfu.unit == "% of 294.912 bf16 TFLOPS"
+    assert mfu.definition == f"{formula}/bf16/294.912/vendor"
+    assert metrics[f"hfu.{formula}"].value == mfu.value, "nothing is computed again"
+
+
+def test_no_two_chips_share_a_ranking_of_mfu() -> None:
+    units = {derive(STEPS, chip=chip)["mfu.palm"].unit for chip in ("910B1", "910B2", "910B3", "910B4", "H100")}
+
+    assert len(units) == 5
+
+
+def test_a_card_of_two_dies_counts_once() -> None:
+    metrics = derive(STEPS, chip="Snt9b23")
+
+    assert metrics["tokens_per_s_per_card"].value == pytest.approx(2 * metrics["tokens_per_s_per_die"].value)
+
+
+def test_without_a_known_chip_there_is_a_rate_and_no_mfu() -> None:
+    metrics = derive(STEPS, chip="")
+
+    assert "tokens_per_s_per_die" in metrics
+    assert [name for name in metrics if name.startswith(("mfu", "hfu")) or name.endswith("card")] == []
+
+
+def test_without_known_recomputation_there_is_no_hfu() -> None:
+    metrics = derive(STEPS, recomputation=None)
+
+    assert "mfu.palm" in metrics
+    assert "hfu.palm" not in metrics
+
+
+def test_tokens_are_nominal_where_a_rank_did_not_count_its_own() -> None:
+    metrics = derive([each for each in STEPS if each.rank == 0])
+
+    assert metrics["tokens_per_s"].definition == "tokens/nominal/steps/11-50"
+    assert metrics["tokens_per_s"].value == metrics["nominal_tokens_per_s"].value
+
+
+def test_nothing_is_derived_of_steps_outside_the_window() -> None:
+    assert derive(STEPS[:10]) == {}
+
+
+def test_steps_that_a_later_attempt_repeats_count_as_it_made_them() -> None:
+    again = [step(number, 4.0, 65_536, rank, attempt=1) for rank in (0, 1) for number in (12, 13)]
+
+    joined = {one.number: one.seconds for one in join_ranks([*STEPS, *again], 2)}
+
+    assert (joined[11], joined[12], joined[13], joined[14]) == (2.1, 4.0, 4.0, 2.1)
+
+
+STYLES: dict[str, Callable[[int], str]] = {
+    "Megatron-LM": logged.megatron,
+    "MindSpeed-LLM": logged.mindspeed,
+    "torchtitan": logged.torchtitan,
+    "verl": logged.verl,
+}
+
+
+def test_one_training_printed_in_four_frameworks_styles_has_one_mfu() -> None:
+    measured = {}
+    for name, write in STYLES.items():
+        lines = "".join(write(number) for number in range(1, logged.STEPS + 1))
+        log = logged.measure(lines, 11, 50)
+        metrics = by_name(derive_training(make_run(), [], log, logged.CARDS, CHIP, read_chips()))
+        measured[name] = metrics["mfu.palm"].value
+
+    rate = logged.TOKENS / logged.average(11, 50) / logged.CARDS
+    expected = 100 * rate * sum_products("palm", CONFIGS["Qwen3-8B"]) / PEAK
+    assert measured == {name: pytest.approx(expected, rel=1e-3) for name in STYLES}
+
+
+def phase(name: PhaseName, start: float, end: float | None, rank: int = 0) -> PhaseSpan:
+    at = [None if seconds is None else NOW + timedelta(seconds=seconds) for seconds in (start, end)]
+    assert at[0]
+    return PhaseSpan(0, rank, rank, NOW, name, at[0], at[1])
+
+
+def test_checkpoints_are_the_median_save_and_what_the_slowest_rank_was_blocked() -> None:
+    save, load = PhaseName.CHECKPOINT_SAVE, PhaseName.CHECKPOINT_LOAD
+    phases = [
+        phase(load, 0, 7), phase(save, 10, 12), phase(save, 20, 24), phase(save, 30, None),
+        phase(save, 10, 13, rank=1), phase(save, 20, 26, rank=1), phase(PhaseName.TRAIN, 0, 99),
+    ]  # fmt: skip
+
+    metrics = by_name(derive_checkpoints(phases))
+
+    assert {name: metric.value for name, metric in metrics.items()} == {
+        "checkpoint_save_s": 3.5,
+        "checkpoint_blocked_s": 9,
+        "checkpoint_load_s": 7,
+    }
+
+
+def test_a_target_that_was_reached_has_its_time_and_tokens_and_a_missed_one_nothing() -> None:
+    steps = join_ranks(STEPS, 2)
+    reached = target_message([ProgressPoint(30, 65.5, accuracy=0.8)], 0.75)
+
+    metrics = by_name(derive_target(reached, steps))
+
+    assert metrics["time_to_target_s"].value == 65.5
+    assert metrics["tokens_to_target"].value == 30 * 131_072
+    assert list(derive_target(None, steps)) == []
+    assert "tokens_to_target" not in by_name(derive_target(reached, steps[5:])), "the first steps are not known"
+
+
+def test_a_description_says_how_tokens_were_counted_and_why_there_is_no_mfu() -> None:
+    short = [step(each.number, each.seconds, 1000, each.rank) for each in STEPS]
+    metrics = derive(short, chip="Snt9b").values()
+
+    training = describe_training(make_run(), metrics, "Snt9b", read_chips())
+
+    assert training.readings == ()
+    assert str(training.why_no_mfu) == "Ascend 910B may be 910B1, 910B2, 910B3, 910B4: state which"
+    assert training.rate.excess == pytest.approx(131_072 / 2000 - 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "times", "problem"),
+    [
+        ({}, STEPS[:10], "no tokens were counted within the measured steps"),
+        ({"shape": {}}, STEPS, "the manifest does not state the model's shape and the sequence length"),
+        ({"lowest_numerical_precision_in_linear": None}, STEPS, "no peak is known for precision 'unknown'"),
+    ],
+)
+def test_a_missing_mfu_has_a_reason(changes: dict[str, Any], times: list[StepTime], problem: str) -> None:
+    metrics = derive(times, **changes).values()
+
+    training = describe_training(make_run(**changes), metrics, CHIP, read_chips())
+
+    assert (training.readings, str(training.why_no_mfu)) == ((), problem)
+
+
+@pytest.mark.parametrize(
+    ("stated", "flavor", "name"),
+    [
+        ("", "modelarts.bm.npu.arm.8snt9b3.d", "modelarts.bm.npu.arm.8snt9b3.d"),
+        ("NVIDIA H100", "modelarts.bm.npu.arm.8snt9b3.d", "NVIDIA H100"),
+        ("Ascend 910B", "modelarts.bm.npu.arm.8snt9b3.d", "modelarts.bm.npu.arm.8snt9b3.d"),
+        ("Own NPU", "sandbox.cpu", "Own NPU"),
+        ("", "sandbox.cpu", ""),
+    ],
+)
+def test_the_description_names_the_chip_unless_the_flavor_says_more(stated: str, flavor: str, name: str) -> None:
+    assert read_chips().choose_name(stated, flavor) == name
