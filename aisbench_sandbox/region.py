@@ -163,10 +163,7 @@ class Region:
         remove_tree(self.location.data / "shares")
         self._capacity.reset()
         for bucket in self._objects.buckets():
-            # From the beginning each time: what was listed is gone.
-            while page := self._objects.list(bucket.name).objects:
-                for stat in page:
-                    self._objects.delete(bucket.name, stat.key)
+            self._objects.empty_bucket(bucket.name)
             self._objects.delete_bucket(bucket.name)
         self._make_bucket()
 

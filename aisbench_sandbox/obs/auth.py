@@ -13,8 +13,8 @@ from typing import Literal
 from urllib.parse import quote, unquote_to_bytes
 
 from aisbench_sandbox.obs.chunks import Seed
-from aisbench_sandbox.obs.objects import ObjectError
 from aisbench_sandbox.obs.requests import ObsRequest, http_date, whole_number
+from aisbench_sandbox.obs.stored import ObjectError
 
 Dialect = Literal["amz", "obs"]
 
@@ -127,9 +127,9 @@ def _v2_signature(request: ObsRequest, resource: str, secret: str, dialect: Dial
     )
     covered = (pair for pair in request.query if pair[0].lower() in _SUBRESOURCES or pair[0].lower().startswith(prefix))
     resources = sorted(covered, key=lambda pair: (pair[0], pair[1] or ""))
-    # A parameter without a value is signed without an equals sign (`?uploads`), in v4 with one (`uploads=`). Values
-    # are signed decoded.
-    query = "&".join(name if value is None else f"{name}={value}" for name, value in resources)
+    # A parameter without a value is signed without an equals sign, even if it is sent with one (`?uploads=`); in v4
+    # with one. Values are signed decoded.
+    query = "&".join(name if not value else f"{name}={value}" for name, value in resources)
     content = [request.headers.get(name, "") for name in ("content-md5", "content-type")]
     text = "\n".join([request.method, *content, date, headers]) + resource + (f"?{query}" if query else "")
     return base64.b64encode(hmac.new(secret.encode(), _to_bytes(text), "sha1").digest()).decode()

@@ -7,7 +7,8 @@ from starlette.responses import Response
 
 from aisbench_sandbox.obs import access, responses
 from aisbench_sandbox.obs.calls import ACL, Call
-from aisbench_sandbox.obs.objects import MAX_PAGE, Listing, ObjectError
+from aisbench_sandbox.obs.objects import MAX_PAGE
+from aisbench_sandbox.obs.stored import Listing, ObjectError
 from aisbench_sandbox.obs.uploads import upload_page
 
 
@@ -92,19 +93,25 @@ def delete_objects(call: Call) -> Response:
     """Delete up to 1,000 objects; missing ones count as deleted."""
     request = call.xml()
     encoding = request.findtext("EncodingType", "")
-    keys = [item.findtext("Key", "") for item in request.findall("Object")]
-    if not 0 < len(keys) <= MAX_PAGE:
+    named = [(item.findtext("Key", ""), item.findtext("VersionId", "")) for item in request.findall("Object")]
+    if not 0 < len(named) <= MAX_PAGE:
         raise ObjectError("MalformedXML", f"Name 1 to {MAX_PAGE} objects.")
     # A missing bucket refuses the whole request; anything else that is wrong concerns one key and is reported with
     # it.
     call.objects.require_bucket(call.bucket)
-    done, errors = [], []
+    done: list[tuple[str, str, str, bool]] = []
+    errors: list[tuple[str, ObjectError]] = []
     # esdk-obs-python encodes keys on request here as well as in listings, since XML 1.0 cannot hold control
     # characters.
-    for key in (unquote_plus(key) if encoding == "url" else key for key in keys):
+    for written, version_id in named:
+        key = unquote_plus(written) if encoding == "url" else written
         try:
-            call.objects.delete(call.bucket, key)
-            done.append(key)
+            if version_id:
+                is_marker = call.objects.delete_version(call.bucket, key, version_id)
+                done.append((key, version_id, version_id if is_marker else "", is_marker))
+            else:
+                marker = call.objects.delete(call.bucket, key)
+                done.append((key, "", marker, bool(marker)))
         except ObjectError as why:
             errors.append((key, why))
     quiet = request.findtext("Quiet", "") == "true"

@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from xml.etree import ElementTree
 
 from aisbench_sandbox.obs.auth import Dialect
-from aisbench_sandbox.obs.objects import ObjectError, Objects
+from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.obs.requests import ObsRequest, decode_path, whole_number
 from aisbench_sandbox.obs.staging import StagedObject
+from aisbench_sandbox.obs.stored import ObjectError
 from aisbench_sandbox.obs.uploads import Uploads
 
 # What S3 and OBS store with an object and return with it, besides user metadata.
@@ -83,18 +84,15 @@ class Call:
             raise ObjectError("NotImplemented", f"Objects of the storage class {kind} are not implemented here.")
         return {STORAGE_CLASS: kind} if kind not in ("", "STANDARD") else {}
 
-    def copy_source(self) -> tuple[str, str] | None:
-        """(bucket, key) of the source if the PUT is a copy."""
+    def copy_source(self) -> tuple[str, str, str] | None:
+        """(bucket, key, version id or nothing) of the source if the PUT is a copy."""
         source = self.header("copy-source")
         if not source:
             return None
-        # `null` is the only version of an object in a bucket without versioning.
         path, _, version = source.partition("?versionId=")
-        if version not in ("", "null"):
-            raise ObjectError("NotImplemented", "Objects have no versions here.")
         # A space may come as a plus sign; a plus sign itself is always encoded
         bucket, _, key = decode_path(path.replace("+", "%20")).removeprefix("/").partition("/")
-        return bucket, key
+        return bucket, key, version
 
     def xml(self) -> ElementTree.Element:
         """The XML document in the body, without namespaces."""

@@ -8,9 +8,10 @@ from starlette.responses import Response, StreamingResponse
 
 from aisbench_sandbox.obs import access, responses, tagging
 from aisbench_sandbox.obs.calls import ACL, STORAGE_CLASS, TAGGING, Call
-from aisbench_sandbox.obs.objects import MAX_PAGE, OBJECT_TYPE, ObjectError, StoredObject
+from aisbench_sandbox.obs.objects import MAX_PAGE, OBJECT_TYPE
 from aisbench_sandbox.obs.ranges import check_source, is_not_modified, parse_range, range_still_holds
 from aisbench_sandbox.obs.requests import whole_number
+from aisbench_sandbox.obs.stored import ObjectError, StoredObject
 
 _AT_ONCE = 1 << 20  # bytes; larger answers are streamed
 _BLOCK = 1 << 20
@@ -26,7 +27,7 @@ def put(call: Call) -> Response:
         return _copy_object(call, source)
     headers = call.stored_headers() | tagging.of_request(call) | access.of_request(call)
     stat = call.objects.commit(call.bucket, call.key, call.staged, headers)
-    return responses.build_empty(headers={"etag": f'"{stat.etag}"'})
+    return responses.build_empty(headers={"etag": f'"{stat.etag}"'} | responses.version_header(stat, call.dialect))
 
 
 def append(call: Call) -> Response:
@@ -39,7 +40,7 @@ def append(call: Call) -> Response:
 
 
 def head(call: Call) -> Response:
-    with call.objects.open(call.bucket, call.key) as (stat, _):
+    with call.objects.open(call.bucket, call.key, call.text("versionId")) as (stat, _):
         if is_not_modified(call.request.headers, stat):
             return responses.not_modified(stat)
         part = _wanted_range(call, stat)
@@ -50,7 +51,7 @@ def head(call: Call) -> Response:
 def get(call: Call) -> Response:
     """The object or the requested range, from one version throughout."""
     with ExitStack() as stack:
-        stat, file = stack.enter_context(call.objects.open(call.bucket, call.key))
+        stat, file = stack.enter_context(call.objects.open(call.bucket, call.key, call.text("versionId")))
         if is_not_modified(call.request.headers, stat):
             return responses.not_modified(stat)
         part = _wanted_range(call, stat)
@@ -65,8 +66,13 @@ def get(call: Call) -> Response:
 
 
 def delete(call: Call) -> Response:
-    call.objects.delete(call.bucket, call.key)
-    return responses.build_empty(204)
+    version_id = call.text("versionId")
+    if version_id:
+        is_marker = call.objects.delete_version(call.bucket, call.key, version_id)
+    else:
+        version_id = call.objects.delete(call.bucket, call.key)
+        is_marker = bool(version_id)
+    return responses.build_empty(204, responses.deleted_headers(version_id, call.dialect, is_marker=is_marker))
 
 
 def start_upload(call: Call) -> Response:
@@ -99,7 +105,7 @@ def complete_upload(call: Call) -> Response:
     # An ETag is quoted in headers; clients send it back with or without the quotes.
     wanted = [(_part_number(part.findtext("PartNumber", "")), part.findtext("ETag", "").strip('"')) for part in parts]
     stat = call.uploads.complete(call.bucket, call.key, call.text("uploadId"), wanted)
-    return responses.upload_completed(call.bucket, stat)
+    return responses.upload_completed(call.bucket, stat, call.dialect)
 
 
 def list_parts(call: Call) -> Response:
@@ -115,7 +121,7 @@ def abort_upload(call: Call) -> Response:
     return responses.build_empty(204)
 
 
-def _copy_object(call: Call, source: tuple[str, str]) -> Response:
+def _copy_object(call: Call, source: tuple[str, str, str]) -> Response:
     directive = call.header("metadata-directive") or "COPY"
     # REPLACE_NEW is OBS's own, the others are S3's too.
     if directive not in ("COPY", "REPLACE", "REPLACE_NEW"):
@@ -131,7 +137,9 @@ def _copy_object(call: Call, source: tuple[str, str]) -> Response:
     left = {name: value for name, value in chosen.items() if name not in (TAGGING, OBJECT_TYPE, ACL, STORAGE_CLASS)}
     headers = left | tagging.of_copy(call, original.headers) | access.of_request(call) | call.storage_class()
     stat = call.objects.copy(source, call.bucket, call.key, headers)
-    return responses.build_copied(stat.etag, stat.modified, "CopyObjectResult")
+    return responses.build_copied(
+        stat.etag, stat.modified, "CopyObjectResult", responses.version_header(stat, call.dialect)
+    )
 
 
 def _check_copied(call: Call, size: int) -> None:

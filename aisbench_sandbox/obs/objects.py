@@ -1,19 +1,19 @@
 """The sandbox's object store: buckets and objects as files on disk."""
 
 # Below the root: `<bucket>/…` has each object's bytes under its key (see object_paths), `.notes.jsonl` its metadata
-# (see metadata), `.drafts/` what is being received. An object appears by one rename, after its metadata was written:
-# it is complete or absent, also after kill -9 (not after a power failure: there is no fsync).
+# (see metadata), `.versions/` what it replaced (see versions), `.drafts/` what is being received. An object appears by
+# one rename, after its metadata was written: it is complete or absent, also after kill -9 (not after a power failure:
+# there is no fsync).
 
+import heapq
 import itertools
 import os
 import re
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,6 +21,17 @@ from aisbench_sandbox.obs import object_paths
 from aisbench_sandbox.obs.bucket_settings import BucketSettings
 from aisbench_sandbox.obs.metadata import MetadataJournal, ObjectMetadata
 from aisbench_sandbox.obs.staging import Source, StagedObject, md5_of
+from aisbench_sandbox.obs.stored import (
+    NULL,
+    VERSION_ID,
+    BucketInfo,
+    Headers,
+    Listing,
+    ObjectError,
+    StoredObject,
+    to_utc,
+)
+from aisbench_sandbox.obs.versions import ENABLED, SUSPENDED, KeptVersion, VersionArchive
 
 # OBS service overview, limits: 3 to 63 characters, no `..`, `.-` or `-.`, not like an IP address.
 _BUCKET = re.compile(r"(?!.*(\.\.|\.-|-\.))(?!\d+(\.\d+){3}$)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
@@ -31,49 +42,12 @@ MAX_PAGE = 1000
 # OBS returns this header with objects that were made by appending.
 OBJECT_TYPE = "x-obs-object-type"
 _APPENDABLE = {OBJECT_TYPE: "Appendable"}
-Headers = Mapping[str, str]
+# The name of a bucket's setting: Enabled, Suspended, or never set.
+VERSIONING = "versioning"
 
 
 # OBS API reference, copying objects: larger ones are copied in parts.
 LARGEST_COPY = 5 * 1024**3
-
-
-class ObjectError(Exception):
-    """OBS refuses a request: its error code (NoSuchKey, BucketNotEmpty, …) and a message."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-
-
-@dataclass(frozen=True, slots=True)
-class StoredObject:
-    """One object: size in bytes, ETag without quotes, time of modification (UTC), headers with lower-case names.
-
-    User metadata is among the headers as `x-obs-meta-…`, whichever family it was sent in."""
-
-    key: str
-    size: int
-    etag: str
-    modified: datetime
-    headers: Headers = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """One page: objects and common prefixes, each in byte order; `next_marker` asks for the next page."""
-
-    objects: tuple[StoredObject, ...] = ()
-    prefixes: tuple[str, ...] = ()
-    truncated: bool = False
-    next_marker: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class BucketInfo:
-    name: str
-    created: datetime
 
 
 class Objects:
@@ -96,6 +70,7 @@ class Objects:
             folder.mkdir(parents=True, exist_ok=True)
         self._metadata = MetadataJournal(root / ".notes.jsonl")
         self.settings = BucketSettings(root / ".settings.json")
+        self._archive = VersionArchive(root / ".versions")
 
     def create_bucket(self, bucket: str) -> None:
         if not _BUCKET.fullmatch(bucket):
@@ -113,7 +88,7 @@ class Objects:
     def delete_bucket(self, bucket: str) -> None:
         with self._lock:
             folder = self.require_bucket(bucket)
-            if next(object_paths.walk(folder), None):
+            if next(object_paths.walk(folder), None) or next(self._archive.keys(bucket), None):
                 raise ObjectError("BucketNotEmpty", "The bucket you tried to delete is not empty.")
             # What is left below it can only be files that are no objects, such as links.
             shutil.rmtree(folder)
@@ -130,7 +105,7 @@ class Objects:
     def buckets(self) -> tuple[BucketInfo, ...]:
         names = sorted(entry.name for entry in self.root.iterdir() if self.has_bucket(entry.name))
         born = (self._created / name if (self._created / name).exists() else self.root / name for name in names)
-        return tuple(BucketInfo(name, _to_utc(path.stat().st_mtime_ns)) for name, path in zip(names, born, strict=True))
+        return tuple(BucketInfo(name, to_utc(path.stat().st_mtime_ns)) for name, path in zip(names, born, strict=True))
 
     def has_bucket(self, bucket: str) -> bool:
         return bool(_BUCKET.fullmatch(bucket)) and object_paths.is_folder(f"{self.root}/{bucket}")
@@ -159,13 +134,15 @@ class Objects:
         self, bucket: str, key: str, staged: StagedObject, headers: Headers | None = None, etag: str = ""
     ) -> StoredObject:
         """Make the staged bytes the object of this key; its ETag is their MD5 unless another one is given."""
-        metadata = ObjectMetadata(etag or staged.md5, {name.lower(): value for name, value in (headers or {}).items()})
+        own = {name.lower(): value for name, value in (headers or {}).items() if name.lower() != VERSION_ID}
         with self._lock:
             path = self._find_path(bucket, key)
             object_paths.make_folders(f"{self.root}/{bucket}", path)
             # The time is set before the metadata is written: it is half of what ties the two together.
             staged.finish(self._next_instant())
             facts = staged.path.stat()
+            metadata = ObjectMetadata(etag or staged.md5, {**own, **self._name_version(bucket, facts.st_mtime_ns)})
+            self._keep_version(bucket, key, path)
             # Metadata first: after a crash in between, the entry fits no file and is ignored. In the other order the
             # object would lose its headers.
             self._metadata.add(bucket, key, facts, metadata)
@@ -179,6 +156,8 @@ class Objects:
 
         Only objects that were created by an append can be appended to. The object is copied, so that neither a reader
         nor a crash sees half an append. PositionNotEqualToLength, ObjectNotAppendable."""
+        if self.settings.find(bucket, VERSIONING):
+            raise ObjectError("NotImplemented", "Appending in a bucket with versioning is not implemented here.")
         with self._appending, self.stage() as staged:
             there = self.head(bucket, key)
             # The documents leave this case open; see docs/sandbox.md.
@@ -194,8 +173,8 @@ class Objects:
                     _check_position(-1, there)
                 return self.commit(bucket, key, staged, there.headers if there else {**(headers or {}), **_APPENDABLE})
 
-    def copy(self, source: tuple[str, str], bucket: str, key: str, headers: Headers | None = None) -> StoredObject:
-        """Copy the object `source` (bucket, key) with its headers, or with the given ones instead."""
+    def copy(self, source: tuple[str, str, str], bucket: str, key: str, headers: Headers | None = None) -> StoredObject:
+        """Copy the object `source` (bucket, key, version) with its headers, or with the given ones instead."""
         with self.open(*source) as (there, file):
             own = {name: value for name, value in there.headers.items() if name != OBJECT_TYPE}
             return self.put(bucket, key, file, own if headers is None else headers)
@@ -215,11 +194,18 @@ class Objects:
         return facts is None or self._metadata.find(bucket, key, facts) is not None
 
     @contextmanager
-    def open(self, bucket: str, key: str) -> Iterator[tuple[StoredObject, BinaryIO]]:
-        """The object's metadata and an open file, which stays the same version while the object is replaced."""
+    def open(self, bucket: str, key: str, version_id: str = "") -> Iterator[tuple[StoredObject, BinaryIO]]:
+        """The object's metadata and an open file, which stays the same version while the object is replaced.
+
+        NoSuchKey, NoSuchVersion; MethodNotAllowed if the version is a delete marker."""
         opened = self._open_object(key, bucket, self._find_path(bucket, key))
+        if version_id and (opened is None or opened[0].version_id != version_id):
+            if opened:
+                opened[1].close()
+            opened = self._archive.open(bucket, key, version_id)
         if opened is None:
-            raise ObjectError("NoSuchKey", "The specified key does not exist.")
+            marker = next((each.version_id for each in self._archive.list_kept(bucket, key)), "")
+            raise ObjectError("NoSuchKey", "The specified key does not exist.", marker)
         with opened[1]:
             yield opened
 
@@ -264,15 +250,53 @@ class Objects:
                 return
             marker = page.next_marker
 
-    def delete(self, bucket: str, key: str) -> None:
-        """Delete one object; a missing one is fine. NoSuchBucket."""
+    def delete(self, bucket: str, key: str) -> str:
+        """Delete one object; a missing one is fine. Returns the id of its delete marker if it has one. NoSuchBucket."""
         with self._lock:
             path = self._find_path(bucket, key)
-            # S3 and OBS answer a delete with 204 whether or not the object exists.
-            if object_paths.is_file(path):
-                Path(path).unlink()
-                self._metadata.drop(bucket, key)
-                object_paths.remove_empty_folders(f"{self.root}/{bucket}", path)
+            self._keep_version(bucket, key, path)
+            self._remove_file(bucket, key, path)
+            instant = self._next_instant()
+            marker = self._name_version(bucket, instant).get(VERSION_ID, "")
+            if marker:
+                self._archive.add(KeptVersion(bucket, key, marker, instant))
+            return marker
+
+    def delete_version(self, bucket: str, key: str, version_id: str) -> bool:
+        """Delete one version for ever; a missing one is fine. Returns whether it was a delete marker. NoSuchBucket."""
+        with self._lock:
+            path = self._find_path(bucket, key)
+            there = self._find_stored(key, bucket, path)
+            kept = self._archive.find(bucket, key, version_id)
+            if there and there.version_id == version_id:
+                self._remove_file(bucket, key, path)
+            elif kept:
+                self._archive.remove(kept)
+            self._restore_newest(bucket, key, path)
+            return kept is not None and kept.is_marker
+
+    def empty_bucket(self, bucket: str) -> None:
+        """Delete all versions of all objects. NoSuchBucket."""
+        for key in list(self.versioned_keys(bucket, "", "")):
+            for version, _ in list(self.list_versions(bucket, key)):
+                self.delete_version(bucket, key, version.version_id)
+
+    def list_versions(self, bucket: str, key: str) -> Iterator[tuple[StoredObject, bool]]:
+        """Every version of one object, newest first, and whether it is a delete marker."""
+        with self._lock:
+            there = self.head(bucket, key)
+            kept = self._archive.list_kept(bucket, key)
+        if there:
+            yield there, False
+        for version in kept:
+            if not there or version.version_id != there.version_id:
+                yield self._archive.describe(version), version.is_marker
+
+    def versioned_keys(self, bucket: str, prefix: str, after: str) -> Iterator[str]:
+        """The keys of all versions after one of them, in byte order. NoSuchBucket."""
+        current = (key for key, _ in object_paths.walk(self.require_bucket(bucket), prefix, after))
+        kept = (key for key in self._archive.keys(bucket) if key.startswith(prefix) and key > after)
+        return (key for key, _ in itertools.groupby(heapq.merge(current, kept)))
 
     def usage(self, bucket: str) -> tuple[int, int]:
         """The bucket's size in bytes and its number of objects."""
@@ -302,6 +326,38 @@ class Objects:
         opened[1].close()
         return opened[0]
 
+    def _name_version(self, bucket: str, instant: int) -> Headers:
+        """The id of a new version, if the bucket has versioning."""
+        status = self.settings.find(bucket, VERSIONING)
+        return {VERSION_ID: NULL if status == SUSPENDED else f"G001{instant:028X}"} if status else {}
+
+    def _keep_version(self, bucket: str, key: str, path: str) -> None:
+        """Keep the current version of an object that is about to go, as far as the bucket's versioning says."""
+        status = self.settings.find(bucket, VERSIONING)
+        if status == SUSPENDED and (old := self._archive.find(bucket, key, NULL)):
+            self._archive.remove(old)
+        there = self._find_stored(key, bucket, path) if status else None
+        if there and (status == ENABLED or there.version_id != NULL):
+            instant = Path(path).stat().st_mtime_ns
+            self._archive.add(KeptVersion(bucket, key, there.version_id, instant, there.etag, there.headers), path)
+
+    def _restore_newest(self, bucket: str, key: str, path: str) -> None:
+        """Make the newest version current, unless one is, or it is a delete marker."""
+        kept = self._archive.list_kept(bucket, key)
+        if kept and not kept[0].is_marker and not object_paths.is_file(path):
+            object_paths.make_folders(f"{self.root}/{bucket}", path)
+            facts = self._archive.path(kept[0]).stat()
+            self._metadata.add(bucket, key, facts, ObjectMetadata(kept[0].etag, kept[0].headers))
+            Path(path).hardlink_to(self._archive.path(kept[0]))
+            self._archive.remove(kept[0])
+
+    def _remove_file(self, bucket: str, key: str, path: str) -> None:
+        # S3 and OBS answer a delete with 204 whether or not the object exists.
+        if object_paths.is_file(path):
+            Path(path).unlink()
+            self._metadata.drop(bucket, key)
+            object_paths.remove_empty_folders(f"{self.root}/{bucket}", path)
+
     def _open_object(self, key: str, bucket: str, path: str) -> tuple[StoredObject, BinaryIO] | None:
         with self._lock:
             if not object_paths.is_file(path):
@@ -330,11 +386,7 @@ def _check_position(position: int, there: StoredObject | None) -> None:
 
 
 def _to_stored_object(key: str, facts: os.stat_result, metadata: ObjectMetadata) -> StoredObject:
-    return StoredObject(key, facts.st_size, metadata.etag, _to_utc(facts.st_mtime_ns), metadata.headers)
-
-
-def _to_utc(nanoseconds: int) -> datetime:
-    return datetime.fromtimestamp(nanoseconds / 1e9, UTC)
+    return StoredObject(key, facts.st_size, metadata.etag, to_utc(facts.st_mtime_ns), metadata.headers)
 
 
 def _to_listing(entries: dict[str, StoredObject | None], *, truncated: bool) -> Listing:

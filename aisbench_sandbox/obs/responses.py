@@ -11,7 +11,8 @@ from starlette.responses import Response
 
 from aisbench_sandbox.obs.auth import Dialect
 from aisbench_sandbox.obs.calls import ACL, STORAGE_CLASS, TAGGING
-from aisbench_sandbox.obs.objects import OBJECT_TYPE, BucketInfo, Listing, ObjectError, StoredObject
+from aisbench_sandbox.obs.objects import OBJECT_TYPE
+from aisbench_sandbox.obs.stored import VERSION_ID, BucketInfo, Listing, ObjectError, StoredObject
 from aisbench_sandbox.obs.uploads import Part, UploadPage
 
 REGION = "sandbox"
@@ -24,6 +25,7 @@ _STATUS = {
     "InternalError": 500,
     "InvalidAccessKeyId": 403,
     "InvalidRange": 416,
+    "MethodNotAllowed": 405,
     "ObjectNotAppendable": 409,
     "NoSuchBucket": 404,
     "NoSuchLifecycleConfiguration": 404,
@@ -72,7 +74,7 @@ def build_empty(status: int = 200, headers: Mapping[str, str] | None = None) -> 
     return Response(status_code=status, headers=headers)
 
 
-def build_error(refusal: ObjectError, resource: str, request_id: str) -> Response:
+def build_error(refusal: ObjectError, resource: str, request_id: str, dialect: Dialect = "obs") -> Response:
     status = _STATUS.get(refusal.code, 400)
     facts = {
         "Code": refusal.code,
@@ -83,7 +85,20 @@ def build_error(refusal: ObjectError, resource: str, request_id: str) -> Respons
     }
     answer = build_document(build_element("Error", *(build_element(name, value) for name, value in facts.items())))
     answer.status_code = status
+    if refusal.marker:
+        answer.headers.update(deleted_headers(refusal.marker, dialect, is_marker=True))
     return answer
+
+
+def version_header(stat: StoredObject, dialect: Dialect) -> dict[str, str]:
+    """The id of a version, if the bucket had versioning when it was stored."""
+    return {f"x-{dialect}-version-id": stat.version_id} if VERSION_ID in stat.headers else {}
+
+
+def deleted_headers(version_id: str, dialect: Dialect, *, is_marker: bool) -> dict[str, str]:
+    """What was deleted, or that a delete marker was made."""
+    headers = {f"x-{dialect}-version-id": version_id} if version_id else {}
+    return headers | ({f"x-{dialect}-delete-marker": "true"} if is_marker else {})
 
 
 def identify(response: Response, dialect: Dialect, request_id: str) -> None:
@@ -103,6 +118,7 @@ def object_headers(stat: StoredObject, dialect: Dialect) -> dict[str, str]:
     # S3's default for objects that were stored without a type.
     headers.setdefault("content-type", "binary/octet-stream")
     headers.pop(ACL, None)
+    headers.pop(VERSION_ID, None)
     if kind := headers.pop(STORAGE_CLASS, ""):
         headers[f"x-{dialect}-storage-class"] = kind
     if tags := headers.pop(TAGGING, ""):
@@ -110,12 +126,16 @@ def object_headers(stat: StoredObject, dialect: Dialect) -> dict[str, str]:
         headers[f"x-{dialect}-tagging-count"] = str(tags.count("&") + 1)
     if OBJECT_TYPE in headers:
         headers["x-obs-next-append-position"] = str(stat.size)
-    return headers | {
-        "etag": f'"{stat.etag}"',
-        "last-modified": _http_date(stat.modified),
-        "accept-ranges": "bytes",
-        "content-length": str(stat.size),
-    }
+    return (
+        headers
+        | version_header(stat, dialect)
+        | {
+            "etag": f'"{stat.etag}"',
+            "last-modified": _http_date(stat.modified),
+            "accept-ranges": "bytes",
+            "content-length": str(stat.size),
+        }
+    )
 
 
 def render_tags(pairs: Iterable[tuple[str, str]]) -> Response:
@@ -150,16 +170,26 @@ def render_versioning(status: str) -> Response:
     )
 
 
-def version_list(listing: Listing, about: Mapping[str, object], encoding: str) -> Response:
-    """A page of objects, each as its only version."""
+def version_list(
+    versions: Iterable[tuple[StoredObject, bool, bool]],
+    prefixes: Iterable[str],
+    about: Mapping[str, object],
+    encoding: str,
+    *,
+    truncated: bool,
+) -> Response:
+    """A page of versions: each with whether it is a delete marker, and the latest one."""
     encoded = _choose_encoder(encoding)
-    rows = _build_about(about, encoding, truncated=listing.truncated)
-    version = "<VersionId>null</VersionId><IsLatest>true</IsLatest>"
-    for stat in listing.objects:
-        contents = _build_contents(stat, encoded(stat.key))
-        inside = contents.removeprefix("<Contents>").removesuffix("</Contents>")
-        rows.append(_Xml(f"<Version>{version}{inside}</Version>"))
-    rows += [build_element("CommonPrefixes", build_element("Prefix", encoded(prefix))) for prefix in listing.prefixes]
+    rows = _build_about(about, encoding, truncated=truncated)
+    for stat, is_marker, is_latest in versions:
+        facts = [build_element("Key", encoded(stat.key)), build_element("VersionId", stat.version_id)]
+        facts.append(build_element("IsLatest", "true" if is_latest else "false"))
+        facts += [build_element("LastModified", _format_time(stat.modified)), _OWNER_ELEMENT]
+        if not is_marker:
+            facts += [_build_etag(stat.etag), build_element("Size", stat.size)]
+            facts.append(build_element("StorageClass", stat.headers.get(STORAGE_CLASS, "STANDARD")))
+        rows.append(build_element("DeleteMarker" if is_marker else "Version", *facts))
+    rows += [build_element("CommonPrefixes", build_element("Prefix", encoded(prefix))) for prefix in prefixes]
     return build_document(build_element("ListVersionsResult", *rows))
 
 
@@ -248,10 +278,11 @@ def upload_started(bucket: str, key: str, upload_id: str) -> Response:
     return build_document(build_element("InitiateMultipartUploadResult", *facts))
 
 
-def upload_completed(bucket: str, stat: StoredObject) -> Response:
+def upload_completed(bucket: str, stat: StoredObject, dialect: Dialect) -> Response:
     location = f"/{bucket}/{_encode_key(stat.key)}"
     facts = build_element("Location", location), build_element("Bucket", bucket), build_element("Key", stat.key)
-    return build_document(build_element("CompleteMultipartUploadResult", *facts, _build_etag(stat.etag)))
+    root = build_element("CompleteMultipartUploadResult", *facts, _build_etag(stat.etag))
+    return build_document(root, version_header(stat, dialect))
 
 
 def render_posted(bucket: str, stat: StoredObject) -> Response:
@@ -262,14 +293,23 @@ def render_posted(bucket: str, stat: StoredObject) -> Response:
     return answer
 
 
-def build_copied(etag: str, modified: datetime, root: str) -> Response:
-    return build_document(build_element(root, build_element("LastModified", _format_time(modified)), _build_etag(etag)))
+def build_copied(etag: str, modified: datetime, root: str, headers: Mapping[str, str] | None = None) -> Response:
+    inside = build_element("LastModified", _format_time(modified)), _build_etag(etag)
+    return build_document(build_element(root, *inside), headers)
 
 
-def build_deleted(keys: Sequence[str], errors: Sequence[tuple[str, ObjectError]], encoding: str) -> Response:
+def build_deleted(
+    done: Sequence[tuple[str, str, str, bool]], errors: Sequence[tuple[str, ObjectError]], encoding: str
+) -> Response:
+    """`done`: key, the version that was named, the id of a delete marker, and whether there is one."""
     encoded = _choose_encoder(encoding)
     rows = [build_element("EncodingType", encoding)] if encoding else []
-    rows += [build_element("Deleted", build_element("Key", encoded(key))) for key in keys]
+    for key, version_id, marker, is_marker in done:
+        facts = [build_element("Key", encoded(key))]
+        facts += [build_element("VersionId", version_id)] if version_id else []
+        if is_marker:
+            facts += [build_element("DeleteMarker", "true"), build_element("DeleteMarkerVersionId", marker)]
+        rows.append(build_element("Deleted", *facts))
     rows += [
         build_element(
             "Error",

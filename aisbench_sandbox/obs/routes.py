@@ -17,12 +17,14 @@ from aisbench_sandbox.obs import access, forms, responses, tagging
 from aisbench_sandbox.obs import bucket_calls as on_buckets
 from aisbench_sandbox.obs import configuration_calls as on_configuration
 from aisbench_sandbox.obs import object_calls as on_objects
+from aisbench_sandbox.obs import version_calls as on_versions
 from aisbench_sandbox.obs.auth import Dialect, authenticate_sender, dialect_of
 from aisbench_sandbox.obs.bodies import OF_A_DOCUMENT, OF_AN_OBJECT, BodyVerifier
 from aisbench_sandbox.obs.calls import Call
-from aisbench_sandbox.obs.objects import ObjectError, Objects
+from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.obs.requests import ObsRequest, is_header, parse_request
 from aisbench_sandbox.obs.staging import StagedObject
+from aisbench_sandbox.obs.stored import ObjectError
 from aisbench_sandbox.obs.uploads import Uploads
 
 log = logging.getLogger(__name__)
@@ -45,6 +47,7 @@ class Operation:
     takes_object: bool = False  # the body is an object's bytes, not a document
     signed: bool = True
     readable: bool = False  # without a signature, where everybody may read
+    versioned: bool = False  # of the version that the request names
     quick: bool = False  # faster than handing it to another thread, if its body is small
 
     def fits(self, where: str, method: str, query: frozenset[str]) -> bool:
@@ -61,7 +64,7 @@ _UPLOAD_PAGING = frozenset({"prefix", "delimiter", "max-uploads", "key-marker", 
 _VERSION_PAGING = _PAGING | {"key-marker", "version-id-marker"}
 _PART_PAGING = frozenset({"max-parts", "part-number-marker", "encoding-type"})
 # Headers that a signed URL may set for its answer, so that a browser saves the object under a name, for example.
-_RESPONSE_HEADERS = frozenset(
+_READING = frozenset(
     {"response-cache-control", "response-content-disposition", "response-content-encoding"}
     | {"response-content-language", "response-content-type", "response-expires"}
 )
@@ -110,13 +113,13 @@ OPERATIONS = (
     Operation("/{bucket}", "GET", on_configuration.get_lifecycle, _require_names("lifecycle")),
     Operation("/{bucket}", "PUT", on_configuration.put_lifecycle, _require_names("lifecycle")),
     Operation("/{bucket}", "DELETE", on_configuration.delete_lifecycle, _require_names("lifecycle")),
-    Operation("/{bucket}", "GET", on_configuration.get_versioning, _require_names("versioning")),
-    Operation("/{bucket}", "PUT", on_configuration.put_versioning, _require_names("versioning")),
-    Operation("/{bucket}", "GET", on_configuration.list_versions, _require_names("versions"), _VERSION_PAGING),
+    Operation("/{bucket}", "GET", on_versions.get_versioning, _require_names("versioning")),
+    Operation("/{bucket}", "PUT", on_versions.put_versioning, _require_names("versioning")),
+    Operation("/{bucket}", "GET", on_versions.list_versions, _require_names("versions"), _VERSION_PAGING),
     Operation("/{bucket}/{key}", "PUT", on_objects.put, takes_object=True, quick=True),
-    Operation("/{bucket}/{key}", "GET", on_objects.get, allows=_RESPONSE_HEADERS, quick=True, readable=True),
-    Operation("/{bucket}/{key}", "HEAD", on_objects.head, allows=_RESPONSE_HEADERS, quick=True, readable=True),
-    Operation("/{bucket}/{key}", "DELETE", on_objects.delete, quick=True),
+    Operation("/{bucket}/{key}", "GET", on_objects.get, allows=_READING, versioned=True, quick=True, readable=True),
+    Operation("/{bucket}/{key}", "HEAD", on_objects.head, allows=_READING, versioned=True, quick=True, readable=True),
+    Operation("/{bucket}/{key}", "DELETE", on_objects.delete, versioned=True, quick=True),
     Operation("/{bucket}/{key}", "GET", access.get_object, _require_names("acl")),
     Operation("/{bucket}/{key}", "PUT", access.put_object, _require_names("acl")),
     Operation("/{bucket}/{key}", "GET", tagging.get, _require_names("tagging")),
@@ -165,7 +168,7 @@ class _ObsApp:
         try:
             response = await self._carry_out(sent, dialect, blocks, self._read_clock(request))
         except (ObjectError, OSError) as refusal:
-            response = responses.build_error(_as_object_error(refusal), sent.resource, request_id)
+            response = responses.build_error(_as_object_error(refusal), sent.resource, request_id, dialect)
             if "expect" in sent.headers:
                 # The client waits for 100 Continue and sends nothing: what it sent next would be taken for the body.
                 response.headers["connection"] = "close"
@@ -183,9 +186,10 @@ class _ObsApp:
         bucket, key = sent.bucket_and_key()
         operation = _find_operation(sent, bucket, key)
         # Before the body is read: nothing of it is stored for a sender who is unknown.
-        is_open = operation.readable and not _is_signed(sent) and access.is_open(self._objects, bucket, key)
+        is_public = operation.readable and not _is_signed(sent) and not sent.value("versionId")
+        is_open = is_public and access.is_open(self._objects, bucket, key)
         sender = authenticate_sender(sent, self._keys, now) if operation.signed and not is_open else None
-        _check_unsupported(sent)
+        _check_unsupported(sent, operation)
         if _is_signed_url(sent):
             # After the signature, which covers the URL as it is.
             sent = sent.with_headers_of_query().without_early_checksum()
@@ -220,10 +224,10 @@ def _is_signed(sent: ObsRequest) -> bool:
     return "authorization" in sent.headers or bool(sent.value("X-Amz-Signature") or sent.value("Signature"))
 
 
-def _check_unsupported(sent: ObsRequest) -> None:
+def _check_unsupported(sent: ObsRequest, operation: Operation) -> None:
     """Raises ObjectError for what would be silently ignored otherwise."""
-    if sent.value("versionId") not in (None, "null"):
-        raise ObjectError("NoSuchVersion", "Objects have one version here, whose id is null.")
+    if sent.value("versionId") not in (None, "null") and not operation.versioned:
+        raise ObjectError("NotImplemented", f"{operation} of a version is not implemented here: leave versionId out.")
     if encrypted := [name for name in sent.headers if "-server-side-encryption" in name]:
         raise ObjectError("NotImplemented", f"Objects are not encrypted here: leave {encrypted[0]} out.")
 

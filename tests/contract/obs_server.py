@@ -65,9 +65,7 @@ def emptied(served: Served) -> Iterator[Served]:
     served.objects.create_bucket(BUCKET)
     yield served
     for bucket in served.objects.buckets():
-        while stored := served.objects.list(bucket.name).objects:
-            for entry in stored:
-                served.objects.delete(bucket.name, entry.key)
+        served.objects.empty_bucket(bucket.name)
         served.objects.delete_bucket(bucket.name)
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from aisbench_sandbox.obs.metadata import MetadataJournal, ObjectMetadata
-from aisbench_sandbox.obs.objects import ObjectError, Objects
+from aisbench_sandbox.obs.objects import Objects
+from aisbench_sandbox.obs.stored import ObjectError
 
 BUCKET = "bench"
 
