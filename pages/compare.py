@@ -7,7 +7,7 @@ from aisbench_core.warehouse.values.compared import MIN_COMPARED
 from pages._ui.compare import comparison as parts
 from pages._ui.compare.comparability import show_comparability
 from pages._ui.compare.groups import fold_peers, show_peers
-from pages._ui.compare.many import MANY, choose_baseline, show_baseline, show_many
+from pages._ui.compare.many import MANY, choose_baseline, show_baseline_field, show_many
 from pages._ui.compare.metrics import show_metrics
 from pages._ui.compare.training import show_trainings
 from pages._ui.compare.verdict import show_sentences, show_verdict
@@ -40,7 +40,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
     show_report(comparison.runs)
     parts.choose_compared()
     if is_many:
-        show_baseline(run_ids)
+        show_baseline_field(run_ids)
 if is_many:
     show_many(comparison, run_ids)
     fold_peers(comparison)

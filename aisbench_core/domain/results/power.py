@@ -49,7 +49,7 @@ def measure_power(samples: Iterable[CardSample], cards: int) -> MeasuredPower | 
     if len(readings) < cards or not readings:
         return None
     period = median(later - earlier for line in readings for (earlier, _), (later, _) in pairwise(line))
-    integrals = [_integrate(line, LARGEST_GAP * period) for line in readings]
+    integrals = [_integrate_line(line, LARGEST_GAP * period) for line in readings]
     if not all(seconds for _, seconds in integrals):
         return None
     energy, covered = (math.fsum(values) for values in zip(*integrals, strict=True))
@@ -82,7 +82,7 @@ def with_utilisation(result: CollectedResult, samples: Sequence[MetricSample]) -
     return replace(result, info=info, raw=render_block(info))
 
 
-def _integrate(line: Sequence[_Reading], largest_gap: float) -> tuple[float, float]:
+def _integrate_line(line: Sequence[_Reading], largest_gap: float) -> tuple[float, float]:
     """Energy in J and the time that it covers in s."""
     parts = list(_iter_parts(line, largest_gap))
     return math.fsum(joules for joules, _ in parts), math.fsum(seconds for _, seconds in parts)

@@ -91,6 +91,6 @@ def choose_baseline(run_ids: Sequence[str]) -> list[str]:
     return [named, *(run_id for run_id in run_ids if run_id != named)] if named in run_ids else [*run_ids]
 
 
-def show_baseline(run_ids: Sequence[str]) -> None:
+def show_baseline_field(run_ids: Sequence[str]) -> None:
     """The field for what `choose_baseline` reads."""
     url.choose_option(st.selectbox, "baseline", t("compare.baseline"), run_ids, width=260)
