@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from aisbench_core.base.messages import Message
+from aisbench_core.domain.goodput.metrics import goodput_metrics
 from aisbench_core.domain.llm.chips import NO_CHIPS, Chips
 from aisbench_core.domain.llm.derived import derive_checkpoints, derive_target, derive_training
 from aisbench_core.domain.llm.llm_settings import read_llm
 from aisbench_core.domain.llm.training import join_ranks
 from aisbench_core.domain.progress.logged import LogMeasures
+from aisbench_core.domain.results.power import measure_power
 from aisbench_core.domain.results.progress import seconds_in
 from aisbench_core.model import (
     Better,
@@ -24,6 +26,7 @@ from aisbench_core.model import (
     StepTime,
     WorkloadFacts,
 )
+from aisbench_core.model.columns import FRACTION
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +99,23 @@ def measure_memory(measured: Measured) -> Iterable[RunMetric]:
         )
 
 
+def measure_coverage(measured: Measured) -> Iterable[RunMetric]:
+    """For which share of the job's time the power of its cards was read."""
+    began, ended = measured.run.started_at, measured.run.ended_at
+    power = measure_power(measured.card_samples, measured.ranks)
+    share = power.coverage(measured.ranks, ended - began) if power and began and ended else None
+    if share is not None:
+        yield RunMetric("power_coverage", share, FRACTION, Better.HIGHER, source=MetricSource.CONSOLE)
+
+
+def measure_goodput(measured: Measured) -> Iterable[RunMetric]:
+    """What the run's time was spent on."""
+    return goodput_metrics(measured.run, measured.attempts, measured.phases, measured.steps)
+
+
 FORMULAS: tuple[Formula, ...] = (
-    count_steps, measure_training, measure_checkpoints, measure_target, measure_memory,
+    count_steps, measure_training, measure_checkpoints, measure_target, measure_memory, measure_coverage,
+    measure_goodput,
 )  # fmt: skip
 
 

@@ -1,0 +1,1 @@
+"""What a run's wall time was spent on: training that counts, and time lost, by cause."""

@@ -1,0 +1,45 @@
+"""Goodput, lost time, recovery and interruptions of a run as metrics."""
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+
+from aisbench_core.domain.goodput.spans import Cause, sum_causes
+from aisbench_core.domain.goodput.timeline import divide_time, list_processes, recovery_parts
+from aisbench_core.model import Better, MetricSource, PhaseSpan, Run, RunAttempt, RunMetric, StepTime
+from aisbench_core.model.columns import FRACTION
+
+# Of the time from submission to end: training that was not repeated. Meta's effective training time ratio (ETTR).
+GOODPUT, PRODUCTIVE, DEFINITION = "goodput", "productive_s", "ettr"
+LOST, RECOVERY = "lost_s/", "recovery_s/"
+INTERRUPTIONS = "interruptions"
+
+_PARTS = {"scheduling": "t1_scheduling", "init": "t2_init", "checkpoint_load": "t3_load", "compile": "t4_compile"}
+
+
+def goodput_metrics(
+    run: Run, attempts: Sequence[RunAttempt], phases: Sequence[PhaseSpan], steps: Sequence[StepTime]
+) -> Iterator[RunMetric]:
+    """Productive share, seconds by cause and recoveries; nothing unless the job's ranks reported their time."""
+    spans = divide_time(run, attempts, phases, steps)
+    if not spans or run.ended_at is None:
+        return
+    wall = spans[-1].ended - spans[0].began
+    sums = sum_causes(spans)
+    trained = sums.get(Cause.TRAINING, timedelta())
+    yield _make_metric(GOODPUT, trained / wall, FRACTION, Better.HIGHER)
+    yield _make_metric(PRODUCTIVE, trained.total_seconds(), "s")
+    for cause, time in sums.items():
+        if cause is not Cause.TRAINING:
+            yield _make_metric(LOST + cause.value, time.total_seconds(), "s", Better.LOWER)
+    processes = list_processes(phases, steps, attempts, run.ended_at)
+    for name, time in recovery_parts(processes).items():
+        if name in _PARTS:
+            yield _make_metric(RECOVERY + _PARTS[name], time.total_seconds(), "s", Better.LOWER)
+    if len(processes) > 1 and Cause.ROLLED_BACK in sums:
+        yield _make_metric(RECOVERY + "t0_rollback", sums[Cause.ROLLED_BACK].total_seconds(), "s", Better.LOWER)
+    count = max(len(processes), len(attempts)) - 1
+    yield _make_metric(INTERRUPTIONS, float(count), "", Better.LOWER)
+
+
+def _make_metric(name: str, value: float, unit: str, better: Better = Better.NEITHER) -> RunMetric:
+    return RunMetric(name, value, unit, better, definition=DEFINITION, source=MetricSource.CONSOLE)
