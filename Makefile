@@ -44,7 +44,7 @@ test-duckdb: $(INSTALLED_TEST) .bench/duckdb/.installed ## ask a warehouse of Du
 
 # torch alone is pinned without a hash, since each index serves another build of it (for CPUs or some CUDA), and its NVIDIA
 # packages with it; what every build needs is in the lock.
-test-torch: $(INSTALLED_TEST) ## train the PyTorch workload in the sandbox, on 2 nodes x 2 cards
+test-torch: $(INSTALLED_TEST) ## train the PyTorch workloads in the sandbox
 	@$(LOCKED) --requirement requirements/torch.lock
 	@$(PIP) --constraint constraints.txt --editable '.[torch]'
 	@$(BIN)/python -m pytest -m torch --ignore tests/bench --ignore tests/reliability

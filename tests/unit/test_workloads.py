@@ -36,7 +36,13 @@ def workload(tmp_path: Path) -> Workload:
 
 def test_every_shipped_manifest_can_be_used() -> None:
     assert SHIPPED.problems() == []
-    assert SHIPPED.names() == ["mindspore_bert", "mindspore_resnet", "pytorch_resnet_cifar", "quickstart_digits"]
+    assert SHIPPED.names() == [
+        "mindspore_bert",
+        "mindspore_resnet",
+        "pytorch_llm_pretrain",
+        "pytorch_resnet_cifar",
+        "quickstart_digits",
+    ]
 
 
 def test_every_shipped_workload_speaks_both_languages() -> None:
