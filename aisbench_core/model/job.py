@@ -98,6 +98,8 @@ class Flavor:
     """The most nodes of one job."""
     product: str = ""
     architecture: str = ""
+    card_gb: float | None = None
+    """Memory of a card, in GB."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,9 @@ import sys
 import pytest
 
 from aisbench_core.config.settings import HOME
+from aisbench_core.domain.llm.flops import Recomputation
+from aisbench_core.domain.llm.memory import estimate_memory
+from aisbench_core.domain.llm.model_shape import ModelShape
 
 CODE = HOME / "workloads" / "pytorch_llm_pretrain" / "code"
 REPORTER = HOME / "workloads" / "_reporter"
@@ -154,3 +157,28 @@ except ValueError as error:
     print(error)
 """
     assert ask(script) == "parallel=fsdp2 needs PyTorch 2.6 or newer, and this is 2.13.0+cpu; use ddp"
+
+
+@pytest.mark.parametrize("recomputation", [Recomputation.NONE, Recomputation.FULL])
+def test_what_a_layer_keeps_for_its_backward_pass_is_what_preflight_counts(recomputation: Recomputation) -> None:
+    script = f"""
+def count(layers):
+    size = Size(layers, 256, 4, 2, 64, 768, 1024, True, 512, 4, 1e-2)
+    model = Decoder(size, recompute={recomputation is Recomputation.FULL}).bfloat16()
+    weights = {{each.untyped_storage().data_ptr() for each in model.parameters()}}
+    kept, tensors = {{}}, []
+    def keep(tensor):
+        storage = tensor.untyped_storage()
+        tensors.append(tensor)  # so that no other one gets its place
+        if storage.data_ptr() not in weights:
+            kept[storage.data_ptr()] = storage.nbytes()
+        return tensor
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        model(torch.randint(0, 1024, (1, 512)))
+    return sum(kept.values()) / 512
+print((count(4) - count(2)) / 2)
+"""
+    shapes = [ModelShape(layers=n, hidden=256, heads=4, kv_heads=2, head_dim=64, ffn=768, vocab=1024) for n in (4, 2)]
+    more, fewer = (estimate_memory(shape, 1, recomputation, 1).activations for shape in shapes)
+
+    assert float(ask(script)) == pytest.approx((more - fewer) / 2, rel=0.05)

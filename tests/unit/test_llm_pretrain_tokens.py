@@ -1,11 +1,15 @@
 """The tokens of pytorch_llm_pretrain: made from the seed alone, alike on every machine and for any number of ranks."""
 
+import json
 import subprocess
 import sys
 
 import pytest
 
 from aisbench_core.config.settings import HOME
+from aisbench_core.domain.authoring.workloads import Workloads
+from aisbench_core.domain.llm.llm_settings import LlmRun, list_unknown, read_llm
+from aisbench_core.model import RunSpec
 
 CODE = HOME / "workloads" / "pytorch_llm_pretrain" / "code"
 SHA256 = {
@@ -57,3 +61,33 @@ print(batch.min(), batch.max() < size.vocab, round(float((batch == END_OF_DOCUME
 print(round(float((batch[:, 1:] - batch[:, :-1] == 7).mean()), 1))
 """
     assert ask(script).splitlines() == ["0 True 1", "0.7"]
+
+
+@pytest.mark.parametrize("size", ["nano", "0.6B", "1.7B", "8B"])
+def test_the_manifest_states_what_the_code_trains(size: str) -> None:
+    code = json.loads(ask(f"import json\nprint(json.dumps(SIZES[{size!r}]._asdict()))"))
+    run = read_manifest(size)
+
+    assert run.shape
+    shape = run.shape.model_dump()
+    assert shape.pop("qk_norm") is True
+    assert shape == {name: code[name] for name in shape}
+    assert (run.sequence, run.settings["global_batch_size"]) == (code["sequence"], code["global_batch"])
+    assert f"{run.window.first} {run.window.last}" == ask("print(FIRST_MEASURED, STEPS)")
+
+
+def read_manifest(size: str) -> LlmRun:
+    workload = Workloads(HOME / "workloads").get("pytorch_llm_pretrain")
+    spec = workload.fill_spec(RunSpec(workload=workload.name, parameters={"size": size}))
+    run = read_llm(workload.facts(spec).speed_parameters)
+    assert run
+    return run
+
+
+def test_every_setting_that_mlperf_demands_is_known_of_a_run() -> None:
+    workload = Workloads(HOME / "workloads").get("pytorch_llm_pretrain")
+
+    for parallel in ("ddp", "fsdp2"):
+        spec = workload.fill_spec(RunSpec(workload=workload.name, parameters={"parallel": parallel}))
+        speed = workload.facts(spec).speed_parameters
+        assert list_unknown(speed) == []

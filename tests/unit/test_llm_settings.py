@@ -84,6 +84,14 @@ def test_a_shape_may_be_a_config_json_with_values_of_parameters() -> None:
     assert (shape.layers, shape.kv_heads, shape.qk_norm) == (5, 4, True)
 
 
+def test_values_of_a_parameter_may_mean_something_else_for_a_setting() -> None:
+    batch = {"parameter": "mode", "values": {"a": 16}}
+
+    batches = [read(make_workload(global_batch_size=batch), mode=mode).settings for mode in ("a", "b")]
+
+    assert batches == [{"global_batch_size": 16}, {}], "what has no meaning is unknown"
+
+
 def test_a_shape_that_a_run_s_parameters_make_impossible_is_unknown() -> None:
     assert read(make_workload(shape=SHAPE | {"hidden": {"parameter": "rate"}}), rate=0.5).shape is None
 

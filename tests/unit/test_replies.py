@@ -90,6 +90,15 @@ def test_a_flavor_has_as_many_cards_as_it_says(info: Any, attributes: Any, cards
 
 
 @pytest.mark.parametrize(
+    ("told", "gigabytes"), [("32GB", 32.0), ("64 GB", 64.0), ("80", None), ("", None), (None, None), (["32GB"], None)]
+)
+def test_a_flavor_tells_the_memory_of_a_card_if_it_names_the_unit(told: Any, gigabytes: float | None) -> None:
+    reply = {"flavor_id": "f", "flavor_info": {"npu": {"unit_num": "8", "memory": told}}}
+
+    assert replies.parse_flavor(reply).card_gb == gigabytes
+
+
+@pytest.mark.parametrize(
     ("told", "architecture"), [("arm", "aarch64"), ("ARM64", "aarch64"), ("x86", "x86_64"), ("risc", ""), (None, "")]
 )
 def test_a_flavor_tells_its_architecture_by_one_name(told: str | None, architecture: str) -> None:

@@ -2,6 +2,7 @@
 
 The raw JSON is parsed: the SDK's classes drop fields, turn numbers into text and fail on empty ones."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -25,6 +26,7 @@ GIVEN_UP = ("failed", "terminated", "quotaExceeded")  # results of a recovery th
 
 # The cloud's names of processors, which differ between APIs, and those that images and packages use.
 _ARCHITECTURES = {"arm": "aarch64", "arm64": "aarch64", "aarch64": "aarch64", "x86": "x86_64", "x86_64": "x86_64"}
+_GIGABYTES = re.compile(r"(\d+(?:\.\d+)?) ?GB")
 
 
 def job_status(job: Json) -> JobStatus:
@@ -89,7 +91,14 @@ def parse_flavor(reply: Json) -> Flavor:
         max_nodes=max(1, int(facts.get("max_num") or reply.get("max_num") or 1)),
         product=str(accelerator.get("product_name") or ""),
         architecture=_ARCHITECTURES.get(str((facts.get("cpu") or {}).get("arch")).lower(), ""),
+        card_gb=_parse_gigabytes(accelerator.get("memory")),
     )
+
+
+def _parse_gigabytes(written: object) -> float | None:
+    """A card's memory, such as 32GB; None if it is not written so."""
+    found = _GIGABYTES.fullmatch(str(written))
+    return float(found[1]) if found else None
 
 
 def parse_engines(reply: Json) -> list[Engine]:

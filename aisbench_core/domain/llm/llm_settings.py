@@ -23,6 +23,12 @@ class FromParameter(Frozen):
     """The value that a run has of one of the workload's parameters."""
 
     parameter: Annotated[str, Field(min_length=1, description="its name")]
+    values: Annotated[dict[str, Scalar], Field(description="what each of its values means", default_factory=dict)]
+
+    def resolve(self, parameters: Mapping[str, Scalar]) -> Scalar | None:
+        """The value, or what it means; None if there is none."""
+        value = parameters.get(self.parameter)
+        return self.values.get(str(value)) if self.values else value
 
 
 Parameter = TypeVar("Parameter")
@@ -34,7 +40,9 @@ def _make_setting(description: str) -> Setting:
 
 
 class LlmSettings(Frozen):
-    """What MLPerf Training 6.1 demands of every LLM result, and four more. Each is a value or `{parameter: NAME}`."""
+    """What MLPerf Training 6.1 demands of every LLM result, and four more.
+
+    Each is a value, `{parameter: NAME}`, or `{parameter: NAME, values: {VALUE: MEANING}}`."""
 
     lowest_numerical_precision_in_linear: Setting = _make_setting("number format of matrix products, as in `bf16`")
     lowest_numerical_precision_in_attn: Setting = _make_setting("of attention")
@@ -62,12 +70,14 @@ class LlmSection(LlmSettings):
     ]
     shape_parameter: Annotated[str, Field(description="the parameter that chooses among `shapes`")] = ""
     first_step: Annotated[int, Field(ge=1, description="first measured step, counted from 1")] = 1
+    is_sharded: Setting = _make_setting("whether weights, gradients and optimizer are distributed over all devices")
     last_step: Annotated[int | None, Field(ge=1, description="last measured step; none: the last one")] = None
 
     @property
     def parameters(self) -> Iterator[str]:
         """The names of all parameters that it refers to."""
-        settings = [*(getattr(self, name) for name in LlmSettings.model_fields), *self.shape.values()]
+        names = (*LlmSettings.model_fields, "is_sharded")
+        settings = [*(getattr(self, name) for name in names), *self.shape.values()]
         yield from (each.parameter for each in settings if isinstance(each, FromParameter))
         if self.shape_parameter:
             yield self.shape_parameter
@@ -145,7 +155,7 @@ def read_llm(speed: Mapping[str, object] | None) -> LlmRun | None:
 
 
 def _resolve_setting(setting: Setting, parameters: Mapping[str, Scalar]) -> Scalar | None:
-    return parameters.get(setting.parameter) if isinstance(setting, FromParameter) else setting
+    return setting.resolve(parameters) if isinstance(setting, FromParameter) else setting
 
 
 def _parse_shape(stored: object) -> ModelShape | None:

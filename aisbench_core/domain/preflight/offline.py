@@ -12,6 +12,7 @@ from aisbench_core.domain.preflight.rules import (
     code,
     container,
     images,
+    llm,
     names,
     paths,
     resources,
@@ -21,7 +22,7 @@ from aisbench_core.domain.preflight.rules import (
 )
 from aisbench_core.model import Finding, Flavor, Level, RunSpec
 
-_MODULES = (workload, secrets, code, images, paths, resources, container, software, api, names)
+_MODULES = (workload, llm, secrets, code, images, paths, resources, container, software, api, names)
 
 # Every rule that needs no cloud, in the order of the form.
 RULES: tuple[PreflightRule[Subject], ...] = tuple(rule for module in _MODULES for rule in rules_in(vars(module)))
