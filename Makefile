@@ -1,6 +1,6 @@
 # Two commands on a fresh machine with python3, git and make: `make run` and `make test`.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all test-duckdb test-torch test-frameworks check bench reliability planted-faults fonts screenshots docs format lock clean
+.PHONY: help run test test-all test-duckdb test-torch test-frameworks test-clients check bench reliability planted-faults fonts screenshots docs format lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -49,9 +49,12 @@ test-torch: $(INSTALLED_TEST) ## train the PyTorch workloads in the sandbox
 	@$(PIP) --constraint constraints.txt --editable '.[torch]'
 	@$(BIN)/python -m pytest -m torch --ignore tests/bench --ignore tests/reliability
 
-test-frameworks: $(INSTALLED_TEST) .bench/mlflow/bin/mlflow ## run MindSpore and MPI jobs in the sandbox, and send runs to MLflow; downloads about 1 GB
+test-frameworks: $(INSTALLED_TEST) .bench/mlflow/bin/mlflow clients ## run MindSpore and MPI jobs in the sandbox, and send runs to MLflow; downloads about 1 GB
 	@$(LOCKED) --requirement requirements/frameworks.lock
 	@$(BIN)/python -m pytest -m frameworks --ignore tests/bench --ignore tests/reliability
+
+test-clients: $(INSTALLED_TEST) clients ## ask the sandbox's OBS with rclone, s3cmd, MinIO's clients and the AWS SDK for JavaScript
+	@$(BIN)/python -m pytest -s -m frameworks tests/contract/test_sandbox_obs_peers.py
 
 # Types and tests at the same time; what mypy says comes last, in one piece.
 check: $(INSTALLED_TEST) pdf ## style, types and the quick tests; a minute
@@ -103,6 +106,7 @@ lock: ## write requirements/*.lock anew, after a change of constraints.txt or py
 	compile torch --constraint constraints.txt requirements/torch.in; \
 	compile mlflow tests/bench/mlflow.txt; \
 	compile oidc tests/oidc/provider_mock.txt; \
+	compile clients requirements/clients.in; \
 	compile fonts requirements/fonts.in; \
 	compile coverage requirements/coverage.in; \
 	compile duckdb requirements/duckdb.in; \
@@ -112,7 +116,7 @@ lock: ## write requirements/*.lock anew, after a change of constraints.txt or py
 	done
 
 clean: ## remove what set-up made; data/ stays
-	rm -rf .venv .bench .oidc .reach build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .bench .oidc .clients .reach build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .PHONY: browser
 browser:
@@ -131,17 +135,38 @@ oidc: .oidc/mock/bin/oidc-provider-mock .oidc/node/node_modules/.package-lock.js
 .oidc/mock/bin/oidc-provider-mock: requirements/oidc.lock
 	@$(PYTHON) -m venv .oidc/mock && .oidc/mock/bin/python $(INSTALL) --only-binary :all: --requirement requirements/oidc.lock && touch $@
 
-.oidc/node/node_modules/.package-lock.json: tests/oidc/package.json tests/oidc/package-lock.json
+# Clients of object stores that people use; those of the tests' own environment need nothing more.
+.PHONY: clients
+clients: .clients/python/bin/s3cmd .clients/node/node_modules/.package-lock.json
+	@command -v rclone >/dev/null || if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends rclone >/dev/null; \
+	else \
+		echo "these tests need rclone: install your system's package (Debian: apt-get install rclone)" >&2; \
+		exit 1; \
+	fi
+
+.clients/python/bin/s3cmd: requirements/clients.lock
+	@$(PYTHON) -m venv .clients/python
+	@.clients/python/bin/python $(INSTALL) --only-binary :all: --requirement requirements/clients.lock && touch $@
+
+.clients/node/node_modules/.package-lock.json: tests/clients/package.json tests/clients/package-lock.json | node
+	@mkdir -p .clients/node && cp tests/clients/package.json tests/clients/package-lock.json .clients/node/
+	@cd .clients/node && npm ci --silent --no-audit --no-fund --ignore-scripts && touch node_modules/.package-lock.json
+
+.oidc/node/node_modules/.package-lock.json: tests/oidc/package.json tests/oidc/package-lock.json | node
+	@mkdir -p .oidc/node && cp tests/oidc/package.json tests/oidc/package-lock.json .oidc/node/
+	@cd .oidc/node && npm ci --silent --no-audit --no-fund --ignore-scripts && touch node_modules/.package-lock.json
+
+.PHONY: node
+node:
 	@command -v npm >/dev/null || if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		echo "installing Node.js for the tests of sign-in"; \
+		echo "installing Node.js for the tests of sign-in and of clients"; \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq nodejs npm >/dev/null; \
 	else \
-		echo "the tests of sign-in need Node.js 20 or newer with npm: install your system's packages" \
+		echo "the tests of sign-in and of clients need Node.js 20 or newer with npm: install your system's packages" \
 			"(Debian: apt-get install nodejs npm)" >&2; \
 		exit 1; \
 	fi
-	@mkdir -p .oidc/node && cp tests/oidc/package.json tests/oidc/package-lock.json .oidc/node/
-	@cd .oidc/node && npm ci --silent --no-audit --no-fund --ignore-scripts && touch node_modules/.package-lock.json
 
 .PHONY: pdf
 # WeasyPrint draws with the system's libraries. It warns when one is missing, and a warning is a failure in the tests.

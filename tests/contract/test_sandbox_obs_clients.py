@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import boto3
@@ -12,6 +13,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from obs import Expiration, Lifecycle, Rule
 
+from tests.contract import obs_signer
 from tests.contract.obs_server import ACCESS, BUCKET, SECRET, Served
 from tests.contract.test_sandbox_obs_tags import crc32, signed_url
 
@@ -182,6 +184,14 @@ def test_the_official_sdk_reads_and_sets_access_lifecycle_and_versioning(obs: An
     assert obs.getBucketVersioning(BUCKET).body == "Suspended"
     assert [version.key for version in obs.listVersions(BUCKET).body.versions] == ["a"]
     assert obs.deleteBucketLifecycle(BUCKET).status == 204
+
+
+def test_a_parameter_without_a_value_is_signed_alike_with_and_without_an_equals_sign(served: Served) -> None:
+    """rclone sends `?uploads=` and signs `?uploads`."""
+    signed = obs_signer.v2("AWS", ACCESS, SECRET, "GET", f"/{BUCKET}?uploads", datetime.now(UTC), {})
+
+    for query in ("?uploads", "?uploads="):
+        assert requests.get(f"{served.url}/{BUCKET}{query}", headers=signed, timeout=60).status_code == 200
 
 
 def test_the_official_sdk_signs_a_form(obs: Any, served: Served) -> None:

@@ -14,7 +14,20 @@ from packaging.utils import canonicalize_name
 from tests.source_tree import HOME
 
 LOCKS = HOME / "requirements"
-NAMES = ("build", "run", "test", "bench", "frameworks", "mlflow", "oidc", "torch", "fonts", "coverage", "duckdb")
+NAMES = (
+    "build",
+    "run",
+    "test",
+    "bench",
+    "frameworks",
+    "mlflow",
+    "oidc",
+    "clients",
+    "torch",
+    "fonts",
+    "coverage",
+    "duckdb",
+)
 LOCK_OF_EXTRA = {
     "pdf": "run",
     "search": "run",
@@ -56,8 +69,8 @@ def listed(path: Path) -> dict[str, str]:
 
 
 def covering(lock: str) -> dict[str, str]:
-    """What is installed when a lock is: every lock but these three adds to the one of `make run`."""
-    return pins(lock) if lock in ("build", "mlflow", "oidc") else pins("run") | pins(lock)
+    """What is installed when a lock is: every lock but these four adds to the one of `make run`."""
+    return pins(lock) if lock in ("build", "mlflow", "oidc", "clients") else pins("run") | pins(lock)
 
 
 def pinned_here(*names: str) -> dict[str, str]:
