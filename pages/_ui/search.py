@@ -175,14 +175,14 @@ def _find_configurations(wanted: str) -> Iterator[_Result]:
         query = BoardQuery(region.region, rehearsal=region.rehearsal, text=wanted, limit=EACH)
         for row in run_cached(core().warehouse.board.list_rows, query).rows:
             selection = {"run": row.median_run_id or row.latest_run_id}
-            facts = f"{region.region} · {t('board.rehearsal')}" if region.rehearsal else region.region
+            facts = f"{region.region} · {t('run_rows.rehearsal')}" if region.rehearsal else region.region
             yield _Result(navigation.CONFIGURATION, row_name(row, ""), selection, facts, _describe_row(row))
 
 
 def _describe_row(row: BoardRow) -> str:
     """What rows of the same model, version and size differ in: the benchmark, else at least their runs."""
     benchmark = (row.throughput_definition, row.dataset, row.image)
-    return " · ".join(filter(None, (*benchmark, t("search.latest", run=row.latest_run_id))))
+    return " · ".join(filter(None, (t("search.latest", run=row.latest_run_id), *benchmark)))
 
 
 def _find_series(wanted: str) -> Iterator[_Result]:

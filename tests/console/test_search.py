@@ -84,4 +84,4 @@ def test_results_that_read_the_same_say_what_tells_them_apart(open_page: OpenPag
 
     found = [label for label in results(open_page("health"), "resnet") if "f1" in label]
 
-    assert [label.split("latest run ")[1] for label in found] == ["two-0]", "one-0]"]
+    assert [label.split("latest run ")[1].split(" · ")[0] for label in found] == ["two-0", "one-0"]

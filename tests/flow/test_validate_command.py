@@ -43,7 +43,7 @@ def test_what_is_wrong_is_listed_with_what_to_do_and_scripts_get_an_exit_code(ty
     told = typed("validate", *REGION)
 
     assert told.exit_code == 8
-    assert "bad   invalid     V06    fail   above 0 and at most 1  not measured" in told.stdout
+    assert "bad   invalid     V06    fail   above 0 and at most 1  no accuracy" in told.stdout
     assert "V06: Evaluate on the real evaluation set" in told.stdout
     assert "V01: If a run did not complete, see `aisbench show RUN`" in told.stdout
     assert "good" not in told.stdout

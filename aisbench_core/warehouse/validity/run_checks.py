@@ -162,7 +162,7 @@ _LEVELS = {Consequence.FAIL: CheckLevel.FAIL, Consequence.WARN: CheckLevel.WARN,
 
 NONE = Message("none")
 _SHARE = Message("above 0 and at most 1")
-_NOT_MEASURED = Message("not measured")
+_NO_ACCURACY = Message("no accuracy")
 _BELOW_MAXIMUM = Message("an average below the maximum")
 _ALL_FIELDS, _ALL = Message("every required field, in range"), Message("all")
 _BLOCK = "train_result_info"
@@ -276,7 +276,7 @@ def _describe_floor(share: float) -> Message:
 
 def _check_accuracy(facts: Facts, rule: Accuracy, level: CheckLevel) -> Check:
     accuracy = facts.accuracy
-    actual = _NOT_MEASURED if accuracy is None else f"{accuracy:.4g}"
+    actual = _NO_ACCURACY if accuracy is None else f"{accuracy:.4g}"
     if facts.synthetic_data:
         evidence = Message("accuracy on synthetic data is not a measurement")
         return Check("V06", CheckLevel.WARN, Message("real data"), actual, evidence)

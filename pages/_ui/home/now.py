@@ -158,6 +158,8 @@ def _describe_progress(run: Run) -> str:
     done = format_percent(round(share, 2)) if share is not None else ""
     left = core().snapshots.of(run, progress).overview.remaining_s if run.state is RunState.RUNNING else None
     silence = describe_silence(run)
+    if done and (left or silence):  # of a run under way, whose sign says so
+        text = ""
     remaining = t("home.left", time=format_estimate(left)) if left and not silence else ""
     said = escape_markdown(" · ".join(filter(None, (text, done, remaining))))
     return f"{said} · :orange[{silence}]" if silence else said
