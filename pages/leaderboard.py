@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages._ui.empty_warehouse import recorded_regions
 from pages._ui.leaderboard import blocks, board, changes, single_runs, sizes, tv
+from pages._ui.runs.conditions import show_conditions
 from pages._ui.runs.validity import show_rulesets
 from pages._ui.shell import saved_views
 from pages._ui.shell.core import core
@@ -35,6 +36,7 @@ with filter_bar():
     query = board.choose_board_query(region, view)
 filters = board.list_filters(view, query)
 show_active_filters(*filters)
+show_conditions(query.where)
 tab = sizes.choose_tab(query, filters) if view == "blocks" else sizes.SizeTab()
 with actions:
     names = board.choose_board_columns(view, query)

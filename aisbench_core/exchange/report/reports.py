@@ -108,6 +108,7 @@ def filters_text(query: BoardQuery) -> str:
         "origin": [query.origin],
         "benchmark": [query.fingerprint],
         "q": [query.text],
+        "where": query.where,
         "worth": [query.validity],
         "invalid": [int(query.include_invalid)],
         "ruleset": [query.ruleset_id],

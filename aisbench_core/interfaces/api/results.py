@@ -17,6 +17,7 @@ from aisbench_core.model import Frozen, Origin
 from aisbench_core.warehouse.measures.sorts import BOARD_SORTS
 from aisbench_core.warehouse.values.boards import BoardRow
 from aisbench_core.warehouse.values.compared import MAX_COMPARED, ComparedBy, Comparison
+from aisbench_core.warehouse.values.conditions import parse_conditions
 from aisbench_core.warehouse.values.exports import MEDIA_TYPES, Export, ExportFormat, ExportTable
 from aisbench_core.warehouse.values.histories import Outcome, TrendVerdict, VersionField
 from aisbench_core.warehouse.values.runs import BoardQuery
@@ -44,6 +45,9 @@ class ResultQuery(BenchmarkQuery):
     origin: Origin | None = None
     tag: Annotated[tuple[Name, ...], Field(description="With all of these tags.")] = ()
     text: Name = ""
+    where: Annotated[
+        tuple[Name, ...], Field(description="NAME:VALUE or NAME:LOW..HIGH of a column, parameter.NAME or metric.NAME.")
+    ] = ()
     ruleset: Annotated[Name, Field(description="Decides validity; default: as stored.")] = ""
 
 
@@ -175,6 +179,7 @@ def _board_query(call: ApiCall, query: BenchmarkQuery, **page: object) -> BoardQ
     if isinstance(query, ResultQuery):
         filters |= {"framework_versions": query.framework_version, "tags": query.tag}
         filters |= {"origin": query.origin, "text": query.text, "ruleset_id": query.ruleset}
+        filters["where"] = parse_conditions(query.where)
     region = query.region or call.core.default_region()
     # None lets the warehouse decide: measurements, or rehearsals where a region has nothing else.
     return BoardQuery(region, rehearsal=True if query.rehearsals else None, **filters, **page)  # type: ignore[arg-type]  # its own names

@@ -53,6 +53,7 @@ class RowFilters(Frozen):
     synthetic_data: bool | None = None
     text: Annotated[Name, Field(description="Searched in ids, names and people.")] = ""
     tags: Annotated[Names, Field(description="With all of these tags.")] = ()
+    where: Annotated[Names, Field(description="Conditions such as throughput:8000.. or parameter.batch_size:256.")] = ()
     origin: Origin | None = None
     include_invalid: bool = False
     sort: Annotated[Name | None, Field(description="Name of a column to sort by; default: as the method has it.")] = (

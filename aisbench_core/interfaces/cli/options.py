@@ -158,6 +158,12 @@ run_filters: Decorator = combine_options(
     click.option("--framework-version", "framework_versions", multiple=True, help="Only this framework version."),
     click.option("--origin", type=choose_value(Origin), help="Only launched or only imported runs."),
     click.option("--tag", "tags", multiple=True, help="Only runs with this tag; if repeated, with all of them."),
+    click.option(
+        "--where",
+        multiple=True,
+        metavar="NAME:LOW..HIGH",
+        help="Only runs with such a number; NAME is a column of v_runs, parameter.NAME or metric.NAME.",
+    ),
     click.option("--text", default="", help="Search id, job, author, title, model, workload, version and flavor."),
 )
 

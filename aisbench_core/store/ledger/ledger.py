@@ -144,13 +144,18 @@ class Ledger:
         workload: str = "",
         people: Collection[str] = (),
         since: datetime | None = None,
+        run_ids: Collection[str] | None = None,
     ) -> list[Run]:
-        """One page of runs, newest first by default; of one workload, of some people and since a time, if named.
+        """One page of runs, newest first by default; of one workload, of some people, since a time and of some ids, if
+        named.
 
         `text` is searched in id, given name, workload, job's name, creator and more."""
         if states is not None and not states:
             return []
-        run_filter, order = RunFilter(states, text, workload, people, _to_text(since)), build_order(sort, descending)
+        run_filter, order = (
+            RunFilter(states, text, workload, people, _to_text(since), run_ids),
+            build_order(sort, descending),
+        )
         if sort is RunSort.LAUNCHED and descending:
             query, values = run_filter.build_newest(limit + offset)
         else:
@@ -195,9 +200,10 @@ class Ledger:
         text: str = "",
         people: Collection[str] = (),
         since: datetime | None = None,
+        run_ids: Collection[str] | None = None,
     ) -> int:
         """The number of runs over all pages of `page`."""
-        where, values = RunFilter(states, text, people=people, since=_to_text(since)).build_where()
+        where, values = RunFilter(states, text, people=people, since=_to_text(since), run_ids=run_ids).build_where()
         return int(self.rows(f"select count(*) from runs where {where}", values)[0][0])  # noqa: S608  # `where` holds only ? marks
 
     def list_people(self) -> list[str]:

@@ -13,7 +13,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.model.columns import BEGAN, COUNTED, KNOWN, NODE_HOURS
 from aisbench_core.warehouse.measures.costs import costs_where
-from aisbench_core.warehouse.queries.filters import CHOSEN, build_parameters, statistics_of
+from aisbench_core.warehouse.queries.filters import build_parameters, choose_runs_sql, statistics_of
 from aisbench_core.warehouse.tables.times import to_aware, to_naive_utc
 from aisbench_core.warehouse.values.histories import Trend
 from aisbench_core.warehouse.values.runs import BoardQuery
@@ -79,13 +79,11 @@ _PREVIOUS = f"""
     group by group_id
 """
 
-_USAGE = f"""
+_USAGE = """
     select profile, flavor, count(*), count(*) filter (where state = 'failed'),
-        coalesce(sum({NODE_HOURS}), 0)
-    from runs where {CHOSEN} and origin = 'launched' and ended_at >= $since group by all order by all
+        coalesce(sum({hours}), 0)
+    from runs where {chosen} and origin = 'launched' and ended_at >= $since group by all order by all
 """
-
-_COSTS = costs_where(f"{CHOSEN} and ended_at >= $since")
 
 
 def summarize_activity(cur: DuckDBPyConnection, query: BoardQuery, since: datetime) -> RegionActivity:
@@ -97,8 +95,8 @@ def summarize_activity(cur: DuckDBPyConnection, query: BoardQuery, since: dateti
     groups = [group for row in rows for group in row["groups"]]
     previous = dict(cur.execute(_PREVIOUS, {"groups": groups, "since": to_naive_utc(since)}).fetchall())
     records = (_find_broken_record(row, previous) for row in rows)
-    usage = cur.execute(_USAGE, chosen).fetchall()
-    costs = dict(cur.execute(_COSTS, chosen).fetchall())
+    usage = cur.execute(_USAGE.format(chosen=choose_runs_sql(query), hours=NODE_HOURS), chosen).fetchall()
+    costs = dict(cur.execute(costs_where(f"{choose_runs_sql(query)} and ended_at >= $since"), chosen).fetchall())
     return RegionActivity(tuple(record for record in records if record), tuple(Usage(*row) for row in usage), costs)
 
 

@@ -94,6 +94,7 @@ class RunAnswers(WarehouseAnswers):
     find_ids = of_moment(runs.starting_with)
     find_by_job = of_moment(runs.of_jobs)
     find_usual = of_moment(peers.find_usual)
+    list_fulfilling = of_moment(search.list_fulfilling)
     compare = of_moment(compare.compare_runs)
 
 
@@ -112,6 +113,7 @@ class FacetAnswers(WarehouseAnswers):
     list_regions = of_moment(facets.list_regions)
     list_versions = of_moment(facets.list_versions)
     fetch_values = of_moment(facets.fetch_facets)
+    suggest_conditions = of_moment(facets.suggest_conditions)
     list_sizes = of_ruleset(facets.fetch_sizes)
 
 

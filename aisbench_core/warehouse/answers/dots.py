@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model.columns import COUNTED, GROUP_KEYS
-from aisbench_core.warehouse.queries.filters import TEXT_AND_TAGS, text_parameters
+from aisbench_core.warehouse.queries.filters import single_run_parameters, single_runs_sql
 from aisbench_core.warehouse.queries.group_statistics import AT, OF_GROUPS, group_id
 from aisbench_core.warehouse.values.boards import BoardRow
 from aisbench_core.warehouse.values.compared import MAX_DOTS, RunDot
@@ -36,7 +36,7 @@ def _fetch_sample(
     for row in rows:
         cells = {name: query.region if name == "region" else getattr(row, name) for name in GROUP_KEYS}
         run_ids[group_id(cells)] = row.latest_run_id
-    condition = f" and {TEXT_AND_TAGS}" if query.text or query.tags else ""
+    condition = f" and {single_runs_sql(query)}" if query.chooses_single_runs else ""
     cur.execute(
         f"""
         select group_id,
@@ -45,7 +45,7 @@ def _fetch_sample(
         where {OF_GROUPS} and {COUNTED} {condition}
         group by group_id
         """,
-        {"groups": list(run_ids)} | (text_parameters(query) if condition else {}),
+        {"groups": list(run_ids)} | (single_run_parameters(query) if condition else {}),
     )
     dots = {run_ids[group]: tuple(RunDot(**dot) for dot in sample) for group, sample in cur.fetchall()}
     return {row.latest_run_id: dots.get(row.latest_run_id, ()) for row in rows}

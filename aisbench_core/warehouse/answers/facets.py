@@ -1,12 +1,16 @@
 """The values that runs can be filtered by."""
 
+import json
+from collections import defaultdict
 from dataclasses import replace
 
 from duckdb import DuckDBPyConnection
 
+from aisbench_core.model.columns import COUNTED, Compared, list_compared
 from aisbench_core.model.version_order import in_version_order
 from aisbench_core.warehouse.queries.filters import KIND, build_parameters, kind_parameters, statistics_of
 from aisbench_core.warehouse.queries.group_statistics import build_current_sql
+from aisbench_core.warehouse.values.conditions import METRIC, NUMBERS, PARAMETER
 from aisbench_core.warehouse.values.runs import BoardQuery, Facets, RegionFacts
 
 _REGIONS = """
@@ -30,6 +34,25 @@ _TAGS = f"""
 """
 
 
+# Of conditions that are suggested.
+MAX_NAMES, MAX_VALUES, MAX_CONFIGURATIONS = 12, 8, 500
+
+_SCOPE = "($region = '' or region = $region and rehearsal = $rehearsal)"
+_SPEEDS = f"""
+    select distinct speed_parameters from runs
+    where run_id in (select latest_run_id from group_statistics where {_SCOPE}) limit {MAX_CONFIGURATIONS}
+"""
+_SUGGESTED = tuple(column.name for column in list_compared(Compared.HIGHER_IS_BETTER, Compared.LOWER_IS_BETTER))
+_MEDIANS = f"""
+    select {", ".join(f"median({NUMBERS[name].value})" for name in _SUGGESTED)}
+    from runs join results using (run_id) where {_SCOPE} and {COUNTED}
+"""
+_METRICS = f"""
+    select name, median(value) from run_metrics join runs using (run_id) where {_SCOPE}
+    group by name order by count(*) desc, name limit {MAX_NAMES}
+"""
+
+
 def list_regions(cur: DuckDBPyConnection) -> list[RegionFacts]:
     """Those of runs that were launched here first, then imported ones; measurements before rehearsals; by name."""
     return [RegionFacts(*row) for row in cur.execute(_REGIONS.format(statistics=build_current_sql(cur))).fetchall()]
@@ -47,6 +70,21 @@ def fetch_facets(cur: DuckDBPyConnection, region: str, rehearsal: bool | None = 
     tags = tuple(tag for (tag,) in cur.execute(_TAGS, parameters).fetchall())
     row = cur.execute(_FACETS.format(statistics=build_current_sql(cur)), parameters).fetchone()
     return replace(Facets(*(tuple(values or ()) for values in row)), tags=tags) if row else Facets()
+
+
+def suggest_conditions(cur: DuckDBPyConnection, region: str = "", rehearsal: bool = False) -> tuple[str, ...]:
+    """Conditions that some runs fulfil: values of parameters, and medians of numbers; of all regions without one."""
+    scope = {"region": region, "rehearsal": rehearsal}
+    speeds = [json.loads(speed) or {} for (speed,) in cur.execute(_SPEEDS, scope).fetchall()]
+    values: defaultdict[str, set[str]] = defaultdict(set)
+    for name, value in (pair for speed in speeds for pair in speed.items()):
+        values[name].add(str(value))
+    several = sorted(values, key=lambda name: (-len(values[name]), name))[:MAX_NAMES]
+    parameters = [f"{PARAMETER}{name}:{value}" for name in several for value in sorted(values[name])[:MAX_VALUES]]
+    medians = cur.execute(_MEDIANS, scope).fetchone() or ()
+    numbers = [f"{name}:{median:.3g}.." for name, median in zip(_SUGGESTED, medians, strict=True) if median]
+    metrics = cur.execute(_METRICS, scope).fetchall()
+    return (*numbers, *(f"{METRIC}{name}:{median:.3g}.." for name, median in metrics), *parameters)
 
 
 def fetch_sizes(cur: DuckDBPyConnection, query: BoardQuery) -> tuple[int, ...]:

@@ -8,11 +8,11 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.base.text_tables import TextTableFormat
 from aisbench_core.warehouse.exporting import csv_file, json_file, text_file
-from aisbench_core.warehouse.exporting.parts import MAX_RUNS, Parameters, list_parts
+from aisbench_core.warehouse.exporting.parts import MAX_RUNS, WITHIN, Parameters, list_parts
 from aisbench_core.warehouse.exporting.provenance import build_provenance
-from aisbench_core.warehouse.exporting.runs import EXPORTED, RUNS
-from aisbench_core.warehouse.exporting.series import SERIES, ruleset_parameters
-from aisbench_core.warehouse.queries.filters import CHOSEN, build_parameters, validity_parameters
+from aisbench_core.warehouse.exporting.runs import RUNS, runs_where
+from aisbench_core.warehouse.exporting.series import SERIES, ruleset_parameters, series_where
+from aisbench_core.warehouse.queries.filters import OF_VALIDITY, build_parameters, choose_runs_sql, validity_parameters
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 from aisbench_core.warehouse.values.exports import Export, ExportFormat, ExportTable, OnRows, ignore_rows
 
@@ -32,21 +32,24 @@ def write(
 
     `evaluator`: whose ruleset says how many runs a series needs, and judges series. `bases`: of rulesets, by their ids.
     `max_runs`: how many at a time. `on_rows`: called while a workbook is written, which takes longest."""
-    sheet = SHEETS[export.table]
+    chosen_runs = choose_runs_sql(export.query)
     at = export.exported_at.astimezone(UTC).replace(microsecond=0)
     filters = build_parameters(cur, export.query)
     rehearsal = bool(filters["rehearsal"])
     if export.table is ExportTable.SERIES:
-        named = filters | build_provenance(cur, CHOSEN, filters, at, bases)
+        sheet = series_where(chosen_runs, "runs > 0 or $include_invalid")
+        named = filters | build_provenance(cur, chosen_runs, filters, at, bases)
         named |= {
             "include_invalid": export.query.include_invalid,
-            **ruleset_parameters(cur, CHOSEN, filters, evaluator),
+            **ruleset_parameters(cur, chosen_runs, filters, evaluator),
         }
         ranges: list[Parameters] = [{}]
     else:
+        exported = f"{chosen_runs} and {OF_VALIDITY}"
+        sheet = runs_where(f"{exported} and {WITHIN}")
         filters |= validity_parameters(export.query)
-        named = filters | build_provenance(cur, EXPORTED, filters, at, bases)
-        ranges = list_parts(cur, EXPORTED, filters, max_runs)
+        named = filters | build_provenance(cur, exported, filters, at, bases)
+        ranges = list_parts(cur, exported, filters, max_runs)
     chosen = [named | part for part in ranges]
     region = export.query.region
     mark = f"rehearsals in {region}: not measurements" if rehearsal else f"measurements of {region}"

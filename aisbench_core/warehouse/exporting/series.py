@@ -25,7 +25,6 @@ from aisbench_core.warehouse.exporting.columns import (
     make_word,
 )
 from aisbench_core.warehouse.exporting.provenance import basis_column
-from aisbench_core.warehouse.queries.filters import CHOSEN
 from aisbench_core.warehouse.queries.group_statistics import build_statistics_sql
 from aisbench_core.warehouse.validity import series_checks
 from aisbench_core.warehouse.validity.evaluation import Evaluator
@@ -227,8 +226,8 @@ def series_where(condition: str, shown: str) -> Sheet:
     return Sheet(SCHEMA, GROUPS, sources, _ORDER)
 
 
-# The table of series and groups that a query's filter chooses.
-SERIES = series_where(CHOSEN, "runs > 0 or $include_invalid")
+# The table of all series and groups.
+SERIES = series_where("true", "true")
 
 
 def ruleset_parameters(

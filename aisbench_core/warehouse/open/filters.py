@@ -10,6 +10,7 @@ from aisbench_core.base.messages import Message
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.answers import facets
 from aisbench_core.warehouse.open.queries import Cursor
+from aisbench_core.warehouse.values.conditions import parse_conditions
 from aisbench_core.warehouse.values.runs import BoardQuery, Validity
 
 # So many rows are all.
@@ -61,6 +62,8 @@ def query_of(cur: Cursor, filters: Filters) -> BoardQuery:
 
 
 def _convert_value(name: str, value: Any) -> Any:
+    if name == "where":
+        return parse_conditions((value,) if isinstance(value, str) else value)
     if name in _MANY:
         return (value,) if isinstance(value, (str, int)) else tuple(value)
     return _WORDS[name](value) if name in _WORDS else value

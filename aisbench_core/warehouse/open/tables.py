@@ -22,7 +22,7 @@ from aisbench_core.warehouse.measures.regression import TRACKED
 from aisbench_core.warehouse.open.filters import ALL, Filters, query_of
 from aisbench_core.warehouse.open.queries import Cursor, Query, execute_query, read_arrow, read_within
 from aisbench_core.warehouse.open.reading import Reader
-from aisbench_core.warehouse.queries.filters import CHOSEN, OF_VALIDITY, build_parameters, validity_parameters
+from aisbench_core.warehouse.queries.filters import OF_VALIDITY, build_parameters, choose_runs_sql, validity_parameters
 from aisbench_core.warehouse.queries.search import sorted_by
 from aisbench_core.warehouse.records import runs
 from aisbench_core.warehouse.values.histories import Trend
@@ -119,7 +119,8 @@ class LocalTables:
             cur.execute(
                 f"""select v_runs.* from v_runs join (
                     select run_id, row_number() over (order by {sorted_by(query)}) as position
-                    from runs join results using (run_id) where {CHOSEN} and {OF_VALIDITY}) using (run_id)
+                    from runs join results using (run_id)
+                    where {choose_runs_sql(query)} and {OF_VALIDITY}) using (run_id)
                 order by position limit $limit offset $offset""",
                 chosen | {"limit": query.limit, "offset": query.offset},
             )

@@ -7,6 +7,7 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.base.errors import Problem, SpecError
 from aisbench_core.base.messages import Message
 from aisbench_core.model.columns import COUNTED
+from aisbench_core.warehouse.queries.conditions import build_conditions_sql, condition_parameters
 from aisbench_core.warehouse.queries.group_statistics import build_current_sql, build_statistics_sql
 from aisbench_core.warehouse.values.imported import ID
 from aisbench_core.warehouse.values.runs import BoardQuery
@@ -44,6 +45,12 @@ TEXT_AND_TAGS = f"""
 # Groups are few: filtering them first leaves one integer to compare for each run.
 CHOSEN = f"group_id in (select group_id from group_statistics where {CHOSEN_GROUPS}) and {TEXT_AND_TAGS}"
 
+
+def choose_runs_sql(query: BoardQuery) -> str:
+    """CHOSEN with the query's conditions, whose values are among those of `build_parameters`."""
+    return f"{CHOSEN}{build_conditions_sql(query.where)}"
+
+
 # On top of CHOSEN: runs that count, runs of exactly this validity, or all.
 OF_VALIDITY = f"(case when $validity = '' then $include_invalid or {COUNTED} else validity = $validity end)"
 
@@ -60,16 +67,21 @@ def kind_parameters(cur: DuckDBPyConnection, region: str, rehearsal: bool | None
     return {"region": region, "rehearsal": rehearsal}
 
 
-def text_parameters(query: BoardQuery) -> Parameters:
-    """The values for TEXT_AND_TAGS."""
-    return {"tags": list(query.tags), "text": query.text}
+def single_runs_sql(query: BoardQuery) -> str:
+    """The filters that single runs pass: TEXT_AND_TAGS and the query's conditions."""
+    return f"{TEXT_AND_TAGS}{build_conditions_sql(query.where)}"
+
+
+def single_run_parameters(query: BoardQuery) -> Parameters:
+    """The values for `single_runs_sql`."""
+    return {"tags": list(query.tags), "text": query.text, **condition_parameters(query.where)}
 
 
 def build_parameters(cur: DuckDBPyConnection, query: BoardQuery) -> Parameters:
-    """The values for CHOSEN."""
+    """The values for `choose_runs_sql`."""
     return {
         **kind_parameters(cur, query.region, query.rehearsal),
-        **text_parameters(query),
+        **single_run_parameters(query),
         **{name: list(getattr(query, name)) for name in _LISTS},
         "fingerprint": query.fingerprint,
         "synthetic_data": query.synthetic_data,
@@ -90,9 +102,9 @@ def validity_parameters(query: BoardQuery) -> Parameters:
 
 
 def statistics_of(cur: DuckDBPyConnection, query: BoardQuery) -> str:
-    """The statistics of the query's groups; with a text or tags, over the runs that pass these only."""
-    if query.text or query.tags:
-        return f"({build_statistics_sql(CHOSEN)})"
+    """The statistics of the query's groups; with a text, tags or conditions, over the runs that pass these only."""
+    if query.chooses_single_runs:
+        return f"({build_statistics_sql(choose_runs_sql(query))})"
     # The values for text and tags are passed in any case, and DuckDB refuses those that a statement does not name.
     return (
         f"(select * from {build_current_sql(cur)} where {CHOSEN_GROUPS} and $text = '' and len($tags::VARCHAR[]) = 0)"

@@ -14,15 +14,18 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.model.columns import COLUMNS, COUNTED
 from aisbench_core.warehouse.measures.sorts import RUN_SORTS
+from aisbench_core.warehouse.queries.conditions import build_conditions_sql, condition_parameters
 from aisbench_core.warehouse.queries.filters import (
-    TEXT_AND_TAGS,
     Parameters,
     active_filters,
     build_order_sql,
     build_parameters,
+    single_run_parameters,
+    single_runs_sql,
     statistics_of,
 )
 from aisbench_core.warehouse.queries.group_statistics import build_current_sql
+from aisbench_core.warehouse.values.conditions import Condition
 from aisbench_core.warehouse.values.runs import BoardQuery, Validity
 
 _SORT_COLUMNS = {column.field: column.value for column in COLUMNS if column.sortable}
@@ -52,13 +55,20 @@ def search_runs(cur: DuckDBPyConnection, query: BoardQuery) -> PageOfIds:
     """The runs of the query's page. The cursor must see one moment, so that the row ids hold when they are read."""
     chosen = build_parameters(cur, query)
     groups, total = _fetch_groups(cur, query, chosen)
-    runs = [RowIds(*row) for row in _fetch_sorted(cur, query, chosen, groups)]
+    runs = [RowIds(*row) for row in _fetch_sorted(cur, query, groups)]
     return PageOfIds(runs, total, rehearsal=bool(chosen["rehearsal"]))
 
 
 def count_runs(cur: DuckDBPyConnection, query: BoardQuery) -> int:
     """How many runs the query chooses, whichever page it asks for."""
     return _fetch_groups(cur, query, build_parameters(cur, query))[1]
+
+
+def list_fulfilling(cur: DuckDBPyConnection, conditions: Sequence[Condition], most: int) -> tuple[str, ...]:
+    """The ids of the newest runs, of whatever region, that fulfil all conditions."""
+    statement = f"select run_id from runs where true{build_conditions_sql(conditions)} order by created_at desc, run_id"
+    rows = cur.execute(f"{statement} limit {int(most)}", condition_parameters(conditions)).fetchall()
+    return tuple(run_id for (run_id,) in rows)
 
 
 def sorted_by(query: BoardQuery) -> str:
@@ -75,7 +85,7 @@ def rows_at(table: str, row_ids: str) -> str:
 def _fetch_groups(cur: DuckDBPyConnection, query: BoardQuery, chosen: Parameters) -> tuple[list[int], int]:
     """The groups that the query chooses, and how many of their runs it chooses."""
     # The statistics of groups know the counts: a total needs no scan of the runs.
-    if query.text or query.tags:
+    if query.chooses_single_runs:
         source, values = statistics_of(cur, query), chosen
     else:
         condition, values = active_filters(chosen)
@@ -103,10 +113,8 @@ _OF_VALIDITY = {
 }
 
 
-def _fetch_sorted(
-    cur: DuckDBPyConnection, query: BoardQuery, chosen: Parameters, groups: Sequence[int]
-) -> list[tuple[Any, ...]]:
-    condition, values = _build_condition(query, chosen, groups)
+def _fetch_sorted(cur: DuckDBPyConnection, query: BoardQuery, groups: Sequence[int]) -> list[tuple[Any, ...]]:
+    condition, values = _build_condition(query, groups)
     values |= {"limit": query.limit, "offset": query.offset}
     statement = f"""select run_id, runs.rowid, results.rowid {condition} {{since}}
         order by {sorted_by(query)} limit $limit offset $offset"""
@@ -118,12 +126,12 @@ def _fetch_sorted(
     return cur.execute(statement.format(since=""), values).fetchall()
 
 
-def _build_condition(query: BoardQuery, chosen: Parameters, groups: Sequence[int]) -> tuple[str, Parameters]:
+def _build_condition(query: BoardQuery, groups: Sequence[int]) -> tuple[str, Parameters]:
     # A condition that filters nothing still costs time to plan, so only those that filter are written.
     demands, values = ["group_id in (select unnest($groups::BIGINT[]))"], Parameters(groups=list(groups))
-    if query.text or query.tags:
-        demands.append(TEXT_AND_TAGS)
-        values |= {"text": chosen["text"], "tags": chosen["tags"]}
+    if query.chooses_single_runs:
+        demands.append(single_runs_sql(query))
+        values |= single_run_parameters(query)
     if query.validity or not query.include_invalid:
         demands.append(_OF_VALIDITY[query.validity] if query.validity else COUNTED)
     return f"from runs join results using (run_id) where {' and '.join(demands)}", values

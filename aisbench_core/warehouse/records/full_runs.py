@@ -9,7 +9,7 @@ from typing import Any
 from duckdb import DuckDBPyConnection as Cursor
 
 from aisbench_core.model.columns import COUNTED, TIMES_OF_KEYS
-from aisbench_core.warehouse.queries.filters import CHOSEN, build_parameters
+from aisbench_core.warehouse.queries.filters import build_parameters, choose_runs_sql
 from aisbench_core.warehouse.values.runs import BoardQuery
 
 # Runs that are in memory at a time.
@@ -40,7 +40,7 @@ def iter_full_runs(cur: Cursor, query: BoardQuery) -> Iterator[FullRun]:
     chosen = build_parameters(cur, query) | {"include_invalid": query.include_invalid}
     cur.execute(
         f"""select run_id from runs join results using (run_id)
-        where {CHOSEN} and ($include_invalid or {COUNTED}) order by created_at, run_id""",
+        where {choose_runs_sql(query)} and ($include_invalid or {COUNTED}) order by created_at, run_id""",
         chosen,
     )
     run_ids = [run_id for (run_id,) in cur.fetchall()]

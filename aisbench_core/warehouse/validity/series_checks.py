@@ -27,7 +27,7 @@ from aisbench_core.domain.rulesets.ruleset import (
 )
 from aisbench_core.model import Division
 from aisbench_core.warehouse.measures.throughput import compute_variation
-from aisbench_core.warehouse.queries.filters import CHOSEN, build_parameters
+from aisbench_core.warehouse.queries.filters import build_parameters, choose_runs_sql
 from aisbench_core.warehouse.queries.group_statistics import AT
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 from aisbench_core.warehouse.validity.run_checks import NONE, join_sentences, target_of
@@ -113,7 +113,7 @@ CheckSeries = Callable[[Members, Any, Ruleset], Result | None]
 
 def of_query(cur: DuckDBPyConnection, query: BoardQuery, evaluator: Evaluator) -> tuple[SeriesEvaluation, ...]:
     """Every row of every series, over those of its runs that the query's filters choose."""
-    return _evaluate_members(cur, CHOSEN, build_parameters(cur, query), evaluator)
+    return _evaluate_members(cur, choose_runs_sql(query), build_parameters(cur, query), evaluator)
 
 
 def of_series(cur: DuckDBPyConnection, series_ids: Sequence[str], evaluator: Evaluator) -> tuple[SeriesEvaluation, ...]:

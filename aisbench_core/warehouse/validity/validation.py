@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.warehouse.queries.filters import CHOSEN, build_parameters
+from aisbench_core.warehouse.queries.filters import build_parameters, choose_runs_sql
 from aisbench_core.warehouse.queries.group_statistics import mark_due_by_id, recount_groups, settle_groups
 from aisbench_core.warehouse.tables.store import Store
 from aisbench_core.warehouse.tables.table_columns import replace_table
@@ -71,7 +71,7 @@ class Validation:
 def validate(cur: DuckDBPyConnection, query: BoardQuery, evaluator: Evaluator) -> Validation:
     """Evaluate every run that the query's filters choose, whatever its stored validity is."""
     filters = build_parameters(cur, query)
-    cur.execute(f"select run_id from runs where {CHOSEN} order by created_at, run_id", filters)
+    cur.execute(f"select run_id from runs where {choose_runs_sql(query)} order by created_at, run_id", filters)
     run_ids = [run_id for (run_id,) in cur.fetchall()]
     stored = _read_stored(cur, run_ids)
     evaluations = dict(_iter_evaluations(cur, run_ids, evaluator))
@@ -124,7 +124,7 @@ def overlay(cur: DuckDBPyConnection, query: BoardQuery, evaluator: Evaluator) ->
     """Show the runs of the query to this cursor, until it is closed, as the evaluator's ruleset evaluates them."""
     if not _is_stored_by_others(cur, query, evaluator):
         return
-    cur.execute(f"select run_id from runs where {CHOSEN}", build_parameters(cur, query))
+    cur.execute(f"select run_id from runs where {choose_runs_sql(query)}", build_parameters(cur, query))
     evaluations = list(_iter_evaluations(cur, [run_id for (run_id,) in cur.fetchall()], evaluator))
     [(database,)] = cur.execute("select current_database()").fetchall()
     # Temporary names hide those of the database, so that every query works as it is.
@@ -146,7 +146,7 @@ def _is_stored_by_others(cur: DuckDBPyConnection, query: BoardQuery, evaluator: 
     """Whether any of the runs was evaluated by another ruleset, or by another edition of this one."""
     cur.execute(
         f"""select 1 from runs join results using (run_id)
-        where {CHOSEN} and (ruleset_id <> $ruleset_id or ruleset_sha256 <> $sha256) limit 1""",
+        where {choose_runs_sql(query)} and (ruleset_id <> $ruleset_id or ruleset_sha256 <> $sha256) limit 1""",
         {**build_parameters(cur, query), "ruleset_id": evaluator.ruleset.id, "sha256": evaluator.ruleset.sha256},
     )
     return bool(cur.fetchall())

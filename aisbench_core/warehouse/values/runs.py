@@ -9,6 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from aisbench_core.model import Mode, Origin, RunState, StopCause
+from aisbench_core.warehouse.values.conditions import Condition
 
 
 class Validity(StrEnum):
@@ -84,8 +85,8 @@ class BoardQuery:
     otherwise the rehearsals). Empty tuples and None filter nothing; `text` is searched in ids (also of imports),
     names and people. `origin` None: launched and imported runs, which are never in one row of the leaderboard.
     `validity` applies to lists of runs, in place of `include_invalid`. `ruleset_id`: the ruleset that evaluates the
-    runs; empty: the stored validity counts. `sort` is one of BOARD_SORTS or RUN_SORTS; rows without a value come
-    last.
+    runs; empty: the stored validity counts. `where`: runs that fulfil all of these. `sort` is one of BOARD_SORTS or
+    RUN_SORTS; rows without a value come last.
     """
 
     region: str
@@ -107,6 +108,12 @@ class BoardQuery:
     tags: tuple[str, ...] = ()
     validity: Validity | None = None
     ruleset_id: str = ""
+    where: tuple[Condition, ...] = ()
+
+    @property
+    def chooses_single_runs(self) -> bool:
+        """Whether runs of one configuration can differ in what it filters by."""
+        return bool(self.text or self.tags or self.where)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from pages._ui.leaderboard.columns import (
     system_text,
 )
 from pages._ui.leaderboard.single_runs import SINGLE_RUN_COLUMNS
+from pages._ui.runs.conditions import choose_conditions
 from pages._ui.runs.run_rows import choose_columns
 from pages._ui.runs.validity import choose_ruleset, show_rules
 from pages._ui.shell import charts, url
@@ -93,6 +94,8 @@ def _choose_filters(region: RegionFacts, view: str) -> BoardQuery:
     )
     # Without a tagged run there is nothing to choose, but a link may still name a tag.
     chosen = filter_by("tag", tags, t("board.tag_help")) if tags or "tag" in st.query_params else ()
+    suggested = run_cached(core().warehouse.facets.suggest_conditions, region.region, region.rehearsal)
+    where = choose_conditions(suggested)
     ruleset_id = choose_ruleset()
     invalid = url.input_switch("invalid", t("board.invalid"), resets=["page"], help=t("board.invalid_help"))
     query = replace(
@@ -101,6 +104,7 @@ def _choose_filters(region: RegionFacts, view: str) -> BoardQuery:
         include_invalid=invalid,
         ruleset_id=ruleset_id,
         tags=chosen,
+        where=where,
         fingerprint=st.query_params.get("benchmark", ""),
     )
     if _is_validity_choosable(view, query):

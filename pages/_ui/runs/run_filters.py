@@ -7,15 +7,18 @@ from datetime import datetime, timedelta
 import streamlit as st
 
 from aisbench_core.model import Run, RunSort, RunState
+from aisbench_core.warehouse.values.conditions import Condition
 from pages._ui.grid.sorting import Sorting
+from pages._ui.runs.conditions import choose_conditions, show_conditions
 from pages._ui.shell import url
-from pages._ui.shell.core import core, ledger_answer
+from pages._ui.shell.core import core, ledger_answer, run_cached
 from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.listing import choose_text
 from pages._ui.shell.words import t
 
 WHO, STATE, DAYS = "who", "state", "days"  # parameters of the URL
 
+MAX_FULFILLING = 5_000  # recorded runs that fulfil conditions: a ledger takes no more ids
 AGES = (0, 1, 7, 30, 90)  # in days; 0: any
 
 
@@ -27,21 +30,31 @@ class RunChoice:
     states: tuple[RunState, ...] = ()
     people: tuple[str, ...] = ()
     since: datetime | None = None
+    where: tuple[Condition, ...] = ()
 
     @property
     def is_narrow(self) -> bool:
         """Whether it may leave out a run."""
-        return bool(self.text or self.states or self.people or self.since)
+        return bool(self.text or self.states or self.people or self.since or self.where)
 
     def count(self, states: Collection[RunState]) -> int:
         """How many of the runs in these states it has."""
-        return ledger_answer(core().ledger.count, self._narrow(states), self.text, self.people, self.since)
+        return ledger_answer(core().ledger.count, self._narrow(states), self.text, self.people, self.since, self._ids)
 
     def read(self, states: Collection[RunState], sorting: Sorting[RunSort], limit: int, offset: int) -> list[Run]:
         """A page of those of its runs that are in these states."""
         page, narrowed = core().ledger.page, self._narrow(states)
         by, is_descending, people, since = sorting.by, sorting.is_descending, self.people, self.since
-        return ledger_answer(page, narrowed, self.text, limit, offset, by, is_descending, people=people, since=since)
+        return ledger_answer(
+            page, narrowed, self.text, limit, offset, by, is_descending, people=people, since=since, run_ids=self._ids
+        )
+
+    @property
+    def _ids(self) -> tuple[str, ...] | None:
+        """Only what is recorded has numbers."""
+        if not self.where:
+            return None
+        return run_cached(core().warehouse.runs.list_fulfilling, self.where, MAX_FULFILLING)
 
     def _narrow(self, states: Collection[RunState]) -> frozenset[RunState]:
         return frozenset(states).intersection(self.states or states)
@@ -55,9 +68,12 @@ def choose_filters() -> RunChoice:
         states = url.choose_options(STATE, t("runs.state"), list(RunState), lambda state: t(f"state.{state}"),
             resets=["page"], placeholder=t("runs.every_state"))  # fmt: skip
         days = url.choose_option(st.selectbox, DAYS, t("runs.age"), AGES, _describe_age, resets=["page"])
+        where = choose_conditions(run_cached(core().warehouse.facets.suggest_conditions))
+        if where:
+            st.caption(t("where.recorded", most=f"{MAX_FULFILLING:,}"))
     # To the minute: the ledger's answers are kept by what was asked.
     since = core().clock().replace(second=0, microsecond=0) - timedelta(days=days) if days else None
-    return RunChoice(text, tuple(states), tuple(people), since)
+    return RunChoice(text, tuple(states), tuple(people), since, where)
 
 
 def show_filters(choice: RunChoice) -> None:
@@ -72,6 +88,7 @@ def show_filters(choice: RunChoice) -> None:
         with st.container(horizontal=True, key="active-filters"):
             for text in texts:
                 st.badge(escape_markdown(text), color="blue")
+    show_conditions(choice.where)
 
 
 def _choose_people() -> list[str]:

@@ -78,6 +78,13 @@ def choose_options(
     return [option for option in options if option in drawn]
 
 
+def enter_options(key: str, label: str, options: Sequence[str], *, resets: Collection[str] = (), **layout: Any) -> None:
+    """Texts of any number, some of which are suggested; the URL has those that are chosen, as they are typed."""
+    drawn = list(dict.fromkeys(st.query_params.get_all(key)))
+    bound = widgets.multiple_choice(key, options, drawn, partial(_write_choices, key, (), resets), any_value=True)
+    st.multiselect(label, accept_new_options=True, **layout, **bound)
+
+
 def input_text(key: str, label: str, *, resets: Collection[str] = (), **layout: Any) -> str:
     """A text, empty unless the URL has one."""
     value = st.query_params.get(key, "")

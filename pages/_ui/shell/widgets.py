@@ -74,17 +74,24 @@ def single_choice(
 
 
 def multiple_choice(
-    name: str, options: Sequence[Any], values: Sequence[Any], store: Store, title: Callable[[Any], str] = str
+    name: str,
+    options: Sequence[Any],
+    values: Sequence[Any],
+    store: Store,
+    title: Callable[[Any], str] = str,
+    *,
+    any_value: bool = False,
 ) -> dict[str, Any]:
-    """Arguments for a choice of any number; the values are options."""
+    """Arguments for a choice of any number; the values are options.
+
+    `any_value`: what is no option may be stored, too."""
     offered, label = list(options), _build_labels(options, title)
+    accepts = None if any_value else set(offered).issuperset
     return {
         "options": offered,
         "default": list(values),
         "format_func": label,
-        **_bind_widget(
-            name, list(values), store, set(offered).issuperset, lambda values: [label(value) for value in values]
-        ),
+        **_bind_widget(name, list(values), store, accepts, lambda values: [label(value) for value in values]),
     }
 
 

@@ -22,6 +22,7 @@ from aisbench_core.warehouse.exporting.comparison import build_comparison_table
 from aisbench_core.warehouse.measures.sorts import BOARD_SORTS
 from aisbench_core.warehouse.values.boards import BoardPage, BoardRow, mixed_or_unknown
 from aisbench_core.warehouse.values.compared import ComparedBy, Comparison, MetricComparison, Servers, ServerSpread
+from aisbench_core.warehouse.values.conditions import parse_conditions
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
 
 if TYPE_CHECKING:
@@ -80,12 +81,19 @@ def compare(run_ids: tuple[str, ...], rows: bool, markup: str | None, as_json: b
 
 
 def query_of(
-    core: Core, rehearsals: bool = False, region: str = "", origin: str | None = None, **filters: Any
+    core: Core,
+    rehearsals: bool = False,
+    region: str = "",
+    origin: str | None = None,
+    where: tuple[str, ...] = (),
+    **filters: Any,
 ) -> BoardQuery:
     region = region or core.default_region()
     # None lets the warehouse decide: measurements, or rehearsals where a region has nothing else.
     rehearsal = True if rehearsals else None
-    return BoardQuery(region, rehearsal=rehearsal, origin=Origin(origin) if origin else None, **filters)
+    return BoardQuery(
+        region, rehearsal=rehearsal, origin=Origin(origin) if origin else None, where=parse_conditions(where), **filters
+    )
 
 
 def full_id(core: Core, run_id: str) -> str:

@@ -17,6 +17,7 @@ class RunFilter:
     workload: str = ""
     people: Collection[str] = ()
     since: str = ""
+    run_ids: Collection[str] | None = None
 
     def build_newest(self, most: int) -> tuple[str, list[Any]]:
         """SQL for the ids of the newest runs, without its limit.
@@ -48,6 +49,9 @@ class RunFilter:
         if self.since:
             where.append("created_at >= ?")
             values.append(self.since)
+        if self.run_ids is not None:
+            where.append(f"run_id in {make_marks(self.run_ids)}" if self.run_ids else "1 = 0")
+            values += self.run_ids
         if self.text:
             where.append(
                 "(instr(lower(run_id || ' ' || job_name || ' ' || workload || ' ' || created_by || ' ' || profile"
