@@ -1,6 +1,6 @@
 """The last step of a run: turns what its job left behind into a record, in the run folder and in the warehouse."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
@@ -26,7 +26,7 @@ from aisbench_core.domain.llm.chips import Chips, read_chips
 from aisbench_core.domain.results.card_samples import fetch_card_samples, read_card_samples, write_card_samples
 from aisbench_core.domain.results.derived_metrics import Measured, derive_metrics
 from aisbench_core.domain.results.job_events import cloud_events
-from aisbench_core.domain.results.power import measure_power, with_power, with_utilisation
+from aisbench_core.domain.results.measured_block import measure_power, with_data_loading, with_power, with_utilisation
 from aisbench_core.domain.results.progress import read_progress, seconds_in, target_message
 from aisbench_core.domain.results.record import (
     dump_record,
@@ -53,6 +53,7 @@ from aisbench_core.model import (
     JobDetails,
     JobStatus,
     Level,
+    PhaseSpan,
     Progress,
     Run,
     RunMetric,
@@ -106,9 +107,10 @@ class Collecting:
         facts = read_facts(folder.launch)
         result, details, refusals = self._from_cloud(run, folder, end) if run.job_id else (None, JobDetails(), [])
         samples, cards = tuple(read_samples(folder.metrics)), tuple(read_card_samples(folder.cards))
+        phases = read_phases(folder.reported)
         if result is not None:
             power = measure_power(cards, run.spec.node_count * run.spec.cards_per_node)
-            result = with_utilisation(with_power(result, power), samples)
+            result = with_data_loading(with_utilisation(with_power(result, power), samples), run, phases)
         self._note_target(run, folder, facts.workload.accuracy_target, len(details.attempts))
         ended = _end_run(run, result, refusals, self.clock())
         ended = replace(ended, detail=mask_secrets(ended.detail, self._secret_values(run)))
@@ -132,7 +134,7 @@ class Collecting:
             card_samples=cards,
             resolved=read_resolved(folder.resolved),
         )
-        record = replace(record, metrics=self._derive_metrics(record, folder))
+        record = replace(record, metrics=self._derive_metrics(record, folder, phases))
         self.progress.update(run, folder, self.clock() if run.ended_at is None else run.ended_at)
         self.progress.forget(run.run_id)
         for log in folder.logs.glob("*.log"):
@@ -183,7 +185,9 @@ class Collecting:
             self._note_warning(run, Message("not collected: {reason}", reason=mask_secrets(warning, secrets)))
         return result, details, refusals
 
-    def _derive_metrics(self, record: RunRecord, folder: RunFolder) -> tuple[RunMetric, ...]:
+    def _derive_metrics(
+        self, record: RunRecord, folder: RunFolder, phases: Sequence[PhaseSpan]
+    ) -> tuple[RunMetric, ...]:
         """The metrics of a record, which has all else; those that a run cannot have are named in an event."""
         reported, refused = read_metrics(folder.reported)
         chips = self._read_chips(record.run)
@@ -195,7 +199,7 @@ class Collecting:
             result=record.result,
             reported=reported,
             steps=read_step_times(folder.reported),
-            phases=read_phases(folder.reported),
+            phases=phases,
             samples=record.samples,
             card_samples=record.card_samples,
             events=record.events,

@@ -10,7 +10,7 @@ from aisbench_core.domain.llm.derived import derive_checkpoints, derive_target, 
 from aisbench_core.domain.llm.llm_settings import read_llm
 from aisbench_core.domain.llm.training import join_ranks
 from aisbench_core.domain.progress.logged import LogMeasures
-from aisbench_core.domain.results.power import measure_power
+from aisbench_core.domain.results.measured_block import measure_power
 from aisbench_core.domain.results.progress import seconds_in
 from aisbench_core.model import (
     Better,

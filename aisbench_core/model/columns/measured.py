@@ -83,7 +83,8 @@ TIMES = (
     *_make_period_columns(
         "prepare", 9, "launched: launch to submission; imported: preparation in the source", "Preparation", "", ""),
     *_make_period_columns(
-        "dataload", 11, "imported: data loading in the source; empty for launched runs", "Data loading", "", ""),
+        "dataload", 11, "imported: data loading in the source; launched: the script's first phase `data`",
+        "Data loading", "", ""),
     *_make_period_columns(
         "proc", 13, "launched: start to end of the job; imported: training in the source", "Training", "", ""),
     *_make_period_columns("total", 15, "launched: launch to collected results; imported: total in the source", "Total",

@@ -1,4 +1,4 @@
-"""Power, energy and use of a run's cards in its block, from what reporter and platform read of them."""
+"""What the training tool leaves at nothing in a run's block: power, energy, use of the cards, the loading of data."""
 
 import math
 from collections import defaultdict
@@ -11,7 +11,7 @@ from statistics import median
 from aisbench_core.domain.results.card_samples import POWER
 from aisbench_core.domain.results.train_result_info import render_block
 from aisbench_core.domain.results.utilisation import CARD_METRICS, mean_use
-from aisbench_core.model import CardSample, CollectedResult, MetricSample
+from aisbench_core.model import CardSample, CollectedResult, MetricSample, PhaseName, PhaseSpan, Run
 
 # Longer without a reading, in periods of the sampler: nobody knows what a card took in that time.
 LARGEST_GAP = 3.0
@@ -79,6 +79,18 @@ def with_utilisation(result: CollectedResult, samples: Sequence[MetricSample]) -
     if used is None:
         return result
     info = replace(result.info, resource_util_ratio=used / 100)
+    return replace(result, info=info, raw=render_block(info))
+
+
+def with_data_loading(result: CollectedResult, run: Run, phases: Sequence[PhaseSpan]) -> CollectedResult:
+    """The result with the first loading of data, if its lowest rank that reported one did so within the job's time."""
+    loaded = next((phase for phase in phases if phase.name is PhaseName.DATA and phase.ended_at), None)
+    if loaded is None or run.started_at is None or run.ended_at is None:
+        return result
+    # The clocks of nodes may be wrong, and the times of a block are compared with each other.
+    if loaded.ended_at is None or loaded.began_at < run.started_at or loaded.ended_at > run.ended_at:
+        return result
+    info = replace(result.info, dataload_start_time=loaded.began_at, dataload_end_time=loaded.ended_at)
     return replace(result, info=info, raw=render_block(info))
 
 

@@ -1,12 +1,18 @@
 """Power and energy of a run: known shapes integrate right, and what was not read is no zero."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from aisbench_core.domain.results.power import measure_power, with_power, with_utilisation
-from aisbench_core.model import CardSample, MetricSample
+from aisbench_core.domain.results.measured_block import (
+    measure_power,
+    with_data_loading,
+    with_power,
+    with_utilisation,
+)
+from aisbench_core.model import CardSample, MetricSample, PhaseName, PhaseSpan
 from tests import records as a
 
 MINUTES_10 = 600
@@ -97,3 +103,20 @@ def test_the_block_says_the_mean_use_of_the_cards_by_the_platform() -> None:
 
     assert with_utilisation(result, samples).info.resource_util_ratio == pytest.approx(0.8)
     assert with_utilisation(result, samples[1:]) is result
+
+
+def test_the_block_says_when_data_was_loaded_unless_clocks_disagree() -> None:
+    run, result = a.run(), a.result(a.spec(), [120.0])
+    begin = run.started_at
+    assert begin is not None
+
+    def load(second: float, seconds: float = 20) -> PhaseSpan:
+        began = begin + timedelta(seconds=second)
+        return PhaseSpan(0, 0, 0, begin, PhaseName.DATA, began, began + timedelta(seconds=seconds))
+
+    measured = with_data_loading(result, run, [load(5), load(60)]).info
+
+    assert measured.dataload_start_time == begin + timedelta(seconds=5)
+    assert measured.dataload_end_time == begin + timedelta(seconds=25)
+    for phases in ([load(-1)], [load(5, seconds=900)], [replace(load(5), ended_at=None)], []):
+        assert with_data_loading(result, run, phases) is result
