@@ -10,6 +10,7 @@ import pytest
 
 from aisbench_core.base.messages import Message, labels_in_chinese
 from aisbench_core.domain.access.audit_entry import ActOutcome
+from aisbench_core.domain.goodput.spans import Cause
 from aisbench_core.domain.preflight import offline, online
 from aisbench_core.domain.progress.bars import Stage
 from aisbench_core.domain.statistics.amdahl import FitProblem
@@ -127,6 +128,7 @@ NAMED_BY_VALUES = (
     | _family("series", [f"objective_{each.name.lower()}" for each in Objective])
     | _family("series", [f"sampler_{each.name.lower()}" for each in Sampler])
     | _family("scaling", [f"misfit_{misfit.name.lower()}" for misfit in FitProblem])
+    | _family("goodput", Cause)
     | _family("scaling", ["why_invalid", "why_incomplete", "why_nodes_not_known", "why_mixed_or_unknown"])
     | {"scaling.why_target_missed", "scaling.why_set_aside"}
     | _family("trainings", ["loss", "throughput", "step_s", "by_step", "by_time"])

@@ -18,7 +18,7 @@ from aisbench_core.domain.results.reported import read_phases, read_step_times
 from tests import records as a
 
 REPORTER = HOME / "workloads" / "_reporter"
-KILLS = 8
+KILLS = 200
 STEP_S = 0.02
 
 # A training of 20 steps that saves every fifth, and goes on from there. It is killed in the middle of a step.

@@ -77,3 +77,21 @@ def test_a_rebuilt_warehouse_has_them_and_a_removed_run_leaves_none(record: RunR
 
     with warehouse.cursor() as cur:
         assert cur.execute("select count(*) from run_metrics").fetchall() == [(0,)]
+
+
+def test_the_time_of_a_row_is_that_of_all_its_runs(record: RunRecord, tmp_path: Path) -> None:
+    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
+    for number, (productive, lost, interruptions) in enumerate([(80.0, 20.0, 0.0), (40.0, 60.0, 2.0)]):
+        parts = {"productive_s": productive, "lost_s/queue": lost, "interruptions": interruptions}
+        metrics = tuple(RunMetric(name, value) for name, value in parts.items())
+        warehouse.record(replace(a.record(f"r-{number}"), metrics=metrics))
+    warehouse.record(replace(a.record("r-2"), metrics=()))
+
+    run, row = warehouse.runs.account_run("r-1"), warehouse.board.account_row("r-1")
+
+    assert run is not None
+    assert row is not None
+    assert (run.goodput, run.interruptions, run.runs) == (0.4, 2, 1)
+    assert (row.goodput, row.interruptions, row.runs, row.wall_s) == (0.6, 2, 2, 200)
+    assert row.device_days == pytest.approx(2 * record.run.spec.card_count * 600 / 86400)
+    assert warehouse.runs.account_run("r-2") is None

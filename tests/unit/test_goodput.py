@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aisbench_core.domain.goodput.account import TimeAccount, make_account
 from aisbench_core.domain.goodput.metrics import goodput_metrics
 from aisbench_core.domain.goodput.spans import Cause, Span, paint_time, sum_causes
 from aisbench_core.domain.goodput.timeline import divide_time
@@ -139,3 +140,28 @@ def test_paint_covers_what_was_painted_before() -> None:
     ]  # fmt: skip
     with pytest.raises(ValueError, match="must cover"):
         paint_time(at(0), at(9), spans[1:])
+
+
+def test_an_account_is_read_back_from_metrics() -> None:
+    phases = phases_of(50, (INIT, 50), (TRAIN, 60), (None, 90))
+    metrics = goodput_metrics(job(100), [], phases, [])
+
+    account = make_account(((metric.name, metric.value) for metric in metrics), device_days=100)
+
+    assert account is not None
+    assert (account.goodput, account.wall_s, account.interruptions) == (0.3, 100, 0)
+    assert account.parts == {
+        Cause.TRAINING: 30, Cause.QUEUE: 30, Cause.START: 30, Cause.END: 10
+    }  # fmt: skip
+    assert make_account([("tokens_per_s", 3.0)]) is None
+
+
+@pytest.mark.parametrize(
+    ("count", "lower", "upper"), [(0, 0, 3.689), (1, 0.0253, 5.572), (3, 0.6187, 8.767), (10, 4.795, 18.390)]
+)
+def test_the_interval_of_a_rate_is_the_exact_one(count: int, lower: float, upper: float) -> None:
+    """Garwood's table, as in Johnson, Kotz and Kemp."""
+    account = TimeAccount(1, {Cause.TRAINING: 1.0}, count, device_days=1000)
+
+    assert account.interruption_rate == pytest.approx((count, lower, upper), rel=1e-3)
+    assert TimeAccount(1, {Cause.TRAINING: 1.0}, count).interruption_rate is None

@@ -16,6 +16,7 @@ from aisbench_core.warehouse.answers import (
     distinguishing,
     dots,
     facets,
+    goodput,
     history,
     peers,
     ranks,
@@ -73,6 +74,7 @@ class BoardAnswers(WarehouseAnswers):
     list_rows = of_ruleset(board.fetch_leaderboard)
     list_benchmarks = of_ruleset(board.fetch_benchmarks)
     find_row = of_moment(board_row.board_row)
+    account_row = of_moment(goodput.account_row)
     list_dots = of_ruleset(dots.of_rows)
     list_newest_dots = of_ruleset(dots.fetch_newest_dots)
     summarize_activity = of_moment(activity.summarize_activity)
@@ -96,6 +98,7 @@ class RunAnswers(WarehouseAnswers):
     find_usual = of_moment(peers.find_usual)
     list_fulfilling = of_moment(search.list_fulfilling)
     compare = of_moment(compare.compare_runs)
+    account_run = of_moment(goodput.account_run)
 
 
 class CardAnswers(WarehouseAnswers):

@@ -16,6 +16,7 @@ from pages._ui.grid.table import show_grid
 from pages._ui.history import trend_charts
 from pages._ui.history.choice import BADGES, SIGNS
 from pages._ui.leaderboard.columns import system_text
+from pages._ui.runs.goodput import show_goodput_of_row
 from pages._ui.runs.run_actions import OUTCOME, show_actions
 from pages._ui.runs.run_rows import ListedRun, build_rows, list_columns, sort_records
 from pages._ui.runs.target import row_note, target_text
@@ -76,6 +77,7 @@ def show_configuration() -> tuple[str, ...]:
     with right:
         st.header(t("menu.scaling"))
         _show_scaling(newest)
+    show_goodput_of_row(newest)
     ticked = _show_runs(found.runs)
     if found.total > len(found.runs):
         st.caption(t("configuration.newest", shown=len(found.runs), total=f"{found.total:,}"))
