@@ -72,8 +72,8 @@ def test_two_ranks_train_and_report_tokens_of_every_step_and_what_a_checkpoint_c
     assert float(uninterrupted["throughput_0.json"]) == pytest.approx(rate, rel=1e-5)
     assert float(uninterrupted["accuracy.json"]) > 0.7  # the most frequent token alone gives 0.03
     assert 2.1 <= metrics["loss"] <= 2.6
-    assert metrics.keys() == {"checkpoint_save_seconds", "checkpoint_load_seconds", "loss", "memory_peak"}
-    assert all(value > 0 for value in metrics.values())
+    assert metrics.keys() == {"loss", "memory_allocated_mb"}
+    assert 100 < metrics["memory_allocated_mb"] < 4000
     assert get_phases(uninterrupted) == [["init", "data", "train", "checkpoint_save", "checkpoint_load", "eval"]]
     assert not [name for name in uninterrupted if "checkpoint_0" in name]
 
@@ -129,6 +129,10 @@ def test_a_rank_that_is_killed_is_recovered_from_and_the_loss_is_that_of_a_train
     assert 0 <= metrics["resumed_loss_difference"] < 1e-5
     assert metrics["loss"] == pytest.approx(get_metrics(uninterrupted)["loss"], rel=1e-5)
     assert [step["n"] for step in get_steps(files)][-30:] == list(range(21, STEPS + 1))
+    of_run = {metric.name: metric.value for metric in record.metrics}
+    assert of_run.keys() >= {"tokens_per_s", "step_p50_s", "step_p99_s", "checkpoint_save_s", "checkpoint_load_s"}
+    assert of_run.keys() >= {f"recovery_s/{part}" for part in ("t0_rollback", "t1_scheduling", "t2_init", "t3_load")}
+    assert of_run["tokens_per_s"] == of_run["nominal_tokens_per_s"], "every token is a real one"
 
 
 def follow(bench: Bench, run: Run) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING
 
 import aisbench_report
 import torch
@@ -24,29 +23,28 @@ _MOMENTS = ("exp_avg", "exp_avg_sq")
 
 
 class Checkpoint:
-    """Weights and Adam's moments in a directory. Saving and loading are phases and metrics of the run."""
+    """Weights and Adam's moments in a directory. Saving and loading are phases of the run."""
 
     def __init__(self, training: Training, place: Place, arguments: argparse.Namespace) -> None:
         self._training, self._place = training, place
-        temporary = Path(tempfile.gettempdir()) / f"aisbench_{place.port}"
-        default = Path(arguments.train_url) if arguments.resume else temporary  # the output outlives this process
-        self.folder = Path(arguments.checkpoint_dir or default) / f"checkpoint_{place.server}"
+        # An output outlives this process; a temporary directory is shared with others, and the port is ours alone.
+        kept = arguments.checkpoint_dir or (arguments.train_url if arguments.resume else "")
+        name = f"checkpoint_{place.server if kept else place.port}"
+        self.folder = Path(kept or tempfile.gettempdir()) / name
 
     def save(self) -> None:
         """Write it. Returns when every rank has written its part."""
         write = getattr(checkpoint, "save", None) or checkpoint.save_state_dict  # before PyTorch 2.2
+        dist.barrier()  # nobody waits for others in the phase
         with aisbench_report.phase("checkpoint_save"):
-            self._measure(
-                "save", lambda: write(self._tensors(), storage_writer=checkpoint.FileSystemWriter(str(self.folder)))
-            )
+            write(self._get_tensors(), storage_writer=checkpoint.FileSystemWriter(str(self.folder)))
 
     def load(self, step: int) -> None:
         """Read what `save` wrote after a step, into the model and its optimizer."""
         read = getattr(checkpoint, "load", None) or checkpoint.load_state_dict
+        dist.barrier()
         with aisbench_report.phase("checkpoint_load"):
-            self._measure(
-                "load", lambda: read(self._tensors(), storage_reader=checkpoint.FileSystemReader(str(self.folder)))
-            )
+            read(self._get_tensors(), storage_reader=checkpoint.FileSystemReader(str(self.folder)))
         for state in self._training.optimizer.state.values():
             state["step"].fill_(step)
 
@@ -62,19 +60,16 @@ class Checkpoint:
         if self._place.card == 0:
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _measure(self, what: str, act: Callable[[], object]) -> None:
-        dist.barrier()
-        started = time.perf_counter()
-        act()
-        aisbench_report.metric(f"checkpoint_{what}_seconds", time.perf_counter() - started, "s", "lower", "max")
-
-    def _tensors(self) -> dict[str, torch.Tensor]:
+    def _get_tensors(self) -> dict[str, torch.Tensor]:
         """The tensors themselves, not copies, so that what is loaded is in place."""
         tensors = {}
         for name, parameter in self._training.model.named_parameters():
             state = self._training.optimizer.state[parameter]
-            state.setdefault("step", torch.tensor(0.0))
+            if not state:
+                state.update(
+                    {"step": torch.tensor(0.0), **{moment: torch.zeros_like(parameter) for moment in _MOMENTS}}
+                )
             tensors[f"model.{name}"] = parameter.detach()
             for moment in _MOMENTS:
-                tensors[f"optimizer.{name}.{moment}"] = state.setdefault(moment, torch.zeros_like(parameter))
+                tensors[f"optimizer.{name}.{moment}"] = state[moment]
         return tensors

@@ -34,7 +34,7 @@ def main() -> None:
         throughput, accuracy = pretrain(training, place, arguments)
     except (ValueError, ConnectionError) as error:
         sys.exit(f"pretrain.py: {error}")
-    aisbench_report.metric("memory_peak", peak_memory(device), "B", "lower", "max")
+    aisbench_report.metric("memory_allocated_mb", peak_memory(device) / 2**20, "MB", "lower", "max")
     dist.destroy_process_group()
     digest = hash_tokens(training.size, arguments.seed, STEPS) if place.rank == 0 else ""
     aisbench_report.dataset("packed synthetic tokens", sha256=digest, synthetic=True)
