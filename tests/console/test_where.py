@@ -65,3 +65,26 @@ def test_what_cannot_be_read_is_said_and_the_rest_filters(open_page: OpenPage, d
 
     assert [row.id for row in Grid(app).rows] == ["large"]
     assert "no such number" in texts(app)
+
+
+def test_configurations_are_grouped_by_a_parameter(open_page: OpenPage, data_dir: Path) -> None:
+    _record(data_dir)
+
+    plain = Grid(open_page("leaderboard", show="groups"))
+    grouped = Grid(open_page("leaderboard", show="groups", parameter="batch_size"))
+
+    assert [row.id for row in plain.rows] == ["large", "small"]
+    assert grouped.column("parameter") == ["64", "512"]
+    assert [row.id for row in grouped.rows] == ["small", "large"]
+
+
+def test_each_view_of_the_leaderboard_keeps_its_columns(open_page: OpenPage, data_dir: Path) -> None:
+    _record(data_dir)
+    app = open_page("leaderboard", show="runs", run_columns=["model", "id"], columns=["rank", "throughput"])
+    assert [*Grid(app).labels] == ["run", "model", "id"]
+
+    app.selectbox(key="show").select("blocks").run()
+    app.selectbox(key="show").select("runs").run()
+
+    assert [*Grid(app).labels] == ["run", "model", "id"]
+    assert app.query_params["columns"] == ["rank", "throughput"]

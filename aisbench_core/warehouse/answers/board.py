@@ -17,6 +17,7 @@ from aisbench_core.warehouse.queries.filters import build_order_sql, build_param
 from aisbench_core.warehouse.queries.group_statistics import homes_of, with_early_failures
 from aisbench_core.warehouse.tables.times import to_aware
 from aisbench_core.warehouse.values.boards import ASPECTS, BenchmarkBoard, BenchmarkPage, BoardPage, BoardRow
+from aisbench_core.warehouse.values.conditions import require_parameter_name
 from aisbench_core.warehouse.values.runs import BoardQuery
 
 
@@ -123,6 +124,12 @@ FIELDS = {field.name: field.name for field in fields(BoardRow)} | {
 }
 
 
+# All runs of a group have the same parameters, as far as these decide speed.
+_GROUPED_BY = """groups left join (
+    select group_id, json_extract_string(any_value(speed_parameters), $speed_path) as speed
+    from runs group by group_id) using (group_id)"""
+
+
 def fetch_leaderboard(cur: DuckDBPyConnection, query: BoardQuery) -> BoardPage:
     """One page of groups, sorted, with how many groups there are in all. Raises ValueError if the sort is not in
     BOARD_SORTS."""
@@ -131,13 +138,17 @@ def fetch_leaderboard(cur: DuckDBPyConnection, query: BoardQuery) -> BoardPage:
     first = f"{units}{'missed > 0, ' if query.sort in _MERITS else ''}{build_order_sql(query, BOARD_SORTS)}"
     sorted_by = f"{first}, model, framework_version, flavor, node_count, fingerprint, latest_run_id"
     filters = build_parameters(cur, query)
+    groups = "groups"
+    if query.by_parameter:
+        groups, sorted_by = _GROUPED_BY, f"try_cast(speed as DOUBLE) nulls last, speed nulls last, {sorted_by}"
+        filters["speed_path"] = f'$."{require_parameter_name(query.by_parameter)}"'
     # Ranks are computed for the rows of the page only: each of them is compared with all other groups.
     cur.execute(
         f"""
         with numbers as (from {statistics_of(cur, query)}), {_GROUPS},
         page as (
             select *, count(*) over () as total, row_number() over (order by {sorted_by}) as number
-            from groups order by number limit $limit offset $offset)
+            from {groups} order by number limit $limit offset $offset)
         select {columns}, total from page order by number
         """,
         filters | {"include_invalid": query.include_invalid, "limit": query.limit, "offset": query.offset},

@@ -92,6 +92,7 @@ class RunAnswers(WarehouseAnswers):
     find_row = of_moment(runs.find_row)
     find_rows = of_moment(runs.find_rows)
     find_spec = of_moment(runs.find_spec)
+    find_specs = of_moment(runs.specs_of)
     select_recorded = of_moment(runs.filter_recorded)
     find_ids = of_moment(runs.starting_with)
     find_by_job = of_moment(runs.of_jobs)

@@ -92,6 +92,13 @@ def parse_condition(text: str) -> Condition:
     return Condition(name, value=wanted)
 
 
+def require_parameter_name(name: str) -> str:
+    """The name, if it can be one of a parameter. Raises SpecError."""
+    if not _FREE_NAME.fullmatch(name):
+        raise SpecError(Message("filter"), [Problem("parameter", Message("is no name of a parameter"), name)])
+    return name
+
+
 def _parse_number(text: str, missing: float) -> float | None:
     """A number, with `%` for hundredths; `missing` for an empty text, None for any other."""
     bare = text.strip().removesuffix("%").rstrip()

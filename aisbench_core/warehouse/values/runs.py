@@ -109,6 +109,8 @@ class BoardQuery:
     validity: Validity | None = None
     ruleset_id: str = ""
     where: tuple[Condition, ...] = ()
+    by_parameter: str = ""
+    """Rows of the leaderboard are sorted by the values of this parameter first."""
 
     @property
     def chooses_single_runs(self) -> bool:

@@ -5,17 +5,20 @@ from dataclasses import replace
 
 import streamlit as st
 
+from aisbench_core.base.formats import MISSING
 from aisbench_core.domain.rulesets.ruleset import DEFAULT
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.measures.sorts import BOARD_SORTS, RUN_SORTS
 from aisbench_core.warehouse.values.boards import BoardRow
 from aisbench_core.warehouse.values.compared import MAX_COMPARED, MIN_COMPARED, ComparedBy
+from aisbench_core.warehouse.values.conditions import parse_condition
 from aisbench_core.warehouse.values.histories import TrendVerdict
 from aisbench_core.warehouse.values.runs import BoardQuery, RegionFacts, Validity
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.grid.action_bar import create_action_bar
 from pages._ui.grid.sorting import read_sorting
 from pages._ui.grid.table import show_grid
+from pages._ui.grid.values import GridCell, GridColumn, GridRow
 from pages._ui.leaderboard import chart
 from pages._ui.leaderboard.block_columns import build_list, choose_block_columns
 from pages._ui.leaderboard.changes import change_text, known_changes, link_to_others
@@ -26,7 +29,7 @@ from pages._ui.leaderboard.columns import (
     read_cells,
     system_text,
 )
-from pages._ui.leaderboard.single_runs import SINGLE_RUN_COLUMNS
+from pages._ui.leaderboard.single_runs import RUN_COLUMNS, SINGLE_RUN_COLUMNS
 from pages._ui.runs.conditions import choose_conditions
 from pages._ui.runs.run_rows import choose_columns
 from pages._ui.runs.validity import choose_ruleset, show_rules
@@ -36,6 +39,8 @@ from pages._ui.shell.filters import FACETS, choose_facets, filter_by
 from pages._ui.shell.listing import choose_sorting, choose_text, page_of, show_pages
 from pages._ui.shell.navigation import COMPARE, ICONS, LEADERBOARD, link_page
 from pages._ui.shell.words import t
+
+PARAMETER = "parameter"  # of the URL, and the key of its column
 
 MAX_BARS, MAX_DOTS = 25, 40  # how many rows are drawn as bars, and how many single runs of each at most
 
@@ -56,7 +61,7 @@ def choose_view() -> str:
         views,
         views.__getitem__,
         default=default,
-        resets=["page", "sort", "order", "size", "columns"],
+        resets=["page", "sort", "order", "size"],
         width=150,
         label_visibility="collapsed",
     )
@@ -66,7 +71,7 @@ def choose_board_columns(view: str, query: BoardQuery) -> list[str]:
     """The columns that the URL names of this view's table; none of the table of all configurations, which has all."""
     if view == "blocks":
         return choose_block_columns(query)
-    return choose_columns(SINGLE_RUN_COLUMNS) if view == "runs" else []
+    return choose_columns(SINGLE_RUN_COLUMNS, RUN_COLUMNS) if view == "runs" else []
 
 
 def choose_board_query(region: RegionFacts, view: str) -> BoardQuery:
@@ -96,6 +101,7 @@ def _choose_filters(region: RegionFacts, view: str) -> BoardQuery:
     chosen = filter_by("tag", tags, t("board.tag_help")) if tags or "tag" in st.query_params else ()
     suggested = run_cached(core().warehouse.facets.suggest_conditions, region.region, region.rehearsal)
     where = choose_conditions(suggested)
+    parameter = _choose_parameter(suggested) if view == "groups" else ""
     ruleset_id = choose_ruleset()
     invalid = url.input_switch("invalid", t("board.invalid"), resets=["page"], help=t("board.invalid_help"))
     query = replace(
@@ -105,6 +111,7 @@ def _choose_filters(region: RegionFacts, view: str) -> BoardQuery:
         ruleset_id=ruleset_id,
         tags=chosen,
         where=where,
+        by_parameter=parameter,
         fingerprint=st.query_params.get("benchmark", ""),
     )
     if _is_validity_choosable(view, query):
@@ -154,6 +161,8 @@ def show_groups(query: BoardQuery) -> bool:
     changes = known_changes(query, page.rows)
     cells = [_group_cells(row, name, changes) for row, name in zip(page.rows, names, strict=True)]
     columns, table = build_list(page.rows, cells, list_titles(cells, GROUP_COLUMNS, page.rows))
+    if query.by_parameter:
+        columns, table = _add_parameter(query.by_parameter, page.rows, columns, table)
     sorting = read_sorting(BOARD_SORTS, "throughput")
     ids = show_grid(columns, table, t("board.table"), key="groups", is_tickable=True, sorting=sorting)
     st.caption(t("board.rank_about"))
@@ -166,6 +175,27 @@ def show_groups(query: BoardQuery) -> bool:
     run_ids = [typical[run_id] for run_id in ids]
     show_row_actions(["groups"], run_ids)
     return bool(ids)
+
+
+def _add_parameter(
+    name: str, rows: Sequence[BoardRow], columns: Sequence[GridColumn], table: Sequence[GridRow]
+) -> tuple[list[GridColumn], list[GridRow]]:
+    """The value of the parameter that the rows are grouped by, before all others."""
+    specs = run_cached(core().warehouse.runs.find_specs, tuple(row.latest_run_id for row in rows))
+    values = {run_id: (stored.speed_parameters or {}).get(name) for run_id, stored in specs.items()}
+    cells = [GridCell(MISSING if values.get(row.id) is None else str(values[row.id]), is_strong=True) for row in table]
+    grouped = [replace(row, cells={**row.cells, PARAMETER: cell}) for row, cell in zip(table, cells, strict=True)]
+    return [GridColumn(PARAMETER, name, width=160), *columns], grouped
+
+
+def _choose_parameter(suggested: Sequence[str]) -> str:
+    """The parameter by whose values the table is grouped; empty: none."""
+    named = (parse_condition(text).parameter for text in suggested)
+    names = sorted({*filter(None, named)})
+    return url.choose_option(
+        st.selectbox, PARAMETER, t("board.by_parameter"), ["", *names], lambda name: name or t("board.not_grouped"),
+        resets=["page"],
+    )  # fmt: skip
 
 
 def _group_cells(row: BoardRow, parameters: str, changes: Mapping[str, TrendVerdict]) -> Cells:

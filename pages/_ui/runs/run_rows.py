@@ -83,13 +83,13 @@ class ListedRun:
         return self.known.spec if isinstance(self.known, Run) else self.known
 
 
-def choose_columns(usual: Sequence[str] = DEFAULT) -> list[str]:
-    """The keys of the columns that the URL names, behind a button, or the usual ones."""
+def choose_columns(usual: Sequence[str] = DEFAULT, parameter: str = "columns") -> list[str]:
+    """The keys of the columns that the URL names in this parameter, behind a button, or the usual ones."""
     first, *default = usual
     offered = [key for key in dict.fromkeys((*usual, *DEFAULT, *ADDED)) if key != first]
     with st.popover(t("run_rows.columns"), icon=":material/view_column:"):
         chosen = url.choose_options(
-            "columns", t("run_rows.columns"), offered, lambda key: t(f"run_rows.{key}"), default=default
+            parameter, t("run_rows.columns"), offered, lambda key: t(f"run_rows.{key}"), default=default
         )
     return [first, *(key for key in offered if key in chosen)]
 
