@@ -2,7 +2,10 @@
 
 # Parts of paths, in the order in which they are looked for.
 _REASONS = (
-    (("/autosearch",), "No job searches here, and the texts of the templates are not published."),
+    (
+        ("/autosearch",),
+        "No job searches here: how trials run is not documented, and the texts of the templates are not published.",
+    ),
     (("/ft-",), "There are no fine-tuning jobs, which the platform makes of models of its own."),
     (("/save-image-job",), "A node has no image that could be saved."),
     (("/reports/",), "The documents do not say what an event that a job reports looks like."),

@@ -96,7 +96,7 @@ def _body(engine: dict[str, str], **changes: Any) -> dict[str, Any]:
     return body
 
 
-def _command(command: str, **algorithm: Any) -> dict[str, Any]:
+def custom_image(command: str, **algorithm: Any) -> dict[str, Any]:
     """A request for an image of the user's own, without arguments."""
     body = job_body(outputs=[])
     code = {"code_dir": body["algorithm"]["code_dir"], "outputs": [], "inputs": []}
@@ -194,7 +194,7 @@ def test_a_custom_images_command_is_run_as_it_stands(
 ) -> None:
     client.put("code/train.py", "import sys\nif 'fail' in sys.argv: sys.exit(5)\nprint('trained')\n")
 
-    job = client.wait(client.create(_command(command)).metadata.id)
+    job = client.wait(client.create(custom_image(command)).metadata.id)
 
     log = client.log(job.metadata.id)
     assert job.status.phase == ("Failed" if code else "Completed"), log
@@ -209,7 +209,7 @@ def test_a_custom_image_finds_its_code_its_directory_its_arguments_and_the_platf
 ) -> None:
     client.put("code/llm/run.sh", 'pwd; echo "told $*"; grep -c pod_name "$RANK_TABLE_FILE/jobstart_hccl.json"\n')
     wait = 'until grep -q completed "$RANK_TABLE_FILE/jobstart_hccl.json"; do sleep 0.1; done'
-    body = _command(
+    body = custom_image(
         f"{wait} && bash run.sh",
         code_dir="/sandbox-bench/code/llm/",
         local_code_dir="/home/ma-user/code",
@@ -227,7 +227,7 @@ def test_a_custom_image_finds_its_code_its_directory_its_arguments_and_the_platf
 
 
 def test_a_command_needs_no_code(client: TrainingClient) -> None:
-    body = _command("echo from the image")
+    body = custom_image("echo from the image")
     del body["algorithm"]["code_dir"]
 
     job = client.wait(client.create(body).metadata.id)
@@ -240,7 +240,7 @@ def test_a_command_needs_no_code(client: TrainingClient) -> None:
 def test_a_failed_command_is_kept_alive_only_where_something_takes_the_jobs_arguments(
     client: TrainingClient, end: str, phase: str
 ) -> None:
-    body = _command(f"false || {end}", parameters=[{"name": "lr", "value": "0.1"}])
+    body = custom_image(f"false || {end}", parameters=[{"name": "lr", "value": "0.1"}])
     del body["algorithm"]["code_dir"]
 
     job = client.wait(client.create(body).metadata.id)
@@ -254,7 +254,7 @@ def test_what_a_job_installs_precedes_what_the_sandbox_has(client: TrainingClien
     program = r"#!/bin/sh\necho mine\n"
     install = f"""f=$(dirname "$(command -v pip)")/tqdm; printf '{program}' > $f; chmod +x $f"""
 
-    job = client.wait(client.create(_command(f"{install}; tqdm", code_dir="")).metadata.id)
+    job = client.wait(client.create(custom_image(f"{install}; tqdm", code_dir="")).metadata.id)
 
     assert job.status.phase == "Completed"
     assert "mine\n" in client.log(job.metadata.id)
@@ -266,7 +266,9 @@ def test_torchrun_starts_its_processes_in_a_custom_image(client: TrainingClient)
 
     job = client.wait(
         client.create(
-            _command("torchrun --nproc_per_node 2 code/train.py", working_dir="/home/ma-user/modelarts/user-job-dir")
+            custom_image(
+                "torchrun --nproc_per_node 2 code/train.py", working_dir="/home/ma-user/modelarts/user-job-dir"
+            )
         ).metadata.id
     )
 

@@ -3,16 +3,22 @@
 They follow the node's own Python on the path, so what a job installs precedes them."""
 
 import os
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
 from aisbench_sandbox.engine.node.interpreter import write_program
 
 # Run by the node's Python, so that it finds what the job has installed.
 _RUNNER = Path(__file__).with_name("console_script.py")
+# How a command and variables name an environment of the image (training guide, 3.4 and 7.7).
+_NAMED = re.compile(r"(?:anaconda3|\$\{?ANACONDA_DIR\}?)/envs/([\w.-]+)/")
+_NAMING = ("ENV_NAME", "DEFAULT_CONDA_ENV_NAME")
+_NAME = re.compile(r"\w[\w.-]{0,99}")
 _OWN = ("python", "pip", "activate", "conda")
 
 # The parts of conda that start programs. An environment that does not exist here is one of the image's, which is not
@@ -81,6 +87,16 @@ def make_base_programs(folder: Path, python: Path) -> None:
     setup = folder / "etc" / "profile.d" / "conda.sh"
     setup.parent.mkdir(parents=True)
     setup.write_text(_FUNCTION, "utf-8")
+
+
+def link_environments(python_home: Path, algorithm: Mapping[str, Any]) -> None:
+    """Give the node's environment the names by which a job calls that of its image."""
+    variables = algorithm.get("environments") or {}
+    named = {*_NAMED.findall(algorithm.get("command") or ""), *(variables.get(name, "") for name in _NAMING)}
+    for name in sorted(named):
+        link = python_home.parent / name
+        if _NAME.fullmatch(name) and not link.exists():
+            link.symlink_to(python_home.name)
 
 
 @cache

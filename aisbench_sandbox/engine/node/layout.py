@@ -8,7 +8,7 @@ from typing import Any
 
 from aisbench_sandbox.engine import rank_tables
 from aisbench_sandbox.engine.node import interpreter, links, safe_files
-from aisbench_sandbox.engine.node.base_programs import make_base_programs
+from aisbench_sandbox.engine.node.base_programs import link_environments, make_base_programs
 from aisbench_sandbox.engine.node.container import (
     ContainerView,
     Visibility,
@@ -192,6 +192,7 @@ class Node:
         (self.root / "tmp").chmod(0o1777)
         interpreter.make_interpreter(self.python_home)
         make_base_programs(self.base_programs.parent, self.python)
+        link_environments(self.python_home, self.job.algorithm)
         # Not complete at first, as in the cloud, so that programs which do not wait for it fail here, too.
         rank_tables.write_platform_table(self.tables, self.job, completed=False)
         if self.view:
