@@ -1,6 +1,7 @@
 """Composes the services."""
 
 import logging
+from functools import partial
 
 from aisbench_core.base.clock import utc_now
 from aisbench_core.base.console_log import ConsoleLogFile
@@ -19,6 +20,7 @@ from aisbench_core.domain.access.guard import record_with
 from aisbench_core.domain.access.operations import Operations
 from aisbench_core.domain.authoring.software import SoftwarePackages
 from aisbench_core.domain.authoring.workloads import Workloads
+from aisbench_core.domain.llm.chips import read_chips
 from aisbench_core.domain.logs.run_logs import RunLogs
 from aisbench_core.domain.preflight.service import Preflight
 from aisbench_core.domain.rulesets.ruleset import Rulesets
@@ -203,6 +205,7 @@ class Core:
         self.exports = Exports(warehouse, self.operations, settings.export_most_runs)
         self.reader = make_reader(warehouse.location)
         self.rulesets = Rulesets(settings.rulesets_dir)
+        self.read_chips = partial(read_chips, settings.chips_path)
         self.imports = ResultImport(
             settings=settings,
             folders=folders,

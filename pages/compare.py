@@ -9,8 +9,10 @@ from pages._ui.compare.comparability import show_comparability
 from pages._ui.compare.groups import fold_peers, show_peers
 from pages._ui.compare.many import MANY, choose_baseline, show_baseline_field, show_many
 from pages._ui.compare.metrics import show_metrics
+from pages._ui.compare.names import names_of
 from pages._ui.compare.training import show_trainings
 from pages._ui.compare.verdict import show_sentences, show_verdict
+from pages._ui.llm.training import show_llm_training
 from pages._ui.shell import saved_views
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.downloads import show_report, show_table_files
@@ -48,6 +50,7 @@ else:
     show_metrics(comparison)
     parts.show_differences(comparison)
     show_peers(comparison)
+show_llm_training(names_of(comparison))
 show_trainings(comparison)
 with st.container(gap="xsmall"):
     parts.show_cards(comparison)

@@ -11,6 +11,8 @@ import pytest
 from aisbench_core.base.messages import Message, labels_in_chinese
 from aisbench_core.domain.access.audit_entry import ActOutcome
 from aisbench_core.domain.goodput.spans import Cause
+from aisbench_core.domain.llm.chips import PeakOrigin
+from aisbench_core.domain.llm.training import COUNTED_BY, NOMINAL_BY, PRINTED_BY
 from aisbench_core.domain.preflight import offline, online
 from aisbench_core.domain.progress.bars import Stage
 from aisbench_core.domain.statistics.amdahl import FitProblem
@@ -104,6 +106,7 @@ NAMED_BY_VALUES = (
     | _family("system", [f"group_{group}" for group in GROUPS])
     | _family("pause", ["typical", "longest", "alarm"])
     | _family("level_name", [*CannLevel, *MindSporeLevel])
+    | _family("llm", [*PeakOrigin, *(way.removeprefix("tokens/") for way in (COUNTED_BY, PRINTED_BY, NOMINAL_BY))])
     | _family("outcome", [outcome.name.lower() for outcome in Outcome])
     | _family("rule", [rule.name.lower() for rule in BaselineReason])
     | _family("history", ["along_time", "along_version", "baseline", "candidate"])

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from aisbench_core.domain.llm.chips import Precision, read_chips
 from aisbench_core.domain.llm.flops import FORMULAS, Recomputation
-from aisbench_core.domain.llm.mfu import Trained, list_readings, select_ranked, tokens_per_s_of
+from aisbench_core.domain.llm.mfu import Trained, list_readings, select_ranked
 from aisbench_core.domain.llm.model_shape import ModelShape
 
 SEQUENCE = 4096
@@ -133,15 +133,6 @@ def test_one_run_has_a_lower_mfu_in_mindspeed_llm_than_in_torchtitan(model: str,
 
     by_id = {(reading.formula, reading.peak.tflops): reading.mfu for reading in readings}
     assert by_id["mindspeed_fsdp2", 354] / by_id["palm", 294.912] == pytest.approx(share, abs=0.005)
-
-
-def test_an_mfu_that_somebody_printed_converts_into_every_other_reading() -> None:
-    trained = trained_on("910B3")
-    printed = next(one for one in list_readings(trained, 2000) if one.formula == "mindspeed_fsdp2")
-
-    rate = tokens_per_s_of(printed.mfu, FORMULAS["mindspeed_fsdp2"], printed.peak.tflops, trained.shape, SEQUENCE)
-
-    assert rate == pytest.approx(2000)
 
 
 def test_readings_of_two_formulas_or_peaks_share_no_definition() -> None:

@@ -209,6 +209,8 @@ def test_a_missing_mfu_has_a_reason(changes: dict[str, Any], times: list[StepTim
         ("Ascend 910B", "modelarts.bm.npu.arm.8snt9b3.d", "modelarts.bm.npu.arm.8snt9b3.d"),
         ("Own NPU", "sandbox.cpu", "Own NPU"),
         ("", "sandbox.cpu", ""),
+        ("Ascend", "modelarts.bm.npu.arm.8snt9b3.d", "modelarts.bm.npu.arm.8snt9b3.d"),
+        ("CPU", "sandbox.cpu", ""),
     ],
 )
 def test_the_description_names_the_chip_unless_the_flavor_says_more(stated: str, flavor: str, name: str) -> None:

@@ -29,6 +29,9 @@ class Precision(StrEnum):
     FP32 = "fp32"
 
 
+# What a job's flavor says of its cards where nobody described the system.
+_KINDS = ("", "Ascend", "GPU", "CPU")
+
 _SPELLINGS = {"float8": "fp8", "float16": "fp16", "half": "fp16", "bfloat16": "bf16", "float32": "fp32"}
 
 
@@ -85,11 +88,9 @@ class Chips:
 
     def choose_name(self, stated: str, flavor: str) -> str:
         """Which text names the chip of a run: its system description, or its flavor where that says more."""
-        by_flavor = self.find(flavor)
-        by_description = self.find(stated)
-        if by_flavor and (not stated or (by_description and by_description.members)):
-            return flavor
-        return stated
+        by_flavor, by_description = self.find(flavor), self.find(stated)
+        says_little = stated in _KINDS or (by_description and by_description.members)
+        return flavor if by_flavor and says_little else "" if stated in _KINDS else stated
 
 
 NO_CHIPS = Chips(())

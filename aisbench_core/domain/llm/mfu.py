@@ -53,11 +53,6 @@ def select_ranked(readings: Iterable[MfuReading]) -> tuple[MfuReading, ...]:
     return tuple(first.values())
 
 
-def tokens_per_s_of(mfu: float, formula: Formula, tflops: float, shape: ModelShape, sequence: int) -> float:
-    """The rate of tokens per die behind an MFU that somebody printed by a formula, against a peak."""
-    return mfu * tflops * 1e12 / formula.count(shape, sequence).of_model
-
-
 def _make_reading(
     trained: Trained, formula: Formula, peak: Peak, tokens_per_s: float, recomputation: Recomputation | None
 ) -> MfuReading:

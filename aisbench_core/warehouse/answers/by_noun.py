@@ -18,6 +18,7 @@ from aisbench_core.warehouse.answers import (
     facets,
     goodput,
     history,
+    llm,
     peers,
     ranks,
     scaling,
@@ -100,6 +101,7 @@ class RunAnswers(WarehouseAnswers):
     list_fulfilling = of_moment(search.list_fulfilling)
     compare = of_moment(compare.compare_runs)
     account_run = of_moment(goodput.account_run)
+    describe_trainings = of_moment(llm.describe_trainings)
 
 
 class CardAnswers(WarehouseAnswers):

@@ -6,6 +6,7 @@ import streamlit as st
 
 from aisbench_core.model import Run, RunState
 from aisbench_core.warehouse.values.runs import RunRow
+from pages._ui.llm.training import show_llm_training
 from pages._ui.runs.goodput import show_goodput_of
 from pages._ui.runs.ranks import show_ranks_of
 from pages._ui.runs.reproduce import show_result
@@ -49,6 +50,7 @@ def show_details(recorded: RunRow) -> None:
     if recorded.throughput is None:
         show_places(recorded)
     show_goodput_of(recorded)
+    show_llm_training({recorded.run_id: recorded.run_id})
     show_verdict_of(recorded)
     show_servers_of(recorded)
     show_ranks_of(recorded)

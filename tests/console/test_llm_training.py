@@ -1,0 +1,137 @@
+"""The section of LLM training on a run's page and on Compare: every number with what it was divided by."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aisbench_core.domain.llm.chips import read_chips
+from aisbench_core.domain.llm.derived import derive_training
+from aisbench_core.domain.llm.llm_settings import LlmSection, read_llm
+from aisbench_core.model import RunRecord, StepTime
+from aisbench_core.warehouse.facade import Warehouse
+from tests import records as a
+from tests.console.conftest import OpenPage, markdown_texts
+from tests.unit.test_llm_flops import CONFIGS
+
+_MARKS = re.compile("[\N{ZERO WIDTH SPACE}\\\\]")  # where a line may break, and of Markdown
+
+SETTINGS: dict[str, Any] = {
+    "shape": CONFIGS["Qwen3-8B"], "sequence_length": 4096, "global_batch_size": 32, "first_step": 11, "last_step": 50,
+    "lowest_numerical_precision_in_linear": "bf16", "recomputation": "full", "tensor_parallelism": 1,
+}  # fmt: skip
+
+
+def trained(run_id: str, tokens: float, flavor: str, seconds: float = 8.0, **changes: Any) -> RunRecord:
+    """A run of 50 steps on eight ranks."""
+    speed = LlmSection.model_validate(SETTINGS | changes).resolve({})
+    record = a.record(run_id, throughputs=[100.0] * 8, speed_parameters=speed, flavor=flavor)
+    steps = [
+        StepTime(0, rank, rank, a.T0, number, a.T0, seconds, 0, tokens / 8)
+        for rank in range(8)
+        for number in range(1, 51)
+    ]
+    llm = read_llm(speed)
+    assert llm
+    return replace(record, metrics=tuple(derive_training(llm, steps, None, 8, flavor, read_chips())))
+
+
+@pytest.fixture
+def recorded(data_dir: Path) -> None:
+    Warehouse(data_dir / "warehouse.duckdb").rebuild(
+        [
+            trained("full", 131_072, "modelarts.bm.npu.arm.8snt9b3.d"),
+            trained("loose", 3_024, "modelarts.bm.npu.arm.8snt9b1.d"),
+            trained("unknown", 131_072, "modelarts.vm.8xsnt9b", recomputation=None),
+            trained("impossible", 131_072, "modelarts.bm.npu.arm.8snt9b3.d", seconds=2),
+            a.record("other", throughputs=[100.0] * 8),
+        ]
+    )
+
+
+def read_tables(app: Any) -> list[Mapping[str, Mapping[str, str]]]:
+    """The tables of the section: by column the values by row, without the marks that break lines."""
+    plain = [
+        each.value.map(lambda text: _MARKS.sub("", str(text)).replace("\N{NO-BREAK SPACE}", " ")) for each in app.table
+    ]
+    return [
+        {str(column): dict(zip(frame.iloc[:, 0], frame[column], strict=True)) for column in frame.columns[1:]}
+        for frame in plain
+    ]
+
+
+@pytest.mark.usefixtures("recorded")
+def test_a_run_says_what_its_mfu_was_divided_by(open_page: OpenPage) -> None:
+    app = open_page("live", run="full")
+
+    figures, conversions, settings = read_tables(app)[:3]
+    values = figures["Value"]
+    assert values["Tokens per second"] == "16,384 tokens/s (counted by all ranks)"
+    assert values["Tokens per second and die"] == "2,048 tokens/s (counted by all ranks)"
+    assert values["Measured steps"] == "11–50 (declared: 11–50)"
+    peak = "294.912 TFLOPS (vendor)"
+    assert values["MFU (palm)"] == "36.57 % of 294.912 TFLOPS"
+    assert values["Peak of a die"] == f"{peak}, bf16: torchtitan-npu, extensions/peak_flops.py (Cube), 2026-10"
+    assert conversions["Value"][f"palm · {peak}"] == "36.57 %"
+    assert len(conversions["Value"]) == 9, "three formulas against three peaks"
+    assert settings["Value"]["packing"] == "unknown"
+    assert settings["Value"]["Parameters of the model"] == "8,190,735,360"
+
+
+@pytest.mark.usefixtures("recorded")
+def test_compare_shows_both_beside_each_other_and_warns_of_nominal_tokens(open_page: OpenPage) -> None:
+    app = open_page("compare", ids=["full", "loose"])
+
+    said = markdown_texts(app)
+    tables = [table for table in read_tables(app) if {"full", "loose"} <= table.keys()]
+    conversions = next(table for table in tables if any("divisor" in row for row in table["full"]))
+    rows = {row: (conversions["full"][row], conversions["loose"][row]) for row in conversions["full"]}
+    assert "**loose**: nominal tokens are 4,234 % off" in said
+    assert "**full**: nominal" not in said
+    assert [values for row, values in rows.items() if "294.912" in row and values[1] != "–"] == [], (
+        "another chip's peak"
+    )
+
+
+@pytest.mark.usefixtures("recorded")
+def test_a_run_without_a_known_peak_says_why_it_has_no_mfu(open_page: OpenPage) -> None:
+    app = open_page("live", run="unknown")
+
+    assert "**unknown** has no MFU: Ascend 910B may be 910B1, 910B2, 910B3, 910B4: state which." in markdown_texts(app)
+
+
+@pytest.mark.usefixtures("recorded")
+def test_an_mfu_above_its_peak_is_called_wrong(open_page: OpenPage) -> None:
+    assert "**impossible** has an MFU above 100 %" in markdown_texts(open_page("live", run="impossible"))
+
+
+@pytest.mark.usefixtures("recorded")
+def test_a_run_that_trained_no_language_model_has_no_such_section(open_page: OpenPage) -> None:
+    app = open_page("live", run="other")
+
+    assert "LLM training" not in [folded.label for folded in app.expander]
+
+
+@pytest.mark.usefixtures("recorded")
+def test_a_lab_s_own_peak_counts_on_the_page_at_once(open_page: OpenPage, data_dir: Path) -> None:
+    (data_dir / "chips.yaml").write_text("""
+chips:
+  - name: Ascend 910B3
+    printed: [910B3]
+    peaks: [{precisions: [bf16], tflops: 300, origin: measured, source: our matmul, date: '2026-11'}]
+""")
+
+    figures = read_tables(open_page("live", run="full"))[0]
+
+    assert figures["Value"]["Peak of a die"] == "300 TFLOPS (measured), bf16: our matmul, 2026-11"
+    assert figures["Value"]["MFU (palm)"] == "35.95 % of 300 TFLOPS"
+
+
+@pytest.mark.usefixtures("recorded")
+def test_a_wrong_file_of_chips_is_named_on_the_page(open_page: OpenPage, data_dir: Path) -> None:
+    (data_dir / "chips.yaml").write_text("chips:\n  - {name: X}\n")
+
+    assert "chips.0.printed" in markdown_texts(open_page("live", run="full"))
