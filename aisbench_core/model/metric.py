@@ -5,7 +5,6 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Self
 
 from aisbench_core.base.messages import Message
 
@@ -57,11 +56,6 @@ class RunMetric:
     definition: str = ""
     source: MetricSource = MetricSource.JOB
 
-    @property
-    def key(self) -> "MetricKey":
-        """What its values are ranked by."""
-        return MetricKey(self.name, self.unit)
-
 
 def metric_problem(metric: RunMetric) -> Message | None:
     """What is wrong with a metric, which is not stored then."""
@@ -80,34 +74,12 @@ def is_unit(text: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class MetricKey:
-    """What runs are ranked by: a metric in one unit. Written `name`, or `name:unit` where runs have several units.
-
-    `unit` None: the one that most runs have."""
-
-    name: str
-    unit: str | None = None
-
-    @classmethod
-    def parse(cls, text: str) -> Self | None:
-        """The key of such a text; None of a text that is none."""
-        name, colon, unit = text.partition(":")
-        return cls(name, unit if colon else None) if METRIC_NAME.fullmatch(name) and is_unit(unit) else None
-
-    def __str__(self) -> str:
-        return self.name if self.unit is None else f"{self.name}:{self.unit}"
-
-
-@dataclass(frozen=True, slots=True)
 class PrimaryMetric:
     """The metric by which the leaderboard ranks a workload; a manifest without one ranks by throughput."""
 
     name: str
     unit: str = ""
     better: Better = Better.HIGHER
-
-
-THROUGHPUT_METRIC = "throughput"
 
 
 class PhaseName(StrEnum):

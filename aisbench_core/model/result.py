@@ -8,7 +8,7 @@ from enum import StrEnum
 from aisbench_core.model.annotation import NO_ANNOTATIONS, Annotations
 from aisbench_core.model.job import CardSample, MetricSample
 from aisbench_core.model.job_details import RunAttempt
-from aisbench_core.model.metric import RunMetric
+from aisbench_core.model.metric import PrimaryMetric, RunMetric
 from aisbench_core.model.resolved import Resolved
 from aisbench_core.model.run import Event, Run
 from aisbench_core.model.spec import Scalar
@@ -100,6 +100,7 @@ class WorkloadFacts:
     accuracy_target: float | None
     accuracy_target_source: str
     speed_parameters: Mapping[str, Scalar] | None
+    primary_metric: PrimaryMetric | None = None
 
 
 class Origin(StrEnum):

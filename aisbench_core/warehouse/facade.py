@@ -16,6 +16,7 @@ from aisbench_core.warehouse.answers import by_noun
 from aisbench_core.warehouse.answers.spending import StoredSpending
 from aisbench_core.warehouse.exporting import export, reported
 from aisbench_core.warehouse.maintenance import integrity, merging, snapshots
+from aisbench_core.warehouse.queries.metric_overlay import overlay_metric
 from aisbench_core.warehouse.records import baselines, record
 from aisbench_core.warehouse.records.annotations import StoredAnnotations
 from aisbench_core.warehouse.records.imports import Imports
@@ -80,6 +81,7 @@ class Warehouse:
         with self._store.moment() as cur:
             if evaluator:
                 validation.overlay(cur, query, evaluator)
+            overlay_metric(cur, query.metric)
             yield cur
 
     def _evaluator_of(self, ruleset_id: str) -> Evaluator:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.model import Run, RunMetric, RunSpec, RunState
+from tests.flow.api_process import ApiProcess, Program, token_of
 from tests.flow.command_line import CommandLine
 from tests.flow.following import Bench, bench_on
 from tests.sandbox_process import SandboxProcess
@@ -37,7 +38,7 @@ def bench(real_sandbox: SandboxProcess, tmp_path: Path) -> Bench:
 
 def run_script(bench: Bench, folder: Path, *, killed: bool) -> Run:
     code = folder / "code"
-    code.mkdir()
+    code.mkdir(exist_ok=True)
     (code / "train.py").write_text(TRAIN.format(killed=killed))
     spec = RunSpec(
         workload="quickstart_digits", code_dir=str(code), flavor="sandbox.cpu.2cards", cards_per_node=2, node_count=1
@@ -76,6 +77,35 @@ def test_what_two_ranks_report_becomes_metrics_of_the_run(
     ]
     warnings = [str(event.message) for event in bench.core.ledger.events(run.run_id) if event.level == "warning"]
     assert warnings == ["metric grad_norm is nan, and not a finite number"]
+
+
+def test_a_metric_that_only_a_script_knows_is_everywhere(
+    bench: Bench, real_sandbox: SandboxProcess, tmp_path: Path
+) -> None:
+    """It needs no line of the product."""
+    first = run_script(bench, tmp_path, killed=False)
+    second = run_script(bench, tmp_path, killed=False)
+    command = CommandLine(bench.core.settings.data_dir, real_sandbox)
+    api = ApiProcess(bench.core.settings.data_dir)
+    program = Program(api.url, token_of(bench))
+
+    shown = command.type("show", first.run_id).stdout
+    compared = command.type("compare", first.run_id, second.run_id).stdout
+    [board] = json.loads(command.type("leaderboard", "--rehearsals", "--metric", "tokens_per_joule", "--json").stdout)[
+        "rows"
+    ]
+    exported = command.type("export", "--rehearsals").stdout
+    [metric] = [one for one in program.get(f"/runs/{first.run_id}").json["metrics"] if one["better"]]
+    [ranked] = program.get("/leaderboard", rehearsals="true", metric="tokens_per_joule").json["items"]
+    said = api.stop()
+
+    assert "3.5 tokens/J" in shown
+    assert "tokens_per_joule" in compared
+    assert (board["throughput"], board["throughput_unit"], board["runs"]) == (3.5, "tokens/J", 2)
+    assert '""name"":""tokens_per_joule"",""value"":3.5' in exported
+    assert (metric["name"], metric["value"]) == ("tokens_per_joule", 3.5)
+    assert ranked["throughput"] == 3.5
+    assert "Traceback" not in said
 
 
 def test_a_killed_rank_loses_nothing_that_it_reported_before(bench: Bench, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from aisbench_core.base.value_errors import make_refusal
 from aisbench_core.domain.authoring.number_ranges import NumberRange, limits_text
 from aisbench_core.domain.llm.llm_settings import LlmSection
 from aisbench_core.domain.progress.patterns import MAX_PATTERNS, pattern_problem
-from aisbench_core.model import Frozen, Scalar
+from aisbench_core.model import METRIC_NAME, Better, Frozen, PrimaryMetric, Scalar
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$")]
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
@@ -153,6 +153,21 @@ class QualityTarget(Frozen):
     note: Annotated[str, Field(description="basis of the inference")] = ""
 
 
+class PrimaryMetricEntry(Frozen):
+    """The metric by which the leaderboard ranks the workload, in place of the throughput."""
+
+    name: Annotated[str, Field(pattern=f"^{METRIC_NAME.pattern}$", description="as the script or the console names it")]
+    unit: Annotated[str, Field(max_length=40, description="its unit")] = ""
+    better: Annotated[Literal["higher", "lower"], Field(description="`higher` or `lower`: which values are better")] = (
+        "higher"
+    )
+
+    @property
+    def value(self) -> PrimaryMetric:
+        """As it is stored with runs."""
+        return PrimaryMetric(self.name, self.unit, Better(self.better))
+
+
 class ProgressLines(Frozen):
     """How the log tells the progress of a training, beside the reporter and the well-known styles."""
 
@@ -198,6 +213,9 @@ class Manifest(Frozen):
     reporter: Annotated[bool, Field(description="upload aisbench_report.py beside the boot file")] = False
     progress: Annotated[bool, Field(description="the code calls aisbench_report.progress() while it trains")] = False
     throughput_unit: Annotated[str, Field(min_length=1, description="unit of every throughput")] = "samples/s"
+    primary_metric: Annotated[
+        PrimaryMetricEntry | None, Field(description="what the leaderboard ranks by; default: throughput")
+    ] = None
     stall_minutes: Annotated[
         int | None,
         Field(ge=2, le=1440, description="minutes without a sign of life after which a run counts as stalled"),

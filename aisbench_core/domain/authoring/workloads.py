@@ -153,6 +153,7 @@ class Workload(Manifest):
                 **{name: values[name] for name, parameter in edition.parameters.items() if parameter.decides_speed},
                 **(self.llm.resolve(values) if self.llm else {}),
             },
+            primary_metric=self.primary_metric.value if self.primary_metric else None,
         )
 
 

@@ -18,8 +18,10 @@ from aisbench_core.model import (
     AnnotationChange,
     AnnotationKind,
     Annotations,
+    Better,
     CollectedResult,
     Imported,
+    PrimaryMetric,
     Run,
     RunMetric,
     RunRecord,
@@ -99,6 +101,11 @@ def _read_metrics(cells: Cells) -> tuple[RunMetric, ...]:
     return tuple(metrics)
 
 
+def _read_primary(cells: Cells) -> PrimaryMetric | None:
+    name = cells.get("primary_metric", "")
+    return PrimaryMetric(name, better=Better(cells.get("primary_better", ""))) if name else None
+
+
 def _read_set_aside(cells: Cells) -> Annotations:
     """Why it was set aside there, as if at its launch: whoever counts it again here decides later."""
     reason = cells.get("set_aside", "")
@@ -149,6 +156,7 @@ def _build_facts(cells: Cells) -> WorkloadFacts:
         accuracy_target=_parse_number(cells.get("accuracy_target")),
         accuracy_target_source=cells.get("accuracy_target_source", ""),
         speed_parameters=None,
+        primary_metric=_read_primary(cells),
     )
 
 

@@ -126,6 +126,8 @@ def _iterate_points(run: FullRun, at: int) -> Iterator[Point]:
     for server, total, accuracy in run.servers:
         yield from _yield_point(keys.SERVER_THROUGHPUT, server, at, total)
         yield from _yield_point(keys.SERVER_ACCURACY, server, at, accuracy)
+    for name, value in run.metrics:
+        yield from _yield_point(keys.NAMED.format(name=name), 0, at, value)
     for step, (moment, node, name, value) in enumerate(run.samples):
         yield from _yield_point(keys.SAMPLE.format(name=name, node=node), step, _to_ms(moment) or 0, value)
 

@@ -25,6 +25,9 @@ RANK = "rank_throughput.server_{server}"
 # Metrics whose step is the server, in single-server mode.
 SERVER_THROUGHPUT, SERVER_ACCURACY = "server_throughput", "server_accuracy"
 
+# A metric under the run's own name for it.
+NAMED = "metric.{name}"
+
 # A metric of the platform, with its own times; its steps are consecutive numbers.
 SAMPLE = "platform.{name}.node_{node}"
 

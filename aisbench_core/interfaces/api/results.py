@@ -56,6 +56,7 @@ class LeaderboardQuery(ResultQuery):
 
     include_invalid: Annotated[bool, Field(description="Include rows without a valid run.")] = False
     sort: Annotated[Name, Field(description=f"One of {', '.join(BOARD_SORTS)}.")] = "throughput"
+    metric: Annotated[Name, Field(description="A metric in place of the throughput; default: the primary one.")] = ""
     ascending: bool = False
     limit: Limit = 50
     cursor: Cursor = ""
@@ -121,7 +122,7 @@ def show_leaderboard(call: ApiCall) -> Leaderboard:
     (offset,) = position_of(query.cursor, int) if query.cursor else (0,)
     chosen = _board_query(
         call, query, include_invalid=query.include_invalid, sort=query.sort, descending=not query.ascending,
-        limit=query.limit, offset=max(0, offset),
+        metric=query.metric, limit=query.limit, offset=max(0, offset),
     )  # fmt: skip
     page = call.core.warehouse.board.list_rows(chosen)
     end = chosen.offset + len(page.rows)

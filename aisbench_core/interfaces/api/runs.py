@@ -15,7 +15,7 @@ from aisbench_core.domain.logs.reading import size_of
 from aisbench_core.interfaces.api.cursors import Cursor, Limit, PageQuery, cursor_of, page_of, position_of
 from aisbench_core.interfaces.api.endpoint import ApiCall
 from aisbench_core.interfaces.api.run.ranges import behind_the_end, part_of, range_of
-from aisbench_core.model import Event, Frozen, Level, Progress, Run, RunState
+from aisbench_core.model import Event, Frozen, Level, Progress, Run, RunMetric, RunState
 from aisbench_core.store.ledger.ledger import as_text
 from aisbench_core.warehouse.values.runs import RunRow
 
@@ -48,6 +48,7 @@ class RunDetails:
     result: RunRow | None
     tags: Sequence[str]
     note: str
+    metrics: Sequence[RunMetric]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,8 @@ def show_run(call: ApiCall) -> RunDetails:
     annotations = core.annotations.of(whole_id)
     name = core.run_names.of([run])[run.run_id] if run else annotations.name or (row.title if row else "")
     progress = core.ledger.progress(whole_id)
-    return RunDetails(whole_id, name, run, progress, row, annotations.tags, annotations.note)
+    metrics = core.warehouse.runs.find_metrics([whole_id])[whole_id]
+    return RunDetails(whole_id, name, run, progress, row, annotations.tags, annotations.note, metrics)
 
 
 def run_events(call: ApiCall) -> EventPage:

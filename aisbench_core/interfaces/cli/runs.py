@@ -24,7 +24,7 @@ from aisbench_core.interfaces.cli.options import (
     add_paging,
     command,
 )
-from aisbench_core.interfaces.cli.results.results import result_text, servers_text
+from aisbench_core.interfaces.cli.results.results import metrics_text, result_text, servers_text
 from aisbench_core.interfaces.cli.upstream import counts_text
 from aisbench_core.model import Event, JobDetails, Progress, Run, RunState
 
@@ -90,10 +90,11 @@ def show(run_id: str, as_json: bool) -> None:
         annotations = core.annotations.of(row.run_id)
         removals = core.cleaning.removals(row.run_id)
         details = _recorded_job(core, row.run_id)
-        texts = (removals_text(removals), result_text(row), annotations_text(annotations), details_text(details))
-        blocks = _join_blocks(_row_fields(row), *texts)
+        metrics = core.warehouse.runs.find_metrics([row.run_id])[row.run_id]
+        texts = (removals_text(removals), result_text(row), annotations_text(annotations), metrics_text(metrics))
+        blocks = _join_blocks(_row_fields(row), *texts, details_text(details))
         recorded = {"run": None, "result": row, "annotations": annotations, "removals": removals, "job": details}
-        display.print_result(recorded, as_json, lambda: blocks)
+        display.print_result({**recorded, "metrics": metrics}, as_json, lambda: blocks)
         return
 
     run = core.ledger.get(run_id)
@@ -105,6 +106,7 @@ def show(run_id: str, as_json: bool) -> None:
     display.warn_of_old_files(core.files.problem(run.run_id))
     result = core.warehouse.runs.find_row(run.run_id) if run.state.is_terminal else None
     servers = core.warehouse.cards.find_servers(run.run_id) if result else None
+    metrics = core.warehouse.runs.find_metrics([run.run_id])[run.run_id] if result else ()
     utilisation = _find_low_utilisation(core, run.run_id)
     cards = _summarize_cards(core, run.run_id)
     removals = core.cleaning.removals(run.run_id)
@@ -117,13 +119,14 @@ def show(run_id: str, as_json: bool) -> None:
         run_fields = _run_fields(run, details, watch, progress, cost, system, page)
         by_server = servers_text(servers, result.throughput_unit if result else "")
         low = "\n".join(map(_format_utilisation, utilisation))
-        tables = (by_server, cards_text(cards), details_text(details), _format_events(events))
+        tables = (metrics_text(metrics), by_server, cards_text(cards), details_text(details), _format_events(events))
         blocks = (removals_text(removals), annotations_text(annotations), result_text(result), low)
         return _join_blocks(run_fields, *blocks, *tables)
 
     answer = {"run": run, "annotations": annotations, "progress": progress, "events": events, "job": details}
     answer |= {"low_utilisation": utilisation, "cards": cards, "removals": removals, "watch": watch, "job_page": page}
-    display.print_result({**answer, "result": result, "servers": servers}, as_json, text)
+    answer |= {"result": result, "metrics": metrics, "servers": servers}
+    display.print_result(answer, as_json, text)
 
 
 @command()

@@ -68,7 +68,7 @@ GROUP_KEYS = (
 FINGERPRINTED = ("workload", "model", "mode", "throughput_definition", "dataset")
 
 # What follows from the spec and the data's hash, and so is equal in all runs of a group, too.
-FOLLOWING = ("not_known",)
+FOLLOWING = ("not_known", "primary_metric")
 
 # Of a run or a row: whether all that decides its speed is known. What is not has neither interval nor rank nor verdict.
 KNOWN = "not_known = ''"

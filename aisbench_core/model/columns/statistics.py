@@ -15,6 +15,11 @@ CLUSTER = "throughput_cluster"
 """The stored column whose values most statistics are over."""
 
 
+# Of a run or a row: whether lower numbers are better. Only a cursor that shows a metric in place of the throughput has
+# the variable: the names of such metrics.
+IS_LOWER_BETTER = "coalesce(list_contains(getvariable('lower_is_better'), primary_metric), false)"
+
+
 @dataclass(frozen=True, slots=True)
 class Statistic:
     """One number over the valid runs of a group.
@@ -86,7 +91,8 @@ STATISTICS = (
         "ci_high", "its upper end", Exported("throughput", "ci95_high", meaning="its upper end"), is_sortable=False
     ),
     Statistic(
-        "best", "the fastest run", Exported("throughput", meaning="the fastest valid run"), "max({values})",
+        "best", "the fastest run", Exported("throughput", meaning="the fastest valid run"),
+        f"case when max({IS_LOWER_BETTER}) then min({{values}}) else max({{values}}) end",
         position=2, label="Best run",
     ),
     Statistic(

@@ -11,7 +11,7 @@ from aisbench_core.domain.statistics.student import T95, T95_BEYOND
 from aisbench_core.domain.statistics.summary import MAX_EXPONENT
 from aisbench_core.model import Mode, Origin
 from aisbench_core.model.columns import CURRENCY, GROUP_KEYS, KNOWN, UNIT, list_medians
-from aisbench_core.model.columns.statistics import STATISTICS
+from aisbench_core.model.columns.statistics import IS_LOWER_BETTER, STATISTICS
 from aisbench_core.warehouse.measures.sorts import BOARD_SORTS
 from aisbench_core.warehouse.queries.filters import build_order_sql, build_parameters, statistics_of
 from aisbench_core.warehouse.queries.group_statistics import homes_of, with_early_failures
@@ -56,6 +56,7 @@ _GROUPED = f"""
     groups as (
         select *,
             {_DERIVED},
+            {IS_LOWER_BETTER} as is_lower_better,
             coalesce(ci_low, mean){{ranked_per}} as low,
             coalesce(ci_high, mean){{ranked_per}} as high,
             {_DIFFERENCES}
@@ -99,13 +100,15 @@ def _build_ranked_condition(row: str) -> str:
 
 
 # Rows whose runs reached their target, or have none, come before those with a run that missed it: fast is what learns.
-_BETTER = """(case when (other.missed > 0) = (page.missed > 0) then other.low > page.high
-    else page.missed > 0 end)"""
-_AT_LEAST_EQUAL = """(case when (other.missed > 0) = (page.missed > 0) then other.high >= page.low
-    else page.missed > 0 end)"""
+_BETTER = """(case when (other.missed > 0) <> (page.missed > 0) then page.missed > 0
+    when page.is_lower_better then other.high < page.low else other.low > page.high end)"""
+_AT_LEAST_EQUAL = """(case when (other.missed > 0) <> (page.missed > 0) then page.missed > 0
+    when page.is_lower_better then other.low <= page.high else other.high >= page.low end)"""
 
 # Sorts by numbers in the row's own unit. Rows are sorted by unit first: numbers of two units have no order.
 _RATES = frozenset(statistic.name for statistic in STATISTICS if statistic.is_sortable and statistic.unit == UNIT)
+
+_BY_MERIT = {name: f"(case when is_lower_better then -{name} else {name} end)" for name in _RATES}
 
 # The same of currencies.
 _AMOUNTS = frozenset(column.name for column in list_medians() if column.unit == CURRENCY)
@@ -135,7 +138,7 @@ def fetch_leaderboard(cur: DuckDBPyConnection, query: BoardQuery) -> BoardPage:
     BOARD_SORTS."""
     columns = ", ".join(f"{sql} as {name}" for name, sql in FIELDS.items())
     units = "throughput_unit, " if query.sort in _RATES else "currency nulls last, " if query.sort in _AMOUNTS else ""
-    first = f"{units}{'missed > 0, ' if query.sort in _MERITS else ''}{build_order_sql(query, BOARD_SORTS)}"
+    first = f"{units}{'missed > 0, ' if query.sort in _MERITS else ''}{build_order_sql(query, BOARD_SORTS, _BY_MERIT)}"
     sorted_by = f"{first}, model, framework_version, flavor, node_count, fingerprint, latest_run_id"
     filters = build_parameters(cur, query)
     groups = "groups"
@@ -164,7 +167,8 @@ def fetch_leaderboard(cur: DuckDBPyConnection, query: BoardQuery) -> BoardPage:
 # which nobody verified, before them; of each, those with a missed target after the others.
 _BENCHMARKS = f"model, workload, dataset, {', '.join(_BENCHMARK)}"
 _BEST_FIRST = (
-    "runs = 0, origin <> 'launched', missed > 0, {measure} desc nulls last, framework_version, flavor, latest_run_id"
+    "runs = 0, origin <> 'launched', missed > 0, case when is_lower_better then -{measure} else {measure} end "
+    "desc nulls last, framework_version, flavor, latest_run_id"
 )
 
 

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -25,10 +26,10 @@ from aisbench_core.warehouse.answers import (
     servers,
 )  # fmt: skip
 from aisbench_core.warehouse.queries import search
-from aisbench_core.warehouse.records import baselines, runs
+from aisbench_core.warehouse.records import baselines, run_metrics, runs
 from aisbench_core.warehouse.tables.store import Store
 from aisbench_core.warehouse.values.histories import Regressions, VersionField
-from aisbench_core.warehouse.values.runs import BoardQuery
+from aisbench_core.warehouse.values.runs import PRIMARY, BoardQuery
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -69,15 +70,28 @@ def of_ruleset(
     return answer
 
 
+def of_ranking(
+    read: Callable[Concatenate[DuckDBPyConnection, BoardQuery, P], T],
+) -> Callable[Concatenate[WarehouseAnswers, BoardQuery, P], T]:
+    """The same, with the primary metric of each workload unless the query names a metric."""
+
+    @wraps(read)
+    def answer(self: WarehouseAnswers, query: BoardQuery, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with self.open_moment(replace(query, metric=query.metric or PRIMARY)) as cur:
+            return read(cur, query, *args, **kwargs)
+
+    return answer
+
+
 class BoardAnswers(WarehouseAnswers):
     """The leaderboard."""
 
-    list_rows = of_ruleset(board.fetch_leaderboard)
-    list_benchmarks = of_ruleset(board.fetch_benchmarks)
+    list_rows = of_ranking(board.fetch_leaderboard)
+    list_benchmarks = of_ranking(board.fetch_benchmarks)
     find_row = of_moment(board_row.board_row)
     account_row = of_moment(goodput.account_row)
-    list_dots = of_ruleset(dots.of_rows)
-    list_newest_dots = of_ruleset(dots.fetch_newest_dots)
+    list_dots = of_ranking(dots.of_rows)
+    list_newest_dots = of_ranking(dots.fetch_newest_dots)
     summarize_activity = of_moment(activity.summarize_activity)
 
     def find_distinctions(self, region: str, fingerprints: Iterable[str], *, rehearsal: bool) -> Mapping[str, str]:
@@ -98,6 +112,7 @@ class RunAnswers(WarehouseAnswers):
     find_ids = of_moment(runs.starting_with)
     find_by_job = of_moment(runs.of_jobs)
     find_usual = of_moment(peers.find_usual)
+    find_metrics = of_moment(run_metrics.find_metrics)
     list_fulfilling = of_moment(search.list_fulfilling)
     compare = of_moment(compare.compare_runs)
     account_run = of_moment(goodput.account_run)
@@ -120,7 +135,8 @@ class FacetAnswers(WarehouseAnswers):
     list_versions = of_moment(facets.list_versions)
     fetch_values = of_moment(facets.fetch_facets)
     suggest_conditions = of_moment(facets.suggest_conditions)
-    list_sizes = of_ruleset(facets.fetch_sizes)
+    list_sizes = of_ranking(facets.fetch_sizes)
+    list_metrics = of_moment(run_metrics.list_metrics)
 
 
 class ScalingAnswers(WarehouseAnswers):

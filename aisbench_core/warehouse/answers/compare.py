@@ -1,19 +1,20 @@
 """Runs side by side: what differs, each metric against the baseline, and whether the runs can be compared."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.base.errors import Problem, RunNotFound, SpecError
 from aisbench_core.base.messages import Message
-from aisbench_core.model import Mode, Origin, columns, resolved_of
+from aisbench_core.model import Better, Mode, Origin, RunMetric, columns, resolved_of
 from aisbench_core.model.columns import Compared, list_compared
 from aisbench_core.model.spec_fields import PLAIN_FIELDS, compared_fields, default_of
-from aisbench_core.warehouse.answers.peers import fetch_medians, fetch_peers
+from aisbench_core.warehouse.answers.peers import fetch_medians, fetch_peers, group_ids
 from aisbench_core.warehouse.answers.servers import fetch_servers
 from aisbench_core.warehouse.measures.fingerprint import reads_one_source, resolved_fields, resolved_speed
+from aisbench_core.warehouse.records.run_metrics import find_medians, find_metrics
 from aisbench_core.warehouse.records.runs import StoredSpec, by_ids, rank_results, specs_of
 from aisbench_core.warehouse.values.compared import (
     MAX_COMPARED,
@@ -70,7 +71,10 @@ def compare_runs(cur: DuckDBPyConnection, run_ids: Sequence[str], by: ComparedBy
         runs=runs,
         differences=tuple(field for field in fields if _has_differences(field.values)),
         same=tuple(field for field in fields if not _has_differences(field.values)),
-        metrics=tuple(_compare_metric(metric, measured, by_run, decisive, by) for metric in METRICS),
+        metrics=(
+            *(_compare_metric(metric, measured, by_run, decisive, by) for metric in METRICS),
+            *_compare_named(_find_named(cur, runs, by), by_run, by),
+        ),
         verdict=worst,
         reasons=tuple(dict.fromkeys(reason for one in by_run for reason in one.reasons)),
         normalise_by=normalise_by,
@@ -259,6 +263,31 @@ def _compare_metric(
         is_rate=is_rate,
         is_share=is_share,
     )
+
+
+def _find_named(cur: DuckDBPyConnection, runs: Sequence[RunRow], by: ComparedBy) -> list[Sequence[RunMetric]]:
+    if by is ComparedBy.RUNS:
+        of_runs = find_metrics(cur, [run.run_id for run in runs])
+        return [of_runs[run.run_id] for run in runs]
+    groups = group_ids(runs)
+    of_groups = find_medians(cur, groups)
+    return [of_groups[group] for group in groups]
+
+
+def _compare_named(
+    named: Sequence[Sequence[RunMetric]], by_run: Sequence[RunComparability], by: ComparedBy
+) -> Iterator[MetricComparison]:
+    """The runs' own metrics; one that runs have in several units has a row for each unit."""
+    by_key = [{(metric.name, metric.unit): metric for metric in metrics} for metrics in named]
+    for key in sorted({key for metrics in by_key for key in metrics}):
+        found = [metrics.get(key) for metrics in by_key]
+        numbers = [metric.value if metric else None for metric in found]
+        values = tuple(
+            _compare_value(numbers[0], number, one.verdict, is_known=not (by is ComparedBy.ROWS and one.unknown))
+            for number, one in zip(numbers, by_run, strict=True)
+        )
+        is_lower_better = any(metric and metric.better is Better.LOWER for metric in found)
+        yield MetricComparison(*key, values, higher_is_better=not is_lower_better, is_named=True)
 
 
 def _compare_value(

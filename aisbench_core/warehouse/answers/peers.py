@@ -35,7 +35,7 @@ def fetch_peers(
     cur: DuckDBPyConnection, runs: Sequence[RunRow], by_run: Sequence[RunComparability], normalise_by: str
 ) -> tuple[Peers, ...]:
     """In the order of the runs, the baseline first; throughputs per node or card where these decide."""
-    ids = _group_ids(runs)
+    ids = group_ids(runs)
     cur.execute(
         f"""
         with ranked as (
@@ -66,7 +66,7 @@ def fetch_peers(
 
 def fetch_medians(cur: DuckDBPyConnection, runs: Sequence[RunRow]) -> tuple[RunRow, ...]:
     """Each run with the medians over its group's valid runs as its numbers; None without valid runs."""
-    ids = _group_ids(runs)
+    ids = group_ids(runs)
     cells = ", ".join(f"median({column}) as {name}" for name, column in _MEDIANS.items())
     cur.execute(
         f"""
@@ -83,7 +83,8 @@ def fetch_medians(cur: DuckDBPyConnection, runs: Sequence[RunRow]) -> tuple[RunR
     return tuple(replace(run, **numbers.get(group, unmeasured)) for run, group in zip(runs, ids, strict=True))
 
 
-def _group_ids(runs: Sequence[RunRow]) -> list[int]:
+def group_ids(runs: Sequence[RunRow]) -> list[int]:
+    """The group of each run."""
     return [group_id({name: getattr(run, name) for name in GROUP_KEYS}) for run in runs]
 
 

@@ -25,7 +25,7 @@ def _iterate_rows(comparison: Comparison) -> Iterator[list[str]]:
         if any(value.value is not None for value in metric.values):
             units = {run.throughput_unit for run in comparison.runs}
             unit = (units.pop() if len(units) == 1 else "own units") if metric.is_rate else metric.unit
-            label = by_field()[metric.name].label
+            label = metric.name if metric.is_named else by_field()[metric.name].label
             yield [f"{label} ({unit})" if unit else label, *_iterate_values(metric)]
     for field in comparison.differences:
         yield [field.field, *(MISSING if value is None else shorten_hash(str(value)) for value in field.values)]

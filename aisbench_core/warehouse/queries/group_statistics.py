@@ -23,7 +23,7 @@ from aisbench_core.model.columns import (
     Column,
     list_medians,
 )
-from aisbench_core.model.columns.statistics import CLUSTER, STORED
+from aisbench_core.model.columns.statistics import CLUSTER, IS_LOWER_BETTER, STORED
 from aisbench_core.warehouse.queries import stored_spending as spending
 from aisbench_core.warehouse.tables.schema import RUNS, build_in_condition
 
@@ -85,7 +85,8 @@ MIDDLE = """quantile_disc(struct_pack(speed := counted, id := run_id, accuracy :
 
 _WINNER = f"""max_by(
     struct_pack(id := run_id, who := created_by, moment := coalesce(ended_at, {BEGAN})),
-    struct_pack(speed := counted, id := run_id)) filter (where counted is not null)"""
+    struct_pack(merit := case when {IS_LOWER_BETTER} then -counted else counted end, id := run_id))
+    filter (where counted is not null)"""
 
 _LATEST = f"""max_by(
     struct_pack(id := run_id, moment := {BEGAN}, title := title, framework := framework, why := {REASON}),

@@ -25,7 +25,8 @@ _OF_VIEW = "list_contains(?::VARCHAR[], run_id)"
 @dataclass(frozen=True, slots=True)
 class FullRun:
     """A run: the columns of `v_runs` by name, the times of the tool's phases (UTC, naive), its block as text, its cards
-    (server, rank, throughput), servers (server, throughput, accuracy) and samples (at, node, name, value)."""
+    (server, rank, throughput), servers (server, throughput, accuracy), samples (at, node, name, value) and named
+    metrics (name, value)."""
 
     values: Mapping[str, Any]
     times: Mapping[str, datetime]
@@ -33,6 +34,7 @@ class FullRun:
     ranks: Sequence[tuple[int, int, float]]
     servers: Sequence[tuple[int, float | None, float | None]]
     samples: Sequence[tuple[datetime, int, str, float]]
+    metrics: Sequence[tuple[str, float]]
 
 
 def iter_full_runs(cur: Cursor, query: BoardQuery) -> Iterator[FullRun]:
@@ -55,11 +57,11 @@ def _full_runs(cur: Cursor, run_ids: Sequence[str]) -> Iterator[FullRun]:
     ranks = _group_rows(cur, "server, rank, throughput", "rank_results", run_ids, "throughput is not null")
     servers = _group_rows(cur, "server, throughput, accuracy", "server_results", run_ids)
     samples = _group_rows(cur, "at_utc, node, name, value", "metric_samples", run_ids)
+    metrics = _group_rows(cur, "name, value", "run_metrics", run_ids)
     for run_id in run_ids:
         times = {name: at for name in TIMES_OF_KEYS if (at := results[run_id][name])}
-        yield FullRun(
-            values[run_id], times, results[run_id]["raw"] or "", ranks[run_id], servers[run_id], samples[run_id]
-        )
+        rows = (ranks[run_id], servers[run_id], samples[run_id], metrics[run_id])
+        yield FullRun(values[run_id], times, results[run_id]["raw"] or "", *rows)
 
 
 def _iter_rows(cur: Cursor, selection: str, run_ids: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -168,6 +168,8 @@ def _build_run(record: RunRecord) -> Cells:
         "state": (run.state if run.state.is_terminal else run.final_state or run.state).value,
         "queue_s": queue_seconds(run.submitted_at, run.started_at) if run.is_timed_by_one_clock else None,
         "speed_parameters": canonical_json(speed),
+        "primary_metric": facts.primary_metric.name if facts.primary_metric else "",
+        "primary_better": facts.primary_metric.better.value if facts.primary_metric else "",
         "synthetic_data": record.result is not None and record.result.synthetic_data,
         "dataset_sha256": record.result.dataset_sha256 if record.result else "",
         "resolved": record.resolved.text if record.resolved else None,
@@ -287,7 +289,9 @@ _KINDS = {column.stored_name: column.kind for column in stored_in(columns.RUNS)}
 
 _OF_RUN = tuple(field.name for field in fields(Run) if field.name in {*RUNS} - {"spec", "stop_cause"})
 _OF_SPEC = (*(name for name in RunSpec.model_fields if name in RUNS), "card_count")
-_OF_FACTS = tuple(field.name for field in fields(WorkloadFacts) if field.name != "speed_parameters")
+_OF_FACTS = tuple(
+    field.name for field in fields(WorkloadFacts) if field.name not in ("speed_parameters", "primary_metric")
+)
 # Columns that are copied as they are; the catalogue has their kinds.
 _OF_RECORD = ("region", "rehearsal", "accelerator")
 

@@ -30,6 +30,7 @@ STEPS: Mapping[int, Step] = {
     RELEASED: "",
     23: "update runs set set_aside = ''",
     24: "",  # the table run_metrics
+    25: "update runs set primary_metric = '', primary_better = ''",
 }
 
 LATEST = max(

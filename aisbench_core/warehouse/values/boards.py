@@ -115,6 +115,10 @@ class BoardRow:
     missed: int = 0
     """Valid runs whose accuracy is below their target."""
     not_known: str = ""
+    primary_metric: str = ""
+    """The metric that stands in place of the throughput; empty: none does."""
+    is_lower_better: bool = False
+    """Whether the best run is the one with the lowest number."""
 
     @property
     def target_outcome(self) -> TargetOutcome:

@@ -77,6 +77,8 @@ class MetricComparison:
     decides: bool = False
     is_rate: bool = False
     is_share: bool = False
+    is_named: bool = False
+    """Whether it is one of the runs' own metrics, and no column."""
 
 
 @dataclass(frozen=True, slots=True)

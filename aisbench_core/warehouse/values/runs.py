@@ -77,6 +77,13 @@ def is_of_the_end(check_id: str, validity: Validity) -> bool:
     return check_id == FIELDS_CHECK and validity is Validity.INCOMPLETE
 
 
+THROUGHPUT = "throughput"
+"""The metric by which every workload can be ranked, whatever its primary one is."""
+
+PRIMARY = ":primary"
+"""Stands for the primary metric of each workload; no metric has such a name."""
+
+
 @dataclass(frozen=True, slots=True)
 class BoardQuery:
     """Filters, order and page of the leaderboard, of lists of runs and of exports.
@@ -85,8 +92,10 @@ class BoardQuery:
     otherwise the rehearsals). Empty tuples and None filter nothing; `text` is searched in ids (also of imports),
     names and people. `origin` None: launched and imported runs, which are never in one row of the leaderboard.
     `validity` applies to lists of runs, in place of `include_invalid`. `ruleset_id`: the ruleset that evaluates the
-    runs; empty: the stored validity counts. `where`: runs that fulfil all of these. `sort` is one of BOARD_SORTS or
-    RUN_SORTS; rows without a value come last.
+    runs; empty: the stored validity counts. `where`: runs that fulfil all of these. `metric`: the named one that stands
+    in place of the throughput, of runs that have it; empty: none, and on the leaderboard the primary metric of each
+    workload. `sort` is one of BOARD_SORTS or RUN_SORTS; rows without a value come last, and of numbers in the row's own
+    unit `descending` means the best first.
     """
 
     region: str
@@ -111,6 +120,7 @@ class BoardQuery:
     where: tuple[Condition, ...] = ()
     by_parameter: str = ""
     """Rows of the leaderboard are sorted by the values of this parameter first."""
+    metric: str = ""
 
     @property
     def chooses_single_runs(self) -> bool:

@@ -100,8 +100,10 @@ def _shared_size(block: BenchmarkBoard, tab: SizeTab) -> str:
 def benchmark_title(block: BenchmarkBoard, name: str, tab: SizeTab) -> str:
     """The benchmark in one line of Markdown, with the unit of its numbers and the accuracy to reach."""
     is_imported = all(row.origin is Origin.IMPORTED for row in block.rows)
+    best = block.rows[0]
     facts = [
-        t.unit(block.rows[0].throughput_unit),
+        t("board.lower_is_better", metric=best.primary_metric) if best.is_lower_better else best.primary_metric,
+        t.unit(best.throughput_unit),
         _shared_size(block, tab),
         _target_of(block),
         t("origin.imported") if is_imported else "",

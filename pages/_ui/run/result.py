@@ -8,6 +8,7 @@ from aisbench_core.model import Run, RunState
 from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.llm.training import show_llm_training
 from pages._ui.runs.goodput import show_goodput_of
+from pages._ui.runs.named_metrics import show_metrics_of
 from pages._ui.runs.ranks import show_ranks_of
 from pages._ui.runs.reproduce import show_result
 from pages._ui.runs.servers import show_servers_of
@@ -52,5 +53,6 @@ def show_details(recorded: RunRow) -> None:
     show_goodput_of(recorded)
     show_llm_training({recorded.run_id: recorded.run_id})
     show_verdict_of(recorded)
+    show_metrics_of(recorded)
     show_servers_of(recorded)
     show_ranks_of(recorded)

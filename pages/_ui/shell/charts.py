@@ -207,5 +207,7 @@ def row_name(row: BoardRow, distinction: str) -> str:
 
 def metric_title(metric: MetricComparison) -> str:
     """A metric's name with its unit."""
+    if metric.is_named:
+        return t.with_unit(metric.name, metric.unit)
     key = f"metric.{metric.name}"
     return t.with_unit(t(key), metric.unit) if t.knows(key) else t.column(by_field()[metric.name])

@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from aisbench_core.base.formats import clip_text
-from aisbench_core.warehouse.values.runs import BoardQuery, RegionFacts, RunRow
+from aisbench_core.warehouse.values.runs import THROUGHPUT, BoardQuery, RegionFacts, RunRow
 from pages._ui.shell import url
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.errors import escape_markdown
@@ -97,6 +97,20 @@ def choose_facets(region: RegionFacts, *names: str, limit: int = 50, stacked: bo
         with column:
             values[FACETS[name]] = filter_by(name, getattr(facets, FACETS[name]))
     return replace(BoardQuery(region.region, rehearsal=region.rehearsal, limit=limit), **values)
+
+
+def choose_metric(query: BoardQuery) -> BoardQuery:
+    """The metric in place of the throughput; nothing to choose where no run has any, but a link may name one."""
+    known = run_cached(core().warehouse.facets.list_metrics, query.region, query.rehearsal)
+    names = ["", *([THROUGHPUT] if known else []), *(metric.name for metric in known)]
+    if len(names) == 1 and "metric" not in st.query_params:
+        return query
+    texts = {"": t("board.metric_primary"), THROUGHPUT: t("metric.throughput")}
+    name = url.choose_option(
+        st.selectbox, "metric", t("board.metric"), names, lambda name: texts.get(name, name),
+        resets=["page", "sort", "order"],
+    )  # fmt: skip
+    return replace(query, metric=name)
 
 
 def filter_by(name: str, options: Sequence[Any], help_text: str | None = None) -> tuple[Any, ...]:

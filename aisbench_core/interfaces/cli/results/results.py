@@ -16,7 +16,7 @@ from aisbench_core.base.text_tables import TextTableFormat, format_text_table
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.options import Group, choose_value, command, ruleset_option, run_filters
-from aisbench_core.model import Origin
+from aisbench_core.model import Origin, RunMetric
 from aisbench_core.model.columns import CURRENCY, Column, list_medians
 from aisbench_core.warehouse.exporting.comparison import build_comparison_table
 from aisbench_core.warehouse.measures.sorts import BOARD_SORTS
@@ -35,11 +35,12 @@ if TYPE_CHECKING:
 @ruleset_option
 @click.option("--all", "include_invalid", is_flag=True, help="Include rows without a valid run, with the reason.")
 @click.option("--sort", default="throughput", show_default=True, help="Column to sort by; an unknown one lists all.")
-@click.option("--ascending", is_flag=True, help="Smallest first.")
+@click.option("--metric", default="", help="Rank by this metric; `throughput` in place of a workload's primary one.")
+@click.option("--ascending", is_flag=True, help="Smallest first; of numbers in the row's unit, the worst.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many rows to list.")
 @click.option("--offset", type=click.IntRange(0), default=0, help="How many rows to skip.")
 def leaderboard(ascending: bool, as_json: bool, **filters: Any) -> None:
-    """Rank configurations by the median throughput of their valid runs."""
+    """Rank configurations by the median throughput, or another metric, of their valid runs."""
     if filters["sort"] not in BOARD_SORTS:
         raise click.BadParameter(f"{filters['sort']!r} is not one of {', '.join(BOARD_SORTS)}", param_hint="--sort")
     core = open_core(writing=False)
@@ -58,6 +59,10 @@ def leaderboard(ascending: bool, as_json: bool, **filters: Any) -> None:
     )
     if len({(row.fingerprint, row.throughput_unit) for row in page.rows}) > 1:
         display.print_message("ranks compare rows of one benchmark: same workload, model, data, parameters and unit")
+    if not page.total and query.metric:
+        known = core.warehouse.facets.list_metrics(query.region, page.rehearsal)
+        names = ", ".join(metric.name for metric in known) or "none"
+        display.print_message(f"no run has the metric {query.metric!r}; known: {names}")
     if not page.total:
         print_other_regions(core, query.region, rehearsal=page.rehearsal)
 
@@ -261,6 +266,19 @@ def result_text(row: RunRow | None) -> str:
         ("kind", f"{'rehearsal' if row.rehearsal else 'measurement'} in {row.region}"),
     )
     return f"result\n{display.indent_text(text)}"
+
+
+def metrics_text(metrics: Sequence[RunMetric]) -> str:
+    """A line for each named metric; empty without any."""
+    columns: display.Columns[RunMetric] = {
+        "metric": lambda metric: metric.name,
+        ">value": lambda metric: formats.format_number(metric.value, metric.unit),
+        "better": lambda metric: metric.better.value,
+        "of ranks": lambda metric: metric.combined.value,
+        "formula": lambda metric: metric.definition,
+        "source": lambda metric: metric.source.value,
+    }
+    return f"metrics\n{display.indent_text(display.table_of(metrics, columns))}" if metrics else ""
 
 
 def servers_text(servers: Servers | None, unit: str) -> str:

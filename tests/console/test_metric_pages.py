@@ -1,0 +1,70 @@
+"""Named metrics on pages: a list on the run's page, and rankings and comparisons by them."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.model import Better, Combined, RunMetric
+from aisbench_core.warehouse.facade import Warehouse
+from tests import records as a
+from tests.console.conftest import OpenPage, texts
+from tests.console.grids import list_grids
+
+
+@pytest.fixture
+def measured(data_dir: Path) -> None:
+    """Two versions, of which the slower one needs less energy."""
+    fast = a.records([9000.0, 9100.0, 9200.0], "fast", framework_version="r1.9")
+    frugal = a.records([5000.0, 5100.0, 5200.0], "frugal", framework_version="r1.10")
+    energies = (8.0, 8.1, 8.2, 4.0, 4.05, 4.1)
+    Warehouse(data_dir / "warehouse.duckdb").rebuild(
+        replace(run, metrics=(RunMetric("energy", energy, "J/token", Better.LOWER, Combined.MEAN),))
+        for run, energy in zip((*fast, *frugal), energies, strict=True)
+    )
+
+
+@pytest.mark.usefixtures("measured")
+def test_the_leaderboard_ranks_by_the_metric_of_its_address(open_page: OpenPage) -> None:
+    app = open_page("leaderboard", metric="energy")
+
+    [block] = list_grids(app)
+    assert block.column("version") == ["r1.10", "r1.9"]
+    assert block.column("rank") == ["1", "2"]
+    assert block.column("throughput") == ["4.05", "8.1"]
+    assert block.column("relation") == ["best", "+100.0 %"]
+    assert "energy, lower is better · J/token" in texts(app)
+
+
+@pytest.mark.usefixtures("measured")
+def test_a_list_of_all_configurations_and_of_single_runs_has_the_best_first(open_page: OpenPage) -> None:
+    [groups] = list_grids(open_page("leaderboard", metric="energy", show="groups"))
+    [runs] = list_grids(open_page("leaderboard", metric="energy", show="runs"))
+
+    assert groups.column("version") == ["mindspore r1.10", "mindspore r1.9"]
+    assert len(runs.rows) == 6
+
+
+@pytest.mark.usefixtures("measured")
+@pytest.mark.parametrize(("lang", "cells"), [("en", ["lower", "mean", "script"]), ("zh", ["越低越好", "平均", "脚本"])])
+def test_the_page_of_a_run_lists_its_metrics(lang: str, cells: list[str], open_page: OpenPage) -> None:
+    app = open_page("live", run="fast-0", lang=lang)
+
+    [row] = next(frame.value for frame in app.dataframe if "energy" in frame.value.to_string()).to_numpy().tolist()
+    assert row[:2] == ["energy", "8 J/token"]
+    assert [cell for cell in row if cell in cells] == cells
+
+
+@pytest.mark.usefixtures("measured")
+def test_a_comparison_has_a_row_for_each_metric(open_page: OpenPage) -> None:
+    app = open_page("compare", ids=["fast-0", "frugal-0"])
+
+    metrics = next(grid for grid in list_grids(app) if "metric" in grid.labels)
+    assert "energy (J/token)" in metrics.column("metric")
+
+
+@pytest.mark.usefixtures("measured")
+def test_an_address_with_an_unknown_metric_says_so(open_page: OpenPage) -> None:
+    app = open_page("leaderboard", metric="gone")
+
+    assert not app.exception
