@@ -63,7 +63,7 @@ def overlay_metric(cur: DuckDBPyConnection, name: str) -> None:
 
 
 def _has_primary(cur: DuckDBPyConnection) -> bool:
-    return bool(cur.execute("select 1 from runs where primary_metric <> '' limit 1").fetchall())
+    return bool(cur.execute("select 1 from group_statistics where primary_metric <> '' limit 1").fetchall())
 
 
 def _replace(columns: Mapping[str, str], replaced: Mapping[str, str]) -> str:
