@@ -23,9 +23,12 @@ from aisbench_core.cloud.ports import Cloud, Connect, TrainingService
 from aisbench_core.config.job_secrets import JobSecrets, mask_secrets
 from aisbench_core.config.settings import Settings
 from aisbench_core.domain.llm.chips import Chips, read_chips
+from aisbench_core.domain.llm.llm_settings import read_llm
+from aisbench_core.domain.progress.logged import LogMeasures
 from aisbench_core.domain.results.card_samples import fetch_card_samples, read_card_samples, write_card_samples
 from aisbench_core.domain.results.derived_metrics import Measured, derive_metrics
 from aisbench_core.domain.results.job_events import cloud_events
+from aisbench_core.domain.results.log_results import LogWindow, list_log_metrics, read_window, with_log_result
 from aisbench_core.domain.results.measured_block import measure_power, with_data_loading, with_power, with_utilisation
 from aisbench_core.domain.results.progress import read_progress, seconds_in, target_message
 from aisbench_core.domain.results.record import (
@@ -60,6 +63,7 @@ from aisbench_core.model import (
     RunRecord,
     RunState,
     TrainResultInfo,
+    WorkloadFacts,
 )
 from aisbench_core.running.progress.watch import ProgressWatch
 from aisbench_core.running.run_files import read_facts
@@ -106,6 +110,9 @@ class Collecting:
         end = _first_end(self.begin_collecting(run.run_id)) or self.clock()
         facts = read_facts(folder.launch)
         result, details, refusals = self._from_cloud(run, folder, end) if run.job_id else (None, JobDetails(), [])
+        logs, window = self._measure_logs(run, folder, facts.workload), read_window(facts.workload.speed_parameters)
+        if result is not None and window:
+            result = with_log_result(result, logs, window, run.spec, facts.workload.throughput_unit)
         samples, cards = tuple(read_samples(folder.metrics)), tuple(read_card_samples(folder.cards))
         phases = read_phases(folder.reported)
         if result is not None:
@@ -134,7 +141,7 @@ class Collecting:
             card_samples=cards,
             resolved=read_resolved(folder.resolved),
         )
-        record = replace(record, metrics=self._derive_metrics(record, folder, phases))
+        record = replace(record, metrics=self._derive_metrics(record, folder, phases, logs))
         self.progress.update(run, folder, self.clock() if run.ended_at is None else run.ended_at)
         self.progress.forget(run.run_id)
         for log in folder.logs.glob("*.log"):
@@ -185,13 +192,23 @@ class Collecting:
             self._note_warning(run, Message("not collected: {reason}", reason=mask_secrets(warning, secrets)))
         return result, details, refusals
 
+    def _measure_logs(self, run: Run, folder: RunFolder, workload: WorkloadFacts) -> list[LogMeasures | None]:
+        """What the logs come to, of a job whose result is there, or that trains a language model."""
+        window, llm = read_window(workload.speed_parameters), read_llm(workload.speed_parameters)
+        if window is None and llm:
+            window = LogWindow(llm.window.first, llm.window.last)
+        return self.progress.measure_logs(run, folder, window) if window else []
+
     def _derive_metrics(
-        self, record: RunRecord, folder: RunFolder, phases: Sequence[PhaseSpan]
+        self, record: RunRecord, folder: RunFolder, phases: Sequence[PhaseSpan], logs: Sequence[LogMeasures | None]
     ) -> tuple[RunMetric, ...]:
         """The metrics of a record, which has all else; those that a run cannot have are named in an event."""
         reported, refused = read_metrics(folder.reported)
         chips = self._read_chips(record.run)
         described = read_stated(folder.path)
+        names = {metric.name for metric in reported}
+        log = logs[0] if len(logs) == 1 else None  # those of several servers have no common value
+        reported += [metric for metric in list_log_metrics(log) if metric.name not in names] if log else []
         measured = Measured(
             run=record.run,
             workload=record.workload,
@@ -208,6 +225,7 @@ class Collecting:
                 described.system.accelerator_model_name if described else "", record.run.spec.flavor
             ),
             chips=chips,
+            log=log,
         )
         metrics, problems = bound_metrics(derive_metrics(measured), refused)
         secrets = self._secret_values(record.run)

@@ -13,6 +13,7 @@ from aisbench_core.base.value_errors import make_refusal
 from aisbench_core.domain.authoring.number_ranges import NumberRange, limits_text
 from aisbench_core.domain.llm.llm_settings import LlmSection
 from aisbench_core.domain.progress.patterns import MAX_PATTERNS, pattern_problem
+from aisbench_core.domain.results.log_results import LogWindow
 from aisbench_core.model import METRIC_NAME, Better, Frozen, PrimaryMetric, Scalar
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$")]
@@ -188,6 +189,27 @@ class ProgressLines(Frozen):
         return patterns
 
 
+class ResultFrom(StrEnum):
+    """Where the result of a run is: in the files of the output directory, or in what its framework prints."""
+
+    FILES = "files"
+    LOG = "log"
+
+
+class MeasuredSteps(Frozen):
+    """The steps of a log that count."""
+
+    first: Annotated[int, Field(ge=1, description="first measured step, counted from 1")] = 1
+    last: Annotated[int | None, Field(ge=1, description="last measured step; none: the last one")] = None
+
+    @field_validator("last")
+    @classmethod
+    def _last_is_not_before_the_first(cls, last: int | None, info: ValidationInfo) -> int | None:
+        if last is not None and last < info.data.get("first", 1):
+            raise make_refusal(Message("must be at least the first, {first}", first=info.data["first"]))
+        return last
+
+
 class PackageOrigin(Frozen):
     """The ais-bench package that a workload was imported from; written by the import."""
 
@@ -229,6 +251,12 @@ class Manifest(Frozen):
     ]
     progress_lines: Annotated[ProgressLines, Field(description="how the log tells the progress")] = ProgressLines()
     llm: Annotated[LlmSection | None, Field(description="how it trains a language model, if it does")] = None
+    result_from: Annotated[
+        ResultFrom, Field(description="`files`, or `log`: the script is unmodified, and its log has a known style")
+    ] = ResultFrom.FILES
+    measured_steps: Annotated[
+        MeasuredSteps | None, Field(description="those of a result from the log; of an LLM, `llm` says them")
+    ] = None
     package: Annotated[PackageOrigin | None, Field(description="the package that it was imported from, if any")] = None
 
     @field_validator("versions")
@@ -240,6 +268,25 @@ class Manifest(Frozen):
             )
             _require_names(f"{version}.omits", edition.omits, info.data, "parameters")
         return versions
+
+    @field_validator("measured_steps")
+    @classmethod
+    def _steps_are_said_once(cls, steps: MeasuredSteps | None, info: ValidationInfo) -> MeasuredSteps | None:
+        if steps and info.data.get("llm"):
+            raise make_refusal(Message("`llm` says them: first_step, last_step"))
+        if steps and info.data.get("result_from") is ResultFrom.FILES:
+            raise make_refusal(Message("applies to `result_from: log`"))
+        return steps
+
+    @property
+    def log_window(self) -> LogWindow | None:
+        """The steps that count, if the result is in the log."""
+        if self.result_from is ResultFrom.FILES:
+            return None
+        if self.llm:
+            return LogWindow(self.llm.first_step, self.llm.last_step)
+        steps = self.measured_steps or MeasuredSteps()
+        return LogWindow(steps.first, steps.last)
 
     @field_validator("llm")
     @classmethod

@@ -10,6 +10,7 @@ from aisbench_core.base.documents import parse_document, read_yaml
 from aisbench_core.base.errors import AisbenchError, ConfigError, Problem
 from aisbench_core.base.messages import Message
 from aisbench_core.domain.authoring.manifest import Manifest, Parameter
+from aisbench_core.domain.results.log_results import RESULT_FROM
 from aisbench_core.model import Channel, RunSpec, Scalar, WorkloadFacts
 
 MANIFEST = "workload.yaml"
@@ -152,6 +153,7 @@ class Workload(Manifest):
             speed_parameters={
                 **{name: values[name] for name, parameter in edition.parameters.items() if parameter.decides_speed},
                 **(self.llm.resolve(values) if self.llm else {}),
+                **({RESULT_FROM: str(self.log_window)} if self.log_window else {}),
             },
             primary_metric=self.primary_metric.value if self.primary_metric else None,
         )

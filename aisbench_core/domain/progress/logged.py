@@ -7,6 +7,7 @@ from math import fsum
 
 from aisbench_core.domain.progress.following import Now
 from aisbench_core.domain.progress.reading import Reading
+from aisbench_core.domain.progress.styles import LAST_RANK, ProgressStyle
 from aisbench_core.domain.progress.tracking import Tracker
 
 MOST_STEPS = 1_000_000
@@ -46,6 +47,8 @@ class LoggedTraining:
     tracker: Tracker
     values: dict[str, dict[int, float]] = field(default_factory=lambda: defaultdict(dict))
     positions: Counter[str] = field(default_factory=Counter)
+    of_cards: set[str] = field(default_factory=set)
+    """The rates that lines print of one card."""
     now: Now = field(default_factory=Now)
     _of_next: dict[str, float] = field(default_factory=dict)
     _elapsed: float = 0.0
@@ -101,6 +104,7 @@ class LoggedTraining:
             if (value := getattr(reading, name)) is not None:
                 yield name, value
             elif card is not None:
+                self.of_cards.add(name)
                 yield name, card * self.tracker.count_cards()
         if reading.step_s is not None:  # a bar shows one that it smooths
             yield "bar_step_s" if reading.is_bar else "step_s", reading.step_s
@@ -122,6 +126,19 @@ class LoggedTraining:
                 series[step] = value if replaces else series[step]
             elif len(series) < MOST_STEPS:
                 series[step] = value
+
+
+def choose_log(logs: Mapping[int, LoggedTraining], styles: Sequence[ProgressStyle]) -> LoggedTraining | None:
+    """Of several nodes that of the one that says where the training is: at equal length, where its style prints."""
+    last = {style.name for style in styles if style.prints_on == LAST_RANK}
+
+    def rank_log(node: int) -> tuple[int, int]:
+        positions = logs[node].positions
+        style = max(positions, key=lambda name: positions[name], default="")
+        return positions.total(), node if style in last else -node
+
+    chosen = max(logs, key=rank_log)
+    return logs[chosen] if logs[chosen].positions else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,9 @@ GROUPS: Mapping[str, str] = {
 """The names that groups of a pattern may have, each with what `<name>` stands for in a file of `styles/`."""
 
 
+LAST_RANK = "last rank"
+
+
 class StyleSource(Frozen):
     """Where the statement is that prints such lines."""
 

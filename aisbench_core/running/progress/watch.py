@@ -1,17 +1,20 @@
 """Reads what logs say of a run's progress while they grow, each byte once, and stores it for everybody who looks."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
 from aisbench_core.base.errors import AisbenchError
 from aisbench_core.domain.authoring.workloads import Workloads
+from aisbench_core.domain.progress.logged import LoggedTraining, LogMeasures, choose_log
 from aisbench_core.domain.progress.patterns import ProgressPatterns
 from aisbench_core.domain.progress.points import ReadSoFar, add_points, read_points, read_so_far, write_so_far
 from aisbench_core.domain.progress.reading import Reading
+from aisbench_core.domain.progress.styles import shipped_styles
 from aisbench_core.domain.progress.tracking import Tracker, batch_of
+from aisbench_core.domain.results.log_results import LogWindow
 from aisbench_core.model import Mode, Progress, Run, RunState, TrainingPoint
 from aisbench_core.store.run_folders.run_paths import RunFolder
 
@@ -48,6 +51,24 @@ class ProgressWatch:
         if so_far.offsets != before:
             write_so_far(so_far, folder.progress_offsets)
         return to_progress(run, points[-1]) if points else None
+
+    def measure_logs(self, run: Run, folder: RunFolder, window: LogWindow) -> list[LogMeasures | None]:
+        """What the log of the job comes to within these steps, or that of each server that trains alone."""
+        nodes = run.spec.node_count
+        alone = run.spec.mode is Mode.SINGLE_SERVER
+        groups = [{node} for node in range(nodes)] if alone else [{0, nodes - 1}]
+        measured = []
+        for group in groups:
+            chosen = choose_log({node: self._read_log(run, folder.log(node)) for node in group}, shipped_styles())
+            measured.append(chosen.measure(window.first, window.last) if chosen else None)
+        return measured
+
+    def _read_log(self, run: Run, file: Path) -> LoggedTraining:
+        patterns, tracker = self._read_manifest(run, None, ReadSoFar())
+        training = LoggedTraining(tracker)
+        for part in iter_parts(file):
+            training.add(patterns.readings(part))
+        return training
 
     def forget(self, run_id: str) -> None:
         """Drop what is known of an ended run; its files stay."""
@@ -122,6 +143,20 @@ def _read_addition(file: Path, node: int, offsets: dict[int, int]) -> bytes:
         end = len(text)
     offsets[node] = start + end
     return text[:end]
+
+
+def iter_parts(file: Path) -> Iterator[bytes]:
+    """The whole lines of a log, part by part; nothing without a log."""
+    if not file.exists():
+        return
+    rest = b""
+    with file.open("rb") as log:
+        while part := log.read(MAX_BYTES):
+            text = rest + part
+            end = max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
+            yield text[:end]
+            rest = text[end:][-MAX_BYTES:]  # progress bars may never end a line
+    yield rest
 
 
 def to_progress(run: Run, point: TrainingPoint) -> Progress | None:

@@ -375,7 +375,8 @@ def _recompute_throughput(stored: StoredRun) -> Cells:
         collected = CollectedResult(result["ranks_expected"], tuple(cards), TrainResultInfo(), "")
     mode = Mode(run["mode"])
     sizes = throughput.RunSize(mode, run["node_count"], run["cards_per_node"])
-    if run["origin"] == Origin.IMPORTED and collected and not cards:
+    is_reported = run["origin"] == Origin.IMPORTED and not cards
+    if collected and (is_reported or throughput.has_sum_only(cards, result["throughput_ratio"])):
         computed = throughput.adopt_reported(result["throughput_ratio"], sizes)
     else:
         computed = throughput.compute_throughput(collected, sizes)

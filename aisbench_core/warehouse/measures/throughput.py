@@ -10,7 +10,7 @@ from aisbench_core.model import CollectedResult, Mode, RankResult, RunRecord
 
 SUM_OVER_RANKS = "throughput-sum-over-ranks/1"
 MEAN_OVER_SERVERS = "throughput-mean-over-servers-of-sums/1"
-# Of an imported result without cards: the number that it reports.
+# Of a result without cards, which was imported or is in a log: the number that it reports.
 AS_REPORTED = "throughput-as-reported/1"
 
 # A card below this share of the run's median card is a straggler.
@@ -63,9 +63,13 @@ def _is_complete(result: CollectedResult) -> bool:
 
 
 def derive_throughput(record: RunRecord) -> Throughput:
-    """Computed from the cards; of an imported result without cards, what it reports."""
+    """Computed from the cards; of a result without cards, which is imported or in a log, what it reports."""
     result, spec = record.result, record.run.spec
     if record.imported is None:
+        if result and has_sum_only(result.rank_results, result.info.throughput_ratio):
+            return adopt_reported(
+                result.info.throughput_ratio, RunSize(spec.mode, spec.node_count, spec.cards_per_node)
+            )
         return compute_throughput(result, RunSize(spec.mode, spec.node_count, spec.cards_per_node))
     stated = record.imported.stated
     nodes = spec.node_count if "node_count" in stated else None
@@ -74,6 +78,11 @@ def derive_throughput(record: RunRecord) -> Throughput:
         return adopt_reported(result.info.throughput_ratio, RunSize(spec.mode, nodes, cards))
     of_cards = compute_throughput(result, RunSize(spec.mode, spec.node_count, spec.cards_per_node))
     return of_cards if nodes or spec.mode is Mode.SINGLE_SERVER else replace(of_cards, per_node=None)
+
+
+def has_sum_only(cards: Sequence[RankResult], reported: float | None) -> bool:
+    """Whether a result, such as one in a log, has a throughput but none of single cards."""
+    return not cards and reported is not None
 
 
 def adopt_reported(total: float | None, sizes: RunSize) -> Throughput:

@@ -213,9 +213,15 @@ def _out_of_range(facts: Facts) -> Iterator[Message]:
         yield Message("resource_util_ratio is {found}, allowed: at most 1", found=str(share))
 
 
+def _is_in_log(facts: Facts) -> bool:
+    """Whether a launched run's script wrote no files, and its framework's log says how fast it was."""
+    return not facts.imported and not facts.cards.stored and facts.throughput_ratio is not None
+
+
 def _check_ranks(facts: Facts, _: ValidityRule, level: CheckLevel) -> Check:
-    if facts.imported and not facts.cards.stored:
-        evidence = Message("the imported result holds only its sum")
+    if (facts.imported and not facts.cards.stored) or _is_in_log(facts):
+        in_file, in_log = Message("the imported result holds only its sum"), Message("the log says only their sum")
+        evidence = in_file if facts.imported else in_log
         return Check("V03", CheckLevel.WARN, Message("a throughput of each card"), NONE, evidence)
     expected, usable = facts.ranks_expected or 0, facts.ranks_found
     cards = expected if facts.card_count is None else facts.card_count
@@ -280,9 +286,11 @@ def _check_accuracy(facts: Facts, rule: Accuracy, level: CheckLevel) -> Check:
     if facts.synthetic_data:
         evidence = Message("accuracy on synthetic data is not a measurement")
         return Check("V06", CheckLevel.WARN, Message("real data"), actual, evidence)
+    target, source = target_of(facts.workload, facts.model, facts.accuracy_target, facts.accuracy_target_source, rule)
+    if accuracy is None and target is None and _is_in_log(facts):
+        return Check("V06", CheckLevel.WARN, _SHARE, actual, Message("the log says none, and there is no target"))
     if accuracy is None or not 0 < accuracy <= 1:
         return Check("V06", level, _SHARE, actual)
-    target, source = target_of(facts.workload, facts.model, facts.accuracy_target, facts.accuracy_target_source, rule)
     if target is None:
         return Check("V06", CheckLevel.OK, _SHARE, actual, Message("the workload has no target"))
     below = _LEVELS[rule.below_target.of(division_of(facts))]
