@@ -180,6 +180,10 @@ class RunFiles:
         """The steps that its ranks reported, by rank and time; nothing before the run was collected."""
         return read_step_times(self._get_folder(run_id, FolderPart.REPORTED).reported)
 
+    def has_step_times(self, run_id: str) -> bool:
+        """Whether its ranks reported steps."""
+        return any(self._get_folder(run_id, FolderPart.REPORTED).reported.glob("step_times_*"))
+
     def card_rates(self, run_id: str) -> list[CardRate]:
         """What the cards of a running job did in the last minutes, as far as it reports its steps."""
         return read_rates(self._get_folder(run_id))

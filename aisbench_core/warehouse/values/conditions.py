@@ -72,23 +72,23 @@ def parse_condition(text: str) -> Condition:
     """`NAME:VALUE`, or `NAME:LOW..HIGH` with one end or both. Raises SpecError."""
     parts = _FORM.fullmatch(text)
     if not parts:
-        raise _refuse(text, Message("must be NAME:VALUE or NAME:LOW..HIGH"))
+        raise _make_error(text, Message("must be NAME:VALUE or NAME:LOW..HIGH"))
     name, wanted = parts.groups()
     prefix = next((each for each in (PARAMETER, METRIC) if name.startswith(each)), "")
     if not (prefix and _FREE_NAME.fullmatch(name.removeprefix(prefix))) and name not in NUMBERS:
         close = get_close_matches(name, NUMBERS, 3) or ["throughput", "accuracy", "duration_s"]
         known = Message("no such number: use {names}, parameter.NAME or metric.NAME", names=", ".join(close))
-        raise _refuse(text, known)
+        raise _make_error(text, known)
     if ends := _RANGE.fullmatch(wanted):
         low, high = _parse_number(ends[1], -math.inf), _parse_number(ends[2], math.inf)
         if low is None or high is None or low > high or (math.isinf(low) and math.isinf(high)):
-            raise _refuse(text, Message("a range is LOW..HIGH, two numbers of which one may be left out"))
+            raise _make_error(text, Message("a range is LOW..HIGH, two numbers of which one may be left out"))
         return Condition(name, low, high)
     number = _parse_number(wanted, math.nan)
     if number is not None:
         return Condition(name, number, number)
     if prefix != PARAMETER:
-        raise _refuse(text, Message("{name} is a number", name=name))
+        raise _make_error(text, Message("{name} is a number", name=name))
     return Condition(name, value=wanted)
 
 
@@ -111,5 +111,5 @@ def _parse_number(text: str, missing: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _refuse(text: str, why: Message) -> SpecError:
+def _make_error(text: str, why: Message) -> SpecError:
     return SpecError(Message("filter"), [Problem("where", why, text)])

@@ -35,12 +35,12 @@ def show_conditions(conditions: Sequence[Condition]) -> None:
                 text = str(condition)
                 st.button(
                     escape_markdown(text), key=f"where-{number}", icon=":material/close:", help=t("where.remove"),
-                    on_click=_remove, args=(text,),
+                    on_click=_remove_condition, args=(text,),
                 )  # fmt: skip
 
 
 @repeat_if_aborted
-def _remove(text: str) -> None:
+def _remove_condition(text: str) -> None:
     kept = [each for each in st.query_params.get_all(WHERE) if _name_of(each) != text]
     st.query_params.pop("page", None)
     if kept:
