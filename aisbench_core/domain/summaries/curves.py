@@ -6,8 +6,12 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
+import numpy as np
+
+from aisbench_core.domain.summaries.batches import Batch, ScalarBatch, find_batch
 from aisbench_core.domain.summaries.event_files import BrokenFrame, is_event_file, is_mindspore, iter_records
 from aisbench_core.domain.summaries.events import Scalar, read_scalars
 
@@ -15,6 +19,8 @@ from aisbench_core.domain.summaries.events import Scalar, read_scalars
 MOST_POINTS = 400
 MOST_CURVES = 500
 MOST_TAG = 200  # letters
+SINGLES = 256  # records that are read one by one before it is looked again whether they repeat
+PEEKED_BYTES, BLOCK_BYTES = 64 * 1024, 8 * 1024 * 1024
 RUNS_HELD = 8
 """Runs whose curves stay in memory, each with at most 500 curves of 800 points of 24 bytes."""
 
@@ -102,11 +108,11 @@ class _File:
     offset: int = 0
     is_damaged: bool = False
 
-    def new_scalars(self) -> Iterator[Scalar]:
-        """The scalars of the records that are complete now, from the last reading on."""
+    def new_scalars(self, most: int | None = None) -> Iterator[Scalar]:
+        """The scalars of the (first `most`) records that are complete now, from the last reading on."""
         mindspore = is_mindspore(self.path.name)
         try:
-            for record in iter_records(self.path, self.offset):
+            for record in islice(iter_records(self.path, self.offset), most):
                 self.offset = record.end
                 scalars = read_scalars(record.data, mindspore=mindspore) if record.data is not None else []
                 # Only what is shown is checked: a checksum of images would take longer than all the rest.
@@ -116,6 +122,29 @@ class _File:
                     yield from scalars
         except (BrokenFrame, OSError):
             self.is_damaged = True
+
+    def new_batches(self) -> Iterator[ScalarBatch | Scalar]:
+        """The same, with points of records that repeat as batches."""
+        while True:
+            before = self.offset
+            batch = None if is_mindspore(self.path.name) else self._read_batch()
+            if batch is None:
+                yield from self.new_scalars(SINGLES)
+            else:
+                self.offset += batch.end
+                self.is_damaged = self.is_damaged or not batch.is_intact
+                yield from batch.scalars
+            if self.offset == before:
+                return
+
+    def _read_batch(self) -> Batch | None:
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self.offset)
+                peeked = file.read(PEEKED_BYTES)
+                return find_batch(peeked, 0) and find_batch(peeked + file.read(BLOCK_BYTES), 0)
+        except OSError:
+            return None  # reading record by record says so
 
 
 @dataclass(slots=True)
@@ -145,15 +174,35 @@ class _Drawing:
         if len(self.values) >= 2 * MOST_POINTS:
             self._thin_points()
 
+    def add_batch(self, batch: ScalarBatch) -> None:
+        """Add points like one after the other."""
+        finite = np.isfinite(batch.values)
+        steps, times, values = batch.steps[finite], batch.times[finite], batch.values[finite]
+        self.not_finite += len(batch.values) - len(values)
+        if not len(values):
+            return
+        self.count += len(values)
+        self.lowest, self.highest = min(self.lowest, float(values.min())), max(self.highest, float(values.max()))
+        latest = len(steps) - 1 - int(steps[::-1].argmax())  # of equal steps the later one
+        if self.last is None or steps[latest] >= self.last.step:
+            self.last = CurvePoint(int(steps[latest]), float(times[latest]), float(values[latest]))
+        done = 0
+        while done < len(values):
+            room = 2 * MOST_POINTS - len(self.values)
+            for kept, new in ((self.steps, steps), (self.times, times), (self.values, values)):
+                kept.frombytes(new[done : done + room].tobytes())
+            done += room
+            if len(self.values) >= 2 * MOST_POINTS:
+                self._thin_points()
+
     def _thin_points(self) -> None:
         """Leave the lowest and the highest of every four points, so that no peak is lost."""
-        stays = []
-        for start in range(0, len(self.values), 4):
-            four = range(start, min(start + 4, len(self.values)))
-            stays += sorted({min(four, key=self.values.__getitem__), max(four, key=self.values.__getitem__)})
-        self.steps = array("q", (self.steps[index] for index in stays))
-        self.times = array("d", (self.times[index] for index in stays))
-        self.values = array("d", (self.values[index] for index in stays))
+        fours = np.frombuffer(self.values).reshape(-1, 4)
+        pairs = np.sort(np.stack([fours.argmin(axis=1), fours.argmax(axis=1)], axis=1), axis=1)
+        stays = (pairs + np.arange(0, len(self.values), 4)[:, None])[[True, False] | (pairs[:, :1] < pairs[:, 1:])]
+        self.steps = array("q", np.frombuffer(self.steps, np.int64)[stays].tobytes())
+        self.times = array("d", np.frombuffer(self.times)[stays].tobytes())
+        self.values = array("d", np.frombuffer(self.values)[stays].tobytes())
 
     def curve(self, directory: str, tag: str) -> TrainingCurve:
         # A restarted job goes back to its last checkpoint: of two values of a step, the later one counts.
@@ -185,15 +234,19 @@ class _Reading:
         for path in event_files(self.folder):
             file = self.files.setdefault(path, _File(path))
             directory = _get_directory(self.folder, path)
-            for scalar in file.new_scalars():
-                self._add_scalar(directory, scalar)
+            for scalars in file.new_batches():
+                self._add_scalars(directory, scalars)
 
-    def _add_scalar(self, directory: str, scalar: Scalar) -> None:
-        key = directory, scalar.tag[:MOST_TAG]
+    def _add_scalars(self, directory: str, scalars: ScalarBatch | Scalar) -> None:
+        key = directory, scalars.tag[:MOST_TAG]
         if key not in self.drawings and len(self.drawings) >= MOST_CURVES:
             self.excluded = True
             return
-        self.drawings.setdefault(key, _Drawing()).add(scalar)
+        drawing = self.drawings.setdefault(key, _Drawing())
+        if isinstance(scalars, Scalar):
+            drawing.add(scalars)
+        else:
+            drawing.add_batch(scalars)
 
     def was_replaced(self) -> bool:
         """Whether a file is shorter than what was read of it, or gone: then all is read again."""
