@@ -1,6 +1,7 @@
 """The metrics that the console computes of runs that train language models."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from statistics import median
 
@@ -20,7 +21,7 @@ from aisbench_core.domain.llm.training import (
     join_ranks,
 )
 from aisbench_core.domain.progress.logged import LogMeasures
-from aisbench_core.model import Better, MetricSource, PhaseName, PhaseSpan, RunMetric, StepTime
+from aisbench_core.model import Better, Combined, MetricSource, PhaseName, PhaseSpan, RunMetric, StepTime
 
 HIGHER, LOWER = Better.HIGHER, Better.LOWER
 
@@ -82,7 +83,7 @@ def _list_rates(rate: TokenRate | None, devices: Devices, counted_by: str, windo
     if rate is None or rate.value is None:
         return
     definition = f"{NOMINAL_BY if rate.counted is None else counted_by}/{window}"
-    yield _make_metric(TOKENS, rate.value, "tokens/s", HIGHER, definition)
+    yield replace(_make_metric(TOKENS, rate.value, "tokens/s", HIGHER, definition), combined=Combined.SUM)
     yield _make_metric(PER_DIE, rate.value / devices.dies, "tokens/s", HIGHER, definition)
     if devices.dies_per_card:
         yield _make_metric("tokens_per_s_per_card", rate.value / devices.cards, "tokens/s", HIGHER, definition)
