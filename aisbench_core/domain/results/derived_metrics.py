@@ -1,5 +1,6 @@
 """The metrics that this console computes when it collects a run: one formula a function, in FORMULAS."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -108,6 +109,17 @@ def measure_coverage(measured: Measured) -> Iterable[RunMetric]:
         yield RunMetric("power_coverage", share, FRACTION, Better.HIGHER, source=MetricSource.CONSOLE)
 
 
+def measure_energy(measured: Measured) -> Iterable[RunMetric]:
+    """Energy for each of what throughput counts (a sample, a token), at the mean power of all cards."""
+    info = measured.result.info if measured.result else None
+    counted, per, second = measured.workload.throughput_unit.rpartition("s/s")
+    if info and info.efficientcy and per and not second and re.fullmatch(r"[a-z]+", counted):
+        yield RunMetric(
+            f"energy_per_{counted}", 1 / info.efficientcy, f"J/{counted}", Better.LOWER, source=MetricSource.CONSOLE,
+            definition="mean_power/throughput",
+        )  # fmt: skip
+
+
 def measure_goodput(measured: Measured) -> Iterable[RunMetric]:
     """What the run's time was spent on."""
     return goodput_metrics(measured.run, measured.attempts, measured.phases, measured.steps)
@@ -115,7 +127,7 @@ def measure_goodput(measured: Measured) -> Iterable[RunMetric]:
 
 FORMULAS: tuple[Formula, ...] = (
     count_steps, measure_training, measure_checkpoints, measure_target, measure_memory, measure_coverage,
-    measure_goodput,
+    measure_energy, measure_goodput,
 )  # fmt: skip
 
 
