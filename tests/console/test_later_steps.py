@@ -38,6 +38,7 @@ def test_a_step_that_was_not_reported_is_refused(open_page: OpenPage, used: Path
     app = open_page("live", run=RUN, first_step="9")
 
     assert "enter a whole number, 1 to 4" in texts(app).replace("\\", "")
+    assert "Definition" not in texts(app)
 
 
 @pytest.mark.usefixtures("used")

@@ -42,7 +42,8 @@ def _show_steps(recorded: RunRow) -> None:
         return
     allowed = NumberRange(found[0], found[1], is_whole=True)
     entry = url.input_number(FIRST, t("later_steps.first"), found[0], allowed, width=220)
-    if later := measure_later_steps(steps, int(entry.value)):
+    later = None if entry.problem else measure_later_steps(steps, int(entry.value))
+    if later:
         st.markdown(f"**{_format_rate(later, recorded)}**")
         st.caption(
             t(
