@@ -50,12 +50,14 @@ from aisbench_core.people.notifications.service import Notifications
 from aisbench_core.people.tokens.service import Tokens
 from aisbench_core.running.algorithms import Algorithms
 from aisbench_core.running.annotations import AnnotationService
+from aisbench_core.running.cleaning.deletions import Deletions, DeletionWork
 from aisbench_core.running.cleaning.service import Cleaning
 from aisbench_core.running.diagnosing.ascend_fd import AscendFd
 from aisbench_core.running.diagnosing.service import Causes
 from aisbench_core.running.follower import Following
 from aisbench_core.running.jobs import Jobs
 from aisbench_core.running.launches import Launches
+from aisbench_core.running.lineages import Lineages
 from aisbench_core.running.progress.overview import RunOverviews
 from aisbench_core.running.progress.snapshots import RunSnapshots
 from aisbench_core.running.published_code import LaunchedCode
@@ -69,8 +71,10 @@ from aisbench_core.running.series.service import SeriesService
 from aisbench_core.running.systems.systems import Systems
 from aisbench_core.store.audit.audit import Audit
 from aisbench_core.store.audit.audit_heads import AuditHeads
+from aisbench_core.store.ledger.deletions import DeletionLedger
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.ledger.ledger_file import require_known_schema
+from aisbench_core.store.ledger.lineage import LineageLedger
 from aisbench_core.store.ledger.schedules import ScheduleLedger
 from aisbench_core.store.ledger.series import SeriesLedger
 from aisbench_core.store.ledger.tokens import TokenLedger
@@ -170,11 +174,14 @@ class Core:
         self.logs = RunLogs(self.files.log_files)
         self.cleaning = Cleaning(settings, ledger, folders, interactive, record, seals, clock)
         self.annotations = AnnotationService(settings, ledger, folders, self.warehouse, clock)
+        self._deletion_ledger = DeletionLedger(ledger)
+        self.deletions = Deletions(ledger, self._deletion_ledger, clock)
         self.run_names = RunNames(workloads, self.annotations)
         self.clones = Clones(ledger, self.warehouse, workloads)
         self.reproductions = Reproductions(
             settings, ledger, self.warehouse, workloads, self.regions, self.systems, self.clones, runs
         )
+        self.lineages = Lineages(ledger, LineageLedger(ledger), self.reproductions.of)
 
     def _add_series(self) -> None:
         """Many runs, and those that are launched by the clock."""
@@ -252,13 +259,15 @@ class Core:
         """What a follower does, and what it tells people."""
         settings, ledger, clock, seals = self.settings, self.ledger, self.clock, self._seals
         self.notifications = Notifications(settings, ledger, self.warehouse, self.causes.sentence, clock)
+        folders = run_folders(settings, ledger, self._connect)
+        cleaning = Cleaning(settings, ledger, folders, self._connect, self.warehouse.record, seals, clock)
         self.following = Following(
             settings=settings,
             ledger=ledger,
             watches=self.watches,
             workloads=self.workloads,
             launches=self._launches,
-            folders=run_folders(settings, ledger, self._connect),
+            folders=folders,
             secrets=self._secrets,
             connect=self._connect,
             record=self.series.record,
@@ -268,6 +277,7 @@ class Core:
             resolving=seals.seal_resolved,
             admission=self.series.admission,
             schedule=ScheduledLaunches(self._schedule_ledger, self.series, self.schedules, clock).tick,
+            delete=DeletionWork(self._deletion_ledger, cleaning, self.annotations, clock).tick,
             alert=BudgetAlerts(ledger, self._budget_ledger, clock).tick,
             notify=self.notifications.tick,
             diagnose=AscendFd(settings.ascend_fd_venv).diagnose,

@@ -5,6 +5,7 @@ import streamlit as st
 from pages._ui.cards.run_cards import show_stop_dialog
 from pages._ui.run.page import show_run
 from pages._ui.runs.cleaning import show_clean_dialog
+from pages._ui.runs.deleting import show_delete_question
 from pages._ui.runs.live import follow_all
 from pages._ui.shell.status import create_heading
 from pages._ui.shell.words import t
@@ -17,3 +18,4 @@ else:
     follow_all()
 show_stop_dialog()
 show_clean_dialog()
+show_delete_question()

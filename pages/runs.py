@@ -1,13 +1,13 @@
-"""Runs: active runs first, then the ended ones, page by page in one table."""
+"""Runs: pinned runs first, then the active ones, then the ended ones, page by page in one table."""
 
 import streamlit as st
 
-from aisbench_core.model import ACTIVE, TERMINAL, RunSort
+from aisbench_core.model import ACTIVE, RunSort
 from pages._ui.configure.drafts import MINE
 from pages._ui.grid.sorting import read_sorting
 from pages._ui.runs import run_list
-from pages._ui.runs.run_actions import OUTCOME, show_actions, show_stop_question
-from pages._ui.runs.run_filters import choose_filters, show_filters
+from pages._ui.runs.run_actions import OUTCOME, show_actions, show_questions
+from pages._ui.runs.run_filters import PARTS, ListPart, choose_filters, show_filters
 from pages._ui.runs.run_rows import choose_columns
 from pages._ui.shell import url
 from pages._ui.shell.core import is_allowed
@@ -30,17 +30,18 @@ sorting = read_sorting(list(RunSort), RunSort.LAUNCHED, texts=[RunSort.WORKLOAD,
 
 # Before anything is drawn: what changes while the page is drawn is noticed, too.
 state = run_list.state_of_list(choice, sorting)
-active, ended = choice.count(ACTIVE), choice.count(TERMINAL)
+counts = [choice.count(part) for part in PARTS]
+active = choice.count(ListPart(ACTIVE))
 title_tab(f"▶ {active:,} {t('runs.title')}" if active else t("runs.title"))
 if active:
     badge.badge(t("runs.running", count=f"{active:,}"), color="blue")
 show_outcome(OUTCOME)
-if active or ended:
-    ticked = run_list.show_runs(run_list.read_runs(choice, sorting, active, ended), keys, sorting)
+if any(counts):
+    ticked = run_list.show_runs(run_list.read_runs(choice, sorting, counts), keys, sorting)
     show_actions(run_list.KEY, [run.run_id for run in ticked], ticked)
-    pages = url.Pages("page", active + ended, run_list.PAGE)
+    pages = url.Pages("page", sum(counts), run_list.PAGE)
     pages.show()
 else:
     run_list.show_empty(choice)
 run_list.watch_list(state, choice, sorting)
-show_stop_question()
+show_questions()

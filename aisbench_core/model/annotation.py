@@ -12,6 +12,9 @@ from aisbench_core.model.run import Event, Level
 # Letters of a note, letters of a tag, tags of a run, letters of a name, letters of a reason.
 MAX_NOTE, MAX_TAG, MAX_TAGS, MAX_NAME, MAX_REASON = 4000, 64, 50, 80, 500
 
+PINNED = "pinned"
+"""The tag of runs that stand first in the list of runs."""
+
 TAG_SEPARATORS = ",;"
 # Unicode categories that control terminals or break lines.
 _CONTROL = frozenset({"Cc", "Cs", "Zl", "Zp"})

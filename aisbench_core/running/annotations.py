@@ -14,6 +14,7 @@ from aisbench_core.domain.access.changes import note_values
 from aisbench_core.domain.results.record import ANNOTATIONS_FILE, add_annotations, read_annotations
 from aisbench_core.model import Actor, AnnotationChange, AnnotationKind, Annotations, Clock, Run, note_error, tag_error
 from aisbench_core.model.annotation import MAX_TAGS, name_error, reason_error
+from aisbench_core.store.ledger.deletions import DeletionLedger
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.run_folders.folders import RunFolders
 from aisbench_core.store.run_folders.parts import FolderPart
@@ -88,7 +89,10 @@ class AnnotationService:
         note_values(", ".join(sorted(old)), ", ".join(sorted(after)))
         changes = ((AnnotationKind.TAG, after - old), (AnnotationKind.UNTAG, old - after))
         new = [AnnotationChange(now, actor.name, kind, tag) for kind, tags in changes for tag in sorted(tags)]
-        return self._add_changes(run_id, before, new, None)
+        every = self._add_changes(run_id, before, new, None)
+        if self.ledger.has(run_id):
+            self.ledger.set_tags(run_id, every.tags)
+        return every
 
     @permitted
     def note(self, run_id: str, text: str, actor: Actor, since: datetime | None) -> Annotations:
@@ -122,6 +126,10 @@ class AnnotationService:
 
     def _set_aside(self, run_id: str, reason: str, actor: Actor) -> Annotations:
         before = self.of(run_id)
+        deletion = DeletionLedger(self.ledger).find(run_id)
+        if deletion and reason != deletion.reason:
+            deleted = Message("it was deleted by {who}", who=deletion.who)
+            raise SpecError(Message("run {run_id}", run_id=run_id), [Problem("reason", deleted)])
         note_values(before.reason_set_aside, reason)
         change = AnnotationChange(self.clock(), actor.name, AnnotationKind.SET_ASIDE, reason)
         return self._add_changes(run_id, before, [change] if reason != before.reason_set_aside else [], None)

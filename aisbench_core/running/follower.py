@@ -54,8 +54,9 @@ class Following:
     """What every follower of this data folder is made of.
 
     `record` stores an ended run; `begin_collecting`, `expect`, `seal`: as in Collecting; `admission` gives a function
-    that launches the next cells of series; `schedule` launches series whose time has come; `alert` checks budgets;
-    `notify` sends the next notification. `diagnose`: as in Collecting; `resolving`, `slow_share`: as in Steps."""
+    that launches the next cells of series; `schedule` launches series whose time has come; `delete` removes what
+    belongs to deleted runs; `alert` checks budgets; `notify` sends the next notification. `diagnose`: as in Collecting;
+    `resolving`, `slow_share`: as in Steps."""
 
     settings: Settings
     ledger: Ledger
@@ -72,6 +73,7 @@ class Following:
     resolving: Sealing
     admission: Callable[[], Callable[[], None]]
     schedule: Callable[[], None]
+    delete: Callable[[], None]
     alert: Callable[[], None]
     notify: Callable[[], None]
     diagnose: Callable[[RunFolder], None]
@@ -178,6 +180,7 @@ class Follower:
         if share.leads:
             self._tasks.start(EVERYTHING, "schedules", self._parts.schedule, self._tasks.quick)
             self._tasks.start(EVERYTHING, "series", self._admit, self._tasks.quick)
+            self._tasks.start(EVERYTHING, "deletions", self._parts.delete, self._tasks.collecting)
             self._tasks.start(EVERYTHING, "budgets", self._parts.alert, self._tasks.quick)
             self._tasks.start(EVERYTHING, "notifications", self._parts.notify, self._tasks.notifying)
         if share.held is not None:

@@ -34,8 +34,11 @@ from aisbench_core.people.budgets.holds import hold_reason, launch_check
 from aisbench_core.people.budgets.ledger import PlannedLaunch
 from aisbench_core.running.launches import Launches
 from aisbench_core.running.run_files import LaunchFacts, write_facts
+from aisbench_core.store.ledger.database.connection import LedgerConnection
+from aisbench_core.store.ledger.deletions import DeletionLedger
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.ledger.limits import LaunchLimits
+from aisbench_core.store.ledger.lineage import Parent, ParentKind, add_parents
 from aisbench_core.store.run_folders import run_paths
 from aisbench_core.store.run_folders.folders import RunFolders
 from aisbench_core.store.run_folders.parts import FolderPart
@@ -69,18 +72,34 @@ class Runs:
     clock: Clock
 
     @permitted
-    def launch(self, spec: RunSpec, profile: str, actor: Actor, token: str = "", reproduces: str = "") -> Run:
+    def launch(
+        self,
+        spec: RunSpec,
+        profile: str,
+        actor: Actor,
+        token: str = "",
+        reproduces: str = "",
+        *,
+        clone_of: str = "",
+    ) -> Run:
         """Store a new run, held if no budget has room for it. A token launches once: again, it returns the first run.
 
-        `reproduces`: the id of the run whose result this one is to repeat. Raises SpecError with every preflight
-        error, TooManyRuns, ConfigError, NotAllowed."""
+        `reproduces`: the id of the run whose result this one is to repeat; `clone_of`: of the one whose spec this one's
+        was made from. Raises SpecError with every preflight error, TooManyRuns, ConfigError, NotAllowed."""
         require_open_files(spec, actor, self.open_folders)
         chosen = self.regions.profile(profile)
         spec = self.preflight.complete_spec(spec, chosen)
         check = launch_check(self.limits, expected_cost(spec, chosen), self.settings.approval_days)
+        named = {ParentKind.REPRODUCTION: reproduces, ParentKind.CLONE: clone_of}
+        parents = [Parent(run_id, kind) for kind, run_id in named.items() if run_id]
+
+        def admit(con: LedgerConnection, run: Run) -> Run:
+            admitted = check(con, run)
+            add_parents(con, admitted, parents)
+            return admitted
 
         def store(run: Run, event: Event) -> Run:
-            return self.ledger.add(run, event, token, check)
+            return self.ledger.add(run, event, token, admit)
 
         return self.create(spec, chosen, actor, store, reproduces)
 
@@ -153,6 +172,9 @@ class Runs:
         if not run.can_collect_again:
             reason = Message("only a failed run whose job was created can be collected again")
             raise SpecError(Message("run {run_id}", run_id=run.run_id), [Problem("state", reason, run.state)])
+        if deletion := DeletionLedger(self.ledger).find(run.run_id):
+            deleted = Message("it was deleted by {who}", who=deletion.who)
+            raise SpecError(Message("run {run_id}", run_id=run.run_id), [Problem("state", deleted)])
         if removal := removal_of(read_removals(self.folder(run)), RunPart.OUTPUTS):
             removed = Message("its outputs were removed by {who}", who=removal.who)
             raise SpecError(Message("run {run_id}", run_id=run.run_id), [Problem("outputs", removed)])

@@ -1,7 +1,7 @@
-"""Quick search from every page: pages, runs, configurations, series, saved views and workloads by their names."""
+"""Quick search from every page: whatever a page shows by a name, and the pages and their actions."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from itertools import islice
@@ -10,14 +10,16 @@ from pathlib import Path
 import streamlit as st
 
 from aisbench_core.warehouse.values.boards import BoardRow
-from aisbench_core.warehouse.values.runs import BoardQuery
+from aisbench_core.warehouse.values.runs import BoardQuery, RegionFacts
 from pages._ui.cards.run_cards import run_facts, run_titles
+from pages._ui.configure.drafts import MINE
 from pages._ui.shell import navigation, url
 from pages._ui.shell.callbacks import repeat_if_aborted
 from pages._ui.shell.charts import row_name
-from pages._ui.shell.core import core, run_cached
+from pages._ui.shell.core import core, is_allowed, ledger_answer, run_cached
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import errors_shown, escape_markdown
+from pages._ui.shell.filters import region_key
 from pages._ui.shell.focus import focus_first
 from pages._ui.shell.navigation import Selection
 from pages._ui.shell.words import t
@@ -149,6 +151,13 @@ def _find_pages(wanted: str) -> Iterator[_Result]:
                 yield _Result(page, title, {})
 
 
+def _find_actions(wanted: str) -> Iterator[_Result]:
+    """What people begin on a page, for who may."""
+    for key, (page, selection, method) in ACTIONS.items():
+        if wanted and wanted in t(f"search.{key}").casefold() and is_allowed(method):
+            yield _Result(page, t(f"search.{key}"), selection, t(f"menu.{page.stem}"))
+
+
 def _find_runs(wanted: str) -> Iterator[_Result]:
     """Runs of the ledger, the newest first; then those that only the warehouse has."""
     shown = set()
@@ -175,8 +184,13 @@ def _find_configurations(wanted: str) -> Iterator[_Result]:
         query = BoardQuery(region.region, rehearsal=region.rehearsal, text=wanted, limit=EACH)
         for row in run_cached(core().warehouse.board.list_rows, query).rows:
             selection = {"run": row.median_run_id or row.latest_run_id}
-            facts = f"{region.region} · {t('run_rows.rehearsal')}" if region.rehearsal else region.region
-            yield _Result(navigation.CONFIGURATION, row_name(row, ""), selection, facts, _describe_row(row))
+            yield _Result(
+                navigation.CONFIGURATION, row_name(row, ""), selection, _describe_region(region), _describe_row(row)
+            )
+
+
+def _describe_region(region: RegionFacts) -> str:
+    return f"{region.region} · {t('run_rows.rehearsal')}" if region.rehearsal else region.region
 
 
 def _describe_row(row: BoardRow) -> str:
@@ -208,11 +222,54 @@ def _find_workloads(wanted: str) -> Iterator[_Result]:
             )
 
 
+def _find_versions(wanted: str) -> Iterator[_Result]:
+    for region in run_cached(core().warehouse.facets.list_regions) if wanted else ():
+        facets = run_cached(core().warehouse.facets.fetch_values, region.region, region.rehearsal)
+        for version in facets.framework_versions:
+            if wanted in version.casefold():
+                selection = {"region": region_key(region), "version": version}
+                yield _Result(navigation.LEADERBOARD, version, selection, _describe_region(region))
+
+
+def _find_nodes(wanted: str) -> Iterator[_Result]:
+    """Each leads to the newest run on it."""
+    for host, run_id in run_cached(core().warehouse.cards.find_hosts, wanted, EACH) if wanted else ():
+        yield _Result(navigation.LIVE, host, {"run": run_id}, t("search.latest", run=run_id))
+
+
+def _find_people(wanted: str) -> Iterator[_Result]:
+    """Those who launched runs; each leads to these."""
+    for name in ledger_answer(core().ledger.list_people) if wanted else ():
+        if wanted in name.casefold():
+            yield _Result(navigation.RUNS, name, {"who": name}, t("menu.runs"))
+
+
+def _find_tags(wanted: str) -> Iterator[_Result]:
+    for tag in ledger_answer(core().ledger.list_tags) if wanted else ():
+        if wanted in tag.casefold():
+            yield _Result(navigation.RUNS, tag, {"tag": tag}, t("menu.runs"))
+
+
+ACTIONS: Mapping[str, tuple[Path, Selection, str]] = {
+    "launch_run": (navigation.CONFIGURE, {"draft": MINE}, "Runs.launch"),
+    "launch_series": (navigation.SERIES, {"new": "1"}, "SeriesService.launch"),
+    "import_results": (navigation.IMPORT, {}, "ResultImport.save"),
+    "add_channel": (navigation.NOTIFICATIONS, {}, "NotificationChannels.save"),
+    "set_budget": (navigation.SPENDING, {}, "Budgets.save"),
+    "set_role": (navigation.PEOPLE, {}, "People.set_role"),
+}
+"""Where each begins, and the method that it needs the right to."""
+
 SOURCES: dict[str, Callable[[str], Iterator[_Result]]] = {
     "pages": _find_pages,
+    "actions": _find_actions,
     "runs": _find_runs,
     "configurations": _find_configurations,
     "series": _find_series,
     "views": _find_views,
     "workloads": _find_workloads,
+    "versions": _find_versions,
+    "nodes": _find_nodes,
+    "people": _find_people,
+    "tags": _find_tags,
 }

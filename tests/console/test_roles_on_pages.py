@@ -20,7 +20,7 @@ CHANGES = (
     *("stop-", "collect-", "clean-", "annotation-", "reproduce", "priority-", "view-", "notify-", "test-", "edit-"),
     *("remove-", "imports-", "mark-", "unmark-", "demo-", "series-stop", "series-more", "schedule-", "system-"),
     *("series-launch", "launch", "missing-", "old-", "people-", "audit-", "approve", "decline", "FormSubmitter:budget"),
-    *("clone-", "corrected-draft", "retry-", "import"),
+    *("clone-", "corrected-draft", "retry-", "import", "delete-", "pin-"),
 )
 """How the keys of such buttons begin."""
 

@@ -45,6 +45,7 @@ from aisbench_core.model.spec_roles import FormGroup
 from aisbench_core.running.diagnosing.cause import Confidence
 from aisbench_core.running.reproducing.values import Sameness
 from aisbench_core.running.systems import descriptions
+from aisbench_core.store.ledger.lineage import ParentKind
 from aisbench_core.warehouse.measures.sorts import BOARD_SORTS, HISTORY_SORTS, RUN_SORTS
 from aisbench_core.warehouse.values.compared import Comparability, ComparedBy, SideOutcome
 from aisbench_core.warehouse.values.exports import ExportTable
@@ -55,7 +56,7 @@ from pages._ui.compare.comparability import DECISIVE, KINDS
 from pages._ui.configuration.details import NUMBERS
 from pages._ui.configure.fields import list_choices
 from pages._ui.run.log import LEVELS
-from pages._ui.search import SOURCES
+from pages._ui.search import ACTIONS, SOURCES
 from pages._ui.shell import navigation
 from pages._ui.shell.words import Language, Words, first_language, load_catalogue
 from pages._ui.spending.choice import FILTERS as SPENDING_FILTERS
@@ -92,7 +93,8 @@ NAMED_BY_VALUES = (
     | _family("menu", [page.stem for page in navigation.ICONS])
     | _family("menu", [f"{page.stem}_help" for page in navigation.ICONS])
     | _family("menu", filter(None, navigation.SECTIONS))
-    | _family("search", SOURCES)
+    | _family("search", [*SOURCES, *ACTIONS])
+    | _family("lineage", ParentKind)
     | _family("configuration", NUMBERS)
     | _family("home", [f"{key}{part}" for key in ("slower", "faster") for part in ("", "_since")])
     | _family("origin", ["every", *Origin])

@@ -86,11 +86,18 @@ def test_the_commands_change_show_and_filter(tmp_path: Path) -> None:
 
     assert type_in(tmp_path, "tag", "i-1", "+a", "+-hot", "+b").exit_code == 0
     assert json.loads(type_in(tmp_path, "tag", "i-1", "-b", "--hot", "--json").stdout)["tags"] == ["a"]
-    assert type_in(tmp_path, "tag", "i-1", "a").exit_code == 2
+    assert type_in(tmp_path, "tag", "i-1", "a").exit_code != 0
+    assert type_in(tmp_path, "tag", "+a").exit_code == 2
+    both = type_in(tmp_path, "tag", "i-1", "i-2", "+both", "--json")
+    assert [(each["run_id"], each["tags"]) for each in json.loads(both.stdout)["runs"]] == [
+        ("i-1", ["a", "both"]),
+        ("i-2", ["both"]),
+    ]
+    assert type_in(tmp_path, "tag", "i-1", "i-2", "-both").stdout == "i-1  a\ni-2  no tags\n"
     assert type_in(tmp_path, "note", "i-1", "first").stdout.startswith("tags  a\nnote  first (")
     assert "before, by " in type_in(tmp_path, "note", "i-1", "second").stderr
     assert "second" in type_in(tmp_path, "show", "i-1").stdout
-    assert len((tmp_path / "runs" / "i-1" / "annotations.jsonl").read_text("utf-8").splitlines()) == 7
+    assert len((tmp_path / "runs" / "i-1" / "annotations.jsonl").read_text("utf-8").splitlines()) == 9
     board = type_in(tmp_path, "leaderboard", "--region", "imported", "--tag", "a", "--json")
     assert [row["best_run_id"] for row in json.loads(board.stdout)["rows"]] == ["i-1"]
     assert type_in(tmp_path, "rename", "i-1", "from the archive").stdout == "from the archive\n"

@@ -110,7 +110,8 @@ def test_a_ledger_of_the_first_release_gets_the_columns_that_it_lacks(
 ) -> None:
     Ledger(address).add(a.run("r-1", state=RunState.RUNNING, ended_at=None))
     for table, column in ADDED.values():
-        postgres.sql(f"alter table aisbench_ledger.{table} drop column {column.split()[0]}", database_of(address))
+        lacking = f"alter table {{}} drop column {column.split()[0]}" if column else "drop table {}"
+        postgres.sql(lacking.format(f"aisbench_ledger.{table}"), database_of(address))
     postgres.sql(f"update aisbench_ledger.schema_version set version = {RELEASED}", database_of(address))
 
     ledger = Ledger(address)

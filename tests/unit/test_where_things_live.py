@@ -31,6 +31,8 @@ SQL_PLACES = (
     "aisbench_core/maintenance/upgrading",
     "aisbench_core/running/following/beats.py",
     "aisbench_core/people/budgets",
+    "aisbench_core/store/ledger/deletions.py",
+    "aisbench_core/store/ledger/lineage.py",
     "aisbench_core/store/ledger/ledger_file.py",
     "aisbench_core/store/ledger/schedules.py",
     "aisbench_core/store/ledger/database/ledger_schema.py",

@@ -123,6 +123,7 @@ PERMISSIONS: Mapping[str, Permission] = {
     "OpenSessions.end_all": Permission("session.end_all", "person", Role.VIEWER, "the person can sign in again", A),
     "Configs.save_profile": Permission("profile.save", "profile.name", A, "decides which account pays"),
     "Configs.save_keys": Permission("keys.save", "profile", A, "stores a secret"),
+    "Deletions.delete": Permission("run.delete", "run_id", A, "cannot be undone"),
     "Cleaning.clean": Permission("run.clean", "plan.run_id", A, "cannot be undone"),
     "Budgets.save": Permission(
         "budget.save", "plan.scope plan.name", A, "decides what may be spent without an approval"

@@ -9,11 +9,21 @@ from aisbench_core.interfaces.api.cursors import PageQuery
 from aisbench_core.interfaces.api.endpoint import Endpoint
 from aisbench_core.interfaces.api.idempotency import KEY
 from aisbench_core.interfaces.api.launching import LaunchRequest
-from aisbench_core.interfaces.api.run import annotations, approvals, curves, explanations, files, preflight, ranges
+from aisbench_core.interfaces.api.run import (
+    annotations,
+    approvals,
+    curves,
+    deletions,
+    explanations,
+    files,
+    preflight,
+    ranges,
+)
 from aisbench_core.interfaces.api.series import changes, comparison, reports, schedules
 from aisbench_core.interfaces.commands.records import MEDIA_TYPE
 from aisbench_core.interfaces.commands.request import MOST_BODY, CommandRequest, InputRequest
 from aisbench_core.model import Run
+from aisbench_core.store.ledger.deletions import Deletion
 from aisbench_core.warehouse.values.compared import Comparison
 from aisbench_core.warehouse.values.exports import MEDIA_TYPES
 
@@ -29,6 +39,9 @@ ENDPOINTS: Sequence[Endpoint] = (
         statuses=LAUNCHED,
     ),
     Endpoint("GET", "/runs/{run_id}", "One run: spec, state, progress, result", runs.show_run, runs.RunDetails),
+    Endpoint(
+        "DELETE", "/runs/{run_id}", "Delete an ended run", deletions.delete_run, Deletion, deletions.ReasonQuery,
+    ),
     Endpoint("POST", "/runs/{run_id}/stop", "Stop a run", launching.stop_run, Run),
     Endpoint("POST", "/runs/{run_id}/approve", "Let a held run begin", approvals.approve_run, Run),
     Endpoint(

@@ -16,6 +16,7 @@ from aisbench_core.interfaces.api.cursors import Cursor, Limit, PageQuery, curso
 from aisbench_core.interfaces.api.endpoint import ApiCall
 from aisbench_core.interfaces.api.run.ranges import behind_the_end, part_of, range_of
 from aisbench_core.model import Event, Frozen, Level, Progress, Run, RunMetric, RunState
+from aisbench_core.store.ledger.deletions import Deletion
 from aisbench_core.store.ledger.ledger import as_text
 from aisbench_core.warehouse.values.runs import RunRow
 
@@ -49,6 +50,7 @@ class RunDetails:
     tags: Sequence[str]
     note: str
     metrics: Sequence[RunMetric]
+    deletion: Annotated[Deletion | None, Field(description="By whom, when and why it was deleted; null: it was not.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,9 @@ def show_run(call: ApiCall) -> RunDetails:
     name = core.run_names.of([run])[run.run_id] if run else annotations.name or (row.title if row else "")
     progress = core.ledger.progress(whole_id)
     metrics = core.warehouse.runs.find_metrics([whole_id])[whole_id]
-    return RunDetails(whole_id, name, run, progress, row, annotations.tags, annotations.note, metrics)
+    deletion = core.deletions.find(whole_id)
+    said = (annotations.tags, annotations.note)
+    return RunDetails(whole_id, name, run, progress, row, *said, metrics, deletion)
 
 
 def run_events(call: ApiCall) -> EventPage:

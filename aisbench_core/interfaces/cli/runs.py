@@ -19,7 +19,7 @@ from aisbench_core.interfaces.cli.annotations.commands import annotations_text
 from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.following import warn_without_follower
 from aisbench_core.interfaces.cli.job_text import alert_text, cards_text, details_text, life_text, queue_text
-from aisbench_core.interfaces.cli.maintenance.cleaning import removals_text
+from aisbench_core.interfaces.cli.maintenance.cleaning import deletion_text, removals_text
 from aisbench_core.interfaces.cli.options import (
     add_paging,
     command,
@@ -110,7 +110,7 @@ def show(run_id: str, as_json: bool) -> None:
     utilisation = _find_low_utilisation(core, run.run_id)
     cards = _summarize_cards(core, run.run_id)
     removals = core.cleaning.removals(run.run_id)
-    watch = core.watches.get(run.run_id)
+    watch, deletion = core.watches.get(run.run_id), core.deletions.find(run.run_id)
 
     page = core.regions.job_page(run)
 
@@ -120,12 +120,13 @@ def show(run_id: str, as_json: bool) -> None:
         by_server = servers_text(servers, result.throughput_unit if result else "")
         low = "\n".join(map(_format_utilisation, utilisation))
         tables = (metrics_text(metrics), by_server, cards_text(cards), details_text(details), _format_events(events))
-        blocks = (removals_text(removals), annotations_text(annotations), result_text(result), low)
+        deleted = deletion_text(deletion) if deletion else ""
+        blocks = (deleted, removals_text(removals), annotations_text(annotations), result_text(result), low)
         return _join_blocks(run_fields, *blocks, *tables)
 
     answer = {"run": run, "annotations": annotations, "progress": progress, "events": events, "job": details}
     answer |= {"low_utilisation": utilisation, "cards": cards, "removals": removals, "watch": watch, "job_page": page}
-    answer |= {"result": result, "metrics": metrics, "servers": servers}
+    answer |= {"result": result, "metrics": metrics, "servers": servers, "deletion": deletion}
     display.print_result(answer, as_json, text)
 
 

@@ -86,6 +86,10 @@ class Client(Connection):
         """Leave a run out of statistics, for a reason; with an empty one it counts again."""
         return self._json("PUT", f"/runs/{part_of(run_id)}/set-aside", {"reason": reason})
 
+    def delete(self, run_id: str, reason: str) -> Json:
+        """Delete an ended run, for a reason; its record stays."""
+        return self._json("DELETE", with_query(f"/runs/{part_of(run_id)}", {"reason": reason}))
+
     def tag(self, run_id: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> Json:
         """Add and remove tags of a run."""
         return self._json("POST", f"/runs/{part_of(run_id)}/tags", {"add": [*add], "remove": [*remove]})

@@ -20,7 +20,6 @@ from aisbench_core.store.ledger.database.run_filter import RunFilter, build_orde
 from aisbench_core.store.ledger.ledger_file import LedgerFile
 
 Check = Callable[[LedgerConnection, Run], Run]
-
 # Sorts after every character that an id can contain.
 LAST_LETTER = "\U0010ffff"
 
@@ -145,17 +144,19 @@ class Ledger:
         people: Collection[str] = (),
         since: datetime | None = None,
         run_ids: Collection[str] | None = None,
+        *,
+        tags: Collection[str] = (),
+        pinned: bool | None = None,
+        deleted: bool = False,
     ) -> list[Run]:
-        """One page of runs, newest first by default; of one workload, of some people, since a time and of some ids, if
-        named.
+        """One page of runs, newest first by default; of one workload, of some people, since a time, of some ids, with
+        one of some tags, if named; those that somebody pinned, or the others; those that were deleted, or the others.
 
         `text` is searched in id, given name, workload, job's name, creator and more."""
         if states is not None and not states:
             return []
-        run_filter, order = (
-            RunFilter(states, text, workload, people, _to_text(since), run_ids),
-            build_order(sort, descending),
-        )
+        run_filter = RunFilter(states, text, workload, people, _to_text(since), run_ids, tags, pinned, deleted)
+        order = build_order(sort, descending)
         if sort is RunSort.LAUNCHED and descending:
             query, values = run_filter.build_newest(limit + offset)
         else:
@@ -170,6 +171,16 @@ class Ledger:
             con.execute("delete from names where run_id = ?", [run_id])
             if name:
                 insert_row(con, "names", {"run_id": run_id, "name": name})
+
+    def set_tags(self, run_id: str, tags: Collection[str]) -> None:
+        """Find the run by the tags that it has now."""
+        with self.transaction() as con:
+            con.execute("delete from tags where run_id = ?", [run_id])
+            con.executemany("insert into tags (run_id, tag) values (?, ?)", [[run_id, tag] for tag in tags])
+
+    def list_tags(self) -> list[str]:
+        """Every tag of a run, by name."""
+        return [str(row[0]) for row in self.rows("select distinct tag from tags order by tag")]
 
     def page_before(
         self, before: tuple[str, str] | None, states: Collection[RunState] | None, text: str, limit: int
@@ -201,9 +212,14 @@ class Ledger:
         people: Collection[str] = (),
         since: datetime | None = None,
         run_ids: Collection[str] | None = None,
+        *,
+        tags: Collection[str] = (),
+        pinned: bool | None = None,
+        deleted: bool = False,
     ) -> int:
         """The number of runs over all pages of `page`."""
-        where, values = RunFilter(states, text, people=people, since=_to_text(since), run_ids=run_ids).build_where()
+        chosen = RunFilter(states, text, "", people, _to_text(since), run_ids, tags, pinned, deleted)
+        where, values = chosen.build_where()
         return int(self.rows(f"select count(*) from runs where {where}", values)[0][0])  # noqa: S608  # `where` holds only ? marks
 
     def list_people(self) -> list[str]:
@@ -318,8 +334,8 @@ class Ledger:
 
     def last_beat(self) -> Beat | None:
         """The last heartbeat; None if there never was one."""
-        found = self.rows("select who, at, who_data from heartbeats where id = 1")
-        return next((Beat(from_json(row["who"], row["who_data"]), as_time(row["at"])) for row in found), None)
+        rows = self.rows("select who, at, who_data from heartbeats where id = 1")
+        return next((Beat(from_json(row["who"], row["who_data"]), as_time(row["at"])) for row in rows), None)
 
 
 def add_event(con: LedgerConnection, event: Event | None) -> None:

@@ -38,6 +38,7 @@ from aisbench_core.store.ledger.ledger import (
     run_of,
 )
 from aisbench_core.store.ledger.limits import is_revoked
+from aisbench_core.store.ledger.lineage import Parent, ParentKind, add_parents
 
 BATCH = 500
 
@@ -190,6 +191,7 @@ class SeriesLedger:
             if row is not None:
                 _replace_row(con, attempt, row)
             insert_row(con, "runs", row_of(run))
+            add_parents(con, run, _list_retried(con, attempt))
             add_event(con, event)
         return run
 
@@ -305,3 +307,13 @@ def _to_series(row: Row) -> Series:
         from_json(row["held"], row["held_data"]),
         bool(row["approved"]),
     )
+
+
+def _list_retried(con: LedgerConnection, attempt: Attempt) -> list[Parent]:
+    """The run of the attempt before this one, at the same cell."""
+    earlier = con.execute(
+        "select run_id from attempts where series_id = ? and cell = ? and number < ? and run_id <> ''"
+        " order by number desc limit 1",
+        [attempt.series_id, attempt.cell, attempt.number],
+    ).fetchone()
+    return [Parent(earlier["run_id"], ParentKind.RETRY)] if earlier else []

@@ -125,6 +125,7 @@ class CardAnswers(WarehouseAnswers):
     find_map = of_moment(ranks.rank_map)
     fetch_spreads = of_moment(ranks.fetch_spreads)
     list_slow_nodes = of_moment(ranks.slow_nodes)
+    find_hosts = of_moment(ranks.find_hosts)
     find_servers = of_moment(servers.find_servers)
 
 

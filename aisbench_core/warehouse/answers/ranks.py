@@ -158,3 +158,14 @@ def slow_nodes(cur: DuckDBPyConnection, region: str, *, rehearsal: bool, now: da
         NodeHistory(host, slow, runs, to_aware(last_at), tuple(shares), tuple(run_ids))
         for host, slow, runs, last_at, shares, run_ids in cur.execute(_SLOW, parameters).fetchall()
     ]
+
+
+_HOSTS = """
+    select host, max_by(run_id, (ended_at, run_id)) from node_results
+    where contains(lower(host), lower($text)) group by host order by max(ended_at) desc, host limit $limit
+"""
+
+
+def find_hosts(cur: DuckDBPyConnection, text: str, limit: int) -> list[tuple[str, str]]:
+    """Nodes that have a text in their name, with the newest run of each; those that ran last come first."""
+    return cur.execute(_HOSTS, {"text": text, "limit": limit}).fetchall()

@@ -12,7 +12,7 @@ from aisbench_core.domain.authoring.number_ranges import NumberRange
 from aisbench_core.domain.authoring.specfile import to_yaml
 from aisbench_core.domain.preflight.rule import subject_of
 from aisbench_core.model import Finding, RunSpec
-from pages._ui.configure import confirmation
+from pages._ui.configure import confirmation, drafts
 from pages._ui.configure.fields import Form
 from pages._ui.configure.findings import has_errors, show_all
 from pages._ui.shell import navigation, url
@@ -147,7 +147,7 @@ def _confirm_launch(spec: RunSpec, profile_name: str, hours: float) -> None:
         show_all(known)
     if not has_errors(findings) and confirmation.show_confirm_button("launch-yes", spec, profile_name, shown):
         # A second press brings the same token, and with it the same run.
-        run = core().runs.launch(spec, profile_name, actor(), token)
+        run = core().runs.launch(spec, profile_name, actor(), token, clone_of=drafts.original_id())
         LAUNCH.close()
         navigation.open_page(navigation.LIVE, {"run": run.run_id})
     if st.button(t("launch.cancel"), key="launch-no", width="stretch"):

@@ -5,7 +5,7 @@ import streamlit as st
 from aisbench_core.model import Run, RunState
 from pages._ui.cards import run_cards as cards
 from pages._ui.configure.clones import show_clone_button
-from pages._ui.runs import cleaning, reproduce
+from pages._ui.runs import cleaning, deleting, reproduce
 from pages._ui.runs.priority import show_priority
 from pages._ui.runs.system_form import show_system
 from pages._ui.shell import navigation
@@ -13,8 +13,11 @@ from pages._ui.shell.navigation import link_page
 from pages._ui.shell.words import t
 
 
-def show_run_actions(run: Run) -> None:
+def show_run_actions(run: Run, *, is_deleted: bool) -> None:
     """Of a run in the ledger."""
+    if is_deleted:
+        show_clone_button(run.run_id, key="one")
+        return
     cards.show_stop(run, key="one")
     if run.waits_in_pool:
         show_priority(run)
@@ -27,6 +30,7 @@ def show_run_actions(run: Run) -> None:
         show_clone_button(run.run_id, key="one")
         if run.state.is_terminal:
             cleaning.show_clean_button(run)
+            deleting.show_delete_button([run.run_id], key="one")
         show_system(run)
         if run.series_id:
             link_page(navigation.SERIES, t("series.of_run", cell=run.series_index), {"series": run.series_id})

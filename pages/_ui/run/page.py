@@ -10,12 +10,24 @@ from aisbench_core.base.errors import DamagedLedger, RunNotFound
 from aisbench_core.model import Run, RunState
 from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.cards import run_cards as cards
-from pages._ui.run import answers, causes, drawings, explanation, files, health, log, parameters, result, timeline
+from pages._ui.run import (
+    answers,
+    causes,
+    drawings,
+    explanation,
+    files,
+    health,
+    lineage,
+    log,
+    parameters,
+    result,
+    timeline,
+)
 from pages._ui.run.actions import show_run_actions
 from pages._ui.run.head import create_head, list_facts, show_run_facts, show_run_title
 from pages._ui.run.recorded import show_recorded
 from pages._ui.run.snapshot import read_snapshot
-from pages._ui.runs import card_metrics, cleaning, reproduce, scalars
+from pages._ui.runs import card_metrics, cleaning, deleting, scalars
 from pages._ui.runs.ranks import show_live_ranks
 from pages._ui.shell.core import core, ledger_answer
 from pages._ui.shell.errors import errors_shown
@@ -36,16 +48,18 @@ def show_run(run_id: str) -> None:
         show_recorded(recorded, title, actions)
         return
     run = ledger_answer(core().ledger.get, run_id)
+    deletion = ledger_answer(core().deletions.find, run.run_id)
     if run.state.is_terminal:
         with errors_shown():
             recorded = core().warehouse.runs.find_row(run_id)
     show_run_title(title, run, recorded)
     title_tab(cards.tab_title(run))
     with actions:
-        show_run_actions(run)
+        show_run_actions(run, is_deleted=deletion is not None)
+    if deletion:
+        deleting.show_deletion(deletion)
     show_run_facts(list_facts(run), run_id)
-    reproduce.show_original(run_id)
-    reproduce.show_resumed(run)
+    lineage.show_lineage(run)
     show_run_approval(run)
     cleaning.show_removals(run_id)
     if run.state.is_terminal:

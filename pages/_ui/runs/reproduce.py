@@ -8,7 +8,6 @@ from aisbench_core.base.errors import AisbenchError
 from aisbench_core.base.formats import MISSING, format_number
 from aisbench_core.base.messages import Message
 from aisbench_core.domain.access.server_files import closed_files
-from aisbench_core.model import Run
 from aisbench_core.running.reproducing.values import Repeated, ReproductionCheck, Sameness
 from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.configure.confirmation import ask_region
@@ -48,14 +47,6 @@ def show_original(run_id: str) -> None:
     if original:
         label = t("reproduce.of", run=escape_markdown(original))
         navigation.link_page(navigation.LIVE, label, {"run": original}, icon=":material/replay:")
-
-
-def show_resumed(run: Run) -> None:
-    """A link to the run whose outputs this one went on from."""
-    earlier = run.spec.resume_from
-    if earlier:
-        label = t("reproduce.resumes", run=escape_markdown(earlier))
-        navigation.link_page(navigation.LIVE, label, {"run": earlier}, icon=":material/resume:")
 
 
 def show_result(row: RunRow) -> None:

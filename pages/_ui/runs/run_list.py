@@ -1,12 +1,14 @@
-"""The list of runs: active ones with their progress first, then the ended ones, page by page."""
+"""The list of runs: pinned ones first, then active ones with their progress, then the ended ones, page by page."""
+
+from collections.abc import Sequence
 
 import streamlit as st
 
-from aisbench_core.model import ACTIVE, TERMINAL, Run, RunSort
+from aisbench_core.model import Run, RunSort
 from pages._ui.cards.job_details import alert_kind
 from pages._ui.grid.sorting import Sorting
 from pages._ui.grid.table import show_grid
-from pages._ui.runs.run_filters import RunChoice
+from pages._ui.runs.run_filters import PARTS, RunChoice
 from pages._ui.runs.run_rows import ListedRun, build_rows, list_columns
 from pages._ui.runs.validity import recorded_by_id
 from pages._ui.shell import url
@@ -23,13 +25,15 @@ SECONDS = 2.5  # how often the page checks whether its list has changed
 ListState = tuple[object, ...]
 
 
-def read_runs(choice: RunChoice, sorting: Sorting[RunSort], active: int, ended: int) -> list[Run]:
-    """The page that the URL names, of so many active and ended runs. A run that ends meanwhile is in it once."""
-    offset = url.Pages("page", active + ended, PAGE).offset
-    found = choice.read(ACTIVE, sorting, PAGE, offset) if offset < active else []
-    room = PAGE - len(found)
-    rest = choice.read(TERMINAL, sorting, room, max(0, offset - active)) if room else []
-    return list({run.run_id: run for run in (*found, *rest)}.values())
+def read_runs(choice: RunChoice, sorting: Sorting[RunSort], counts: Sequence[int]) -> list[Run]:
+    """The page that the URL names, of so many runs in each part. A run that ends meanwhile is in it once."""
+    offset = url.Pages("page", sum(counts), PAGE).offset
+    found: dict[str, Run] = {}
+    for part, count in zip(PARTS, counts, strict=True):
+        if offset < count and (room := PAGE - len(found)) > 0:
+            found |= {run.run_id: run for run in choice.read(part, sorting, room, offset)}
+        offset = max(0, offset - count)
+    return list(found.values())
 
 
 def show_runs(runs: list[Run], keys: list[str], sorting: Sorting[RunSort]) -> list[Run]:
@@ -60,9 +64,9 @@ def state_of_list(choice: RunChoice, sorting: Sorting[RunSort]) -> ListState:
     """What changes in the list by itself: how many runs there are, and the state and progress of the active ones."""
     ledger = core().ledger
     offset = PAGE * (min(url.page_number("page"), MAX_PAGES) - 1)
-    runs = choice.read(ACTIVE, sorting, PAGE, offset)
+    runs = [run for part in PARTS for run in choice.read(part, sorting, PAGE, offset) if not run.state.is_terminal]
     progress = [(run.run_id, run.version, ledger_answer(ledger.progress, run.run_id), alert_kind(run)) for run in runs]
-    return (choice.count(ACTIVE), choice.count(TERMINAL), *progress)
+    return (*map(choice.count, PARTS), *progress)
 
 
 def watch_list(drawn: ListState, choice: RunChoice, sorting: Sorting[RunSort]) -> None:

@@ -18,6 +18,7 @@ from aisbench_core.base.formats import (
     nodes_and_cards,
 )
 from aisbench_core.model import AlertKind, Run, RunSpec, RunState
+from aisbench_core.model.annotation import PINNED
 from aisbench_core.warehouse.values.boards import describe_hardware
 from aisbench_core.warehouse.values.histories import Outcome, RegressionVerdict, Trend
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow, TargetOutcome, Validity
@@ -173,7 +174,9 @@ def _name_cell(run: ListedRun, *, marks_rehearsals: bool) -> GridCell:
     short = " ".join(run.name.replace(run.size, " ").split())
     is_marked = marks_rehearsals and run.recorded and run.recorded.rehearsal
     mark = (t("run_rows.rehearsal"),) if is_marked else ()
-    tags = tuple(CellPart(tag, Tone.MUTED, is_badge=True) for tag in (*mark, *run.tags))
+    star = (CellPart("★", Tone.WARN, name=t("pin.mark")),) if PINNED in run.tags else ()
+    named = [tag for tag in (*mark, *run.tags) if tag != PINNED]
+    tags = (*star, *(CellPart(tag, Tone.MUTED, is_badge=True) for tag in named))
     dot = Dot(TONES.get(run.known.state, Tone.INFO), t(f"state.{run.known.state}"))
     return GridCell(
         short, dot=dot, parts=tags, is_strong=True, title=" · ".join(dict.fromkeys((run.name, run.run_id, *run.tags)))

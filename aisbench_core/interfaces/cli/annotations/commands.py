@@ -85,17 +85,29 @@ def _describe_set_aside(annotations: Annotations) -> str:
 
 
 @command(context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
-@click.argument("changes", metavar="[+TAG|-TAG]...", nargs=-1, type=click.UNPROCESSED)
-def tag(run_id: str, changes: tuple[str, ...], as_json: bool) -> None:
-    """Add (+TAG) and remove (-TAG) tags of a run, or show them. If a tag is given twice, the last change counts."""
-    wrong = [change for change in changes if not change.startswith(("+", "-"))]
-    if wrong:
-        raise click.BadParameter(f"{wrong[0]!r} starts with neither + nor -", param_hint="TAG")
-    core = open_core(writing=bool(changes))
-    run_id = full_id(core, run_id)
-    added, removed = ([change[1:] for change in changes if change.startswith(sign)] for sign in "+-")
-    tagged = core.annotations.tag(run_id, added, removed, get_actor()) if changes else core.annotations.of(run_id)
-    _print_annotations(tagged, run_id, as_json)
+@click.argument("words", metavar="RUN... [+TAG|-TAG]...", nargs=-1, required=True, type=click.UNPROCESSED)
+def tag(words: tuple[str, ...], as_json: bool) -> None:
+    """Add (+TAG) and remove (-TAG) tags of runs, or show them. If a tag is given twice, the last change counts.
+
+    Runs with the tag `pinned` stand first on the page Runs.
+    """
+    runs = [word for word in words if not word.startswith(("+", "-"))]
+    added, removed = ([word[1:] for word in words if word.startswith(sign)] for sign in "+-")
+    if not runs:
+        raise click.BadParameter("name a run before the tags", param_hint="RUN")
+    core = open_core(writing=bool(added or removed))
+    tagged = {}
+    for run_id in [full_id(core, run) for run in runs]:
+        changes = bool(added or removed)
+        annotations = core.annotations
+        tagged[run_id] = annotations.tag(run_id, added, removed, get_actor()) if changes else annotations.of(run_id)
+    if len(tagged) == 1:
+        [(run_id, one)] = tagged.items()
+        _print_annotations(one, run_id, as_json)
+        return
+    answer = [{"run_id": run_id, "tags": one.tags} for run_id, one in tagged.items()]
+    lines = [f"{run_id}  {', '.join(one.tags) or 'no tags'}" for run_id, one in tagged.items()]
+    display.print_result({"runs": answer}, as_json, lambda: "\n".join(lines))
 
 
 def annotations_text(annotations: Annotations) -> str:

@@ -1,4 +1,4 @@
-"""`aisbench clean`: what ended runs still occupy, and its removal."""
+"""`aisbench clean` and `delete`: what ended runs still occupy, its removal, and the deletion of whole runs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from aisbench_core.base import formats
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.exit_codes import YOUR_INPUT
+from aisbench_core.interfaces.cli.following import warn_without_follower
 from aisbench_core.interfaces.cli.options import command, yes_option
 from aisbench_core.model import Removal, RunPart
 
 if TYPE_CHECKING:
     from aisbench_core.running.cleaning.plans import CleaningPlan, Obstacle, RemovalItem
+    from aisbench_core.store.ledger.deletions import Deletion
     from aisbench_core.wiring import Core
 
 
@@ -60,6 +62,32 @@ def clean(
     _confirm_removal(plans, yes)
     removed = _clean_runs(core, [plan.free for plan in plans])
     display.print_result({"plans": plans, "removed": removed}, as_json, lambda: _format_removals(removed))
+
+
+@command()
+@click.argument("run_ids", metavar="RUN...", nargs=-1, required=True)
+@click.option("--reason", required=True, help="Why; it stays beside the run.")
+@yes_option
+def delete(run_ids: tuple[str, ...], reason: str, yes: bool, as_json: bool) -> None:
+    """Delete ended runs, for a reason.
+
+    They are in no list and no statistic any more. The follower removes their jobs, outputs, logs and files. Their
+    records stay, and with them the count of attempts (V09).
+    """
+    core = open_core(writing=True)
+    runs = [core.ledger.get(run_id) for run_id in run_ids]
+    if not yes:
+        names = ", ".join(run.run_id for run in runs)
+        click.confirm(f"Delete {names}? This cannot be undone.", abort=True, err=True)
+    deleted = [core.deletions.delete(run.run_id, reason, get_actor()) for run in runs]
+    display.print_result({"deleted": deleted}, as_json, lambda: "\n".join(map(deletion_text, deleted)))
+    warn_without_follower(core)
+
+
+def deletion_text(deletion: Deletion) -> str:
+    """Who deleted a run, when and why."""
+    at = display.local_time(deletion.at)
+    return f"{deletion.run_id}  deleted by {deletion.who} at {at}: {deletion.reason}"
 
 
 def _clean_runs(core: Core, plans: list[CleaningPlan]) -> dict[str, list[Removal]]:

@@ -9,7 +9,7 @@ REMOTE = frozenset(
         *("run", "preflight", "spec", "clone", "diff", "reproduce"),
         *("config import", "config export"),
         *("runs", "show", "scalars", "stop", "priority", "collect", "logs", "files", "explain"),
-        *("clean", "rename", "note", "set-aside", "tag"),
+        *("clean", "delete", "rename", "note", "set-aside", "tag"),
         *(f"series {name}" for name in ("run", "list", "show", "best", "compare", "stop", "rerun", "resume")),
         *(f"schedule {name}" for name in ("add", "list", "change", "pause", "resume", "remove")),
         *(f"jobs {name}" for name in ("list", "clone", "stop", "delete", "diagnose")),

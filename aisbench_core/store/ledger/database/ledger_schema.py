@@ -1,5 +1,6 @@
 """The ledger's tables."""
 
+from collections.abc import Collection
 from typing import Protocol
 
 from aisbench_core.base.errors import AisbenchError
@@ -10,10 +11,15 @@ from aisbench_core.store.ledger.database.connection import LedgerConnection
 RELEASED = 24
 
 # One more with every change of what follows.
-VERSION = 25
+VERSION = 28
 
-# By version: the column that it adds to a table of the version before it.
-ADDED = {25: ("progress", "stage text not null default ''")}
+# By version: the column that it adds to a table of the version before it; without one, the whole table.
+ADDED = {
+    25: ("progress", "stage text not null default ''"),
+    26: ("deletions", ""),
+    27: ("parents", ""),
+    28: ("tags", ""),
+}
 
 UPGRADE = Message("run `aisbench upgrade`")
 
@@ -59,6 +65,8 @@ TABLES = {
     " error_data text not null default '', sent_at text",
     # Names that people gave to runs, for the search; the run's folder holds all that it was ever called.
     "names": "run_id text primary key, name text not null",
+    # Their tags, for the same; see also PINNED in aisbench_core/model/annotation.py.
+    "tags": "run_id text not null, tag text not null, primary key (run_id, tag)",
     # What the stall guard knows of a run; those that completed teach it how long their configuration is quiet.
     "watches": "run_id text primary key, configuration text not null, completed_at text, data text not null",
     "schedules": "name text primary key, plan text not null, profile text not null, cron text not null,"
@@ -96,6 +104,10 @@ TABLES = {
     # Sessions of accounts. The hash stands in for the id in the browser's cookie, which is stored nowhere.
     "sign_ins": "id_hash text primary key, name text not null, began_at text not null, active_at text not null,"
     " address text not null default '', browser text not null default ''",
+    # Runs that somebody deleted; their rows stay. `ended_at`: when all that belonged to it was removed.
+    "deletions": "run_id text primary key, at text not null, who text not null, reason text not null, ended_at text",
+    # What each run came from: the run that it is a clone or a reproduction of, or goes on from.
+    "parents": "run_id text not null, parent text not null, kind text not null, primary key (run_id, kind)",
     # Files of run folders that are on OBS, each with the version that everybody reads.
     "run_files": "run_id text not null, name text not null, version integer not null, size integer not null,"
     " pieces text not null, primary key (run_id, name)",
@@ -114,6 +126,9 @@ INDEXES = {
     "watches_by_configuration": "watches (configuration, completed_at desc) where completed_at is not null",
     "scheduled_series_by_age": "scheduled_series (schedule, at)",
     "series_held": "series (held_until) where held <> ''",
+    "deletions_to_end": "deletions (at) where ended_at is null",
+    "children_of_runs": "parents (parent)",
+    "tags_by_name": "tags (tag)",
     "attempts_to_launch": "attempts (series_id) where run_id = '' and cancelled = 0",
 }
 
@@ -207,7 +222,11 @@ def prepare_tables(con: LedgerConnection, dialect: Dialect = SQLITE) -> None:
         dialect.finish(con)
     else:
         for table, column in (ADDED[number] for number in range(version + 1, VERSION + 1)):
-            con.execute(f"alter table {table} add column {dialect.add_types(column)}")
+            if column:
+                con.execute(f"alter table {table} add column {dialect.add_types(column)}")
+            else:
+                create_table(con, dialect, table)
+        create_indexes(con, INDEXES.keys() - dialect.names(con, "index"))
     if version < VERSION:
         dialect.set_version(con, VERSION)
     con.execute("commit")
@@ -228,7 +247,7 @@ def create_table(con: LedgerConnection, dialect: Dialect, name: str) -> None:
     con.execute(f"create table {name} ({dialect.add_types(TABLES[name])})")
 
 
-def create_indexes(con: LedgerConnection) -> None:
-    """Make all indexes."""
-    for name, columns in INDEXES.items():
-        con.execute(f"create index {name} on {columns}")
+def create_indexes(con: LedgerConnection, names: Collection[str] = INDEXES.keys()) -> None:
+    """Make indexes, by default all."""
+    for name in names:
+        con.execute(f"create index {name} on {INDEXES[name]}")

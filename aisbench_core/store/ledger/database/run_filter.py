@@ -5,7 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from aisbench_core.model import RunSort, RunState
+from aisbench_core.model.annotation import PINNED
 from aisbench_core.store.ledger.database.rows import make_marks
+
+IS_TAGGED = "run_id in (select run_id from tags where tag = ?)"
+IS_DELETED = "run_id in (select run_id from deletions)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +22,12 @@ class RunFilter:
     people: Collection[str] = ()
     since: str = ""
     run_ids: Collection[str] | None = None
+    tags: Collection[str] = ()
+    """Runs that have one of them."""
+    pinned: bool | None = None
+    """Only those that somebody pinned, or only the others."""
+    deleted: bool = False
+    """Only those that somebody deleted, or only the others."""
 
     def build_newest(self, most: int) -> tuple[str, list[Any]]:
         """SQL for the ids of the newest runs, without its limit.
@@ -36,7 +46,7 @@ class RunFilter:
 
     def build_where(self) -> tuple[str, list[Any]]:
         """A condition on `runs`, and the values of its ? marks."""
-        where, values = ["1 = 1"], list[Any]()
+        where, values = [IS_DELETED if self.deleted else f"not {IS_DELETED}"], list[Any]()
         if self.states is not None:
             where.append(f"state in {make_marks(self.states)}")
             values += sorted(self.states)
@@ -52,13 +62,20 @@ class RunFilter:
         if self.run_ids is not None:
             where.append(f"run_id in {make_marks(self.run_ids)}" if self.run_ids else "1 = 0")
             values += self.run_ids
+        if self.tags:
+            where.append(f"run_id in (select run_id from tags where tag in {make_marks(self.tags)})")  # noqa: S608  # only ? marks
+            values += self.tags
+        if self.pinned is not None:
+            where.append(IS_TAGGED if self.pinned else f"not {IS_TAGGED}")
+            values.append(PINNED)
         if self.text:
             where.append(
                 "(instr(lower(run_id || ' ' || job_name || ' ' || workload || ' ' || created_by || ' ' || profile"
                 " || ' ' || detail), lower(?)) > 0"
-                " or run_id in (select run_id from names where instr(lower(name), lower(?)) > 0))"
+                " or run_id in (select run_id from names where instr(lower(name), lower(?)) > 0)"
+                " or run_id in (select run_id from tags where instr(lower(tag), lower(?)) > 0))"
             )
-            values += [self.text, self.text]
+            values += [self.text] * 3
         return " and ".join(where), values
 
 
