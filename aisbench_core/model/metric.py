@@ -50,6 +50,7 @@ class RunMetric:
 
     name: str
     value: float
+    """In `unit`."""
     unit: str = ""
     better: Better = Better.NEITHER
     combined: Combined = Combined.FIRST

@@ -11,7 +11,7 @@ import yaml
 from aisbench_core.domain.results.record import read_record, write_record
 from aisbench_core.model import Run, RunRecord, RunSpec, RunState
 from aisbench_core.warehouse.facade import Warehouse
-from aisbench_core.warehouse.records.rows import select_hashed
+from aisbench_core.warehouse.records.hashed_cells import select_hashed
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 from tests.actors import named

@@ -21,7 +21,7 @@ from aisbench_core.model import (
 )
 from aisbench_core.store.run_folders.run_paths import RunFolder
 from aisbench_core.warehouse.facade import Warehouse
-from aisbench_core.warehouse.maintenance.integrity import CHUNK
+from aisbench_core.warehouse.maintenance.stored_runs import CHUNK
 from tests import records as a
 from tests.actors import TESTER, named
 from tests.stores.test_export_round_trip import Console, many_kinds

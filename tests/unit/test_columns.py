@@ -73,7 +73,7 @@ def test_every_field_of_a_leaderboard_row_is_a_column_a_statistic_or_known_to_be
     known = {*by_field(), *by_statistic()}
     counts = {"runs", "invalid", "incomplete", "reached", "missed"}
     single_runs = {"best_run_id", "best_by", "best_at", "latest_run_id", "latest_at", "median_run_id"}
-    ranked = {"rank_from", "rank_to", "differs_in", "reason"}
+    ranked = {"rank_from", "rank_to", "differs_in", "reason", "is_lower_better"}
 
     assert {field.name for field in fields(BoardRow)} - known == counts | single_runs | ranked
 

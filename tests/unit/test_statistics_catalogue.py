@@ -55,7 +55,7 @@ def test_sql_and_python_give_the_same_numbers(values: list[float]) -> None:
     known = aggregates | derived_sql(aggregates["mean"], aggregates["sd"], "count(*)", "true")
     asked = ", ".join(f"{sql} as {name}" for name, sql in known.items())
     with engine().cursor() as con:
-        relation = con.sql(f"select unnest($values) as {CLUSTER}", params={"values": values})
+        relation = con.sql(f"select unnest($values) as {CLUSTER}, '' as primary_metric", params={"values": values})
         [cells] = relation.aggregate(asked).fetchall()
     expected = summarize_values(values)
 

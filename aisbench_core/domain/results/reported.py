@@ -115,7 +115,9 @@ def read_phases(folder: Path) -> list[PhaseSpan]:
 def read_step_times(folder: Path) -> list[StepTime]:
     """The steps of every rank, by rank and in the order of their reports."""
     return [
-        step for server, card, content in _iter_files(folder, "step_times") for step in _parse(content, server, card)
+        step
+        for server, card, content in _iter_files(folder, "step_times")
+        for step in _parse_step_times(content, server, card)
     ]
 
 
@@ -179,7 +181,7 @@ def _to_time(value: object) -> datetime:
     return datetime.fromtimestamp(float(str(value)), UTC)
 
 
-def _parse(content: bytes, server: int, card: int) -> Iterator[StepTime]:
+def _parse_step_times(content: bytes, server: int, card: int) -> Iterator[StepTime]:
     process, rank = None, 0
     for line in content.decode("ascii", "replace").splitlines():
         cells = line.split(",")

@@ -78,7 +78,10 @@ COMMANDS: Listed = {
         "Import existing results: logs, result folders, tables, and archives of them.",
     ),
     "imports": ("results.importing:imports", "List imports, or undo one."),
-    "leaderboard": ("results.results:leaderboard", "Rank configurations by the median throughput of their valid runs."),
+    "leaderboard": (
+        "results.results:leaderboard",
+        "Rank configurations by the median throughput, or another metric, of their valid runs.",
+    ),
     "compare": (
         "results.results:compare",
         "Compare 2 to 32 runs with the first: differences, metrics, and whether the runs are comparable.",

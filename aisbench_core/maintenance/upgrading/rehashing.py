@@ -2,7 +2,7 @@
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.warehouse.maintenance.integrity import CHUNK, StoredRun, read_stored
+from aisbench_core.warehouse.maintenance.stored_runs import CHUNK, StoredRun, read_stored
 from aisbench_core.warehouse.records.record_hash import Cells, iter_hashes
 
 # What development versions added to other columns: hashed with a value only, while those were hashed without one, too.

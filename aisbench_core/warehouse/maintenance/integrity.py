@@ -2,11 +2,10 @@
 cell changed since it was recorded."""
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import duckdb
 
@@ -14,7 +13,6 @@ from aisbench_core.base.errors import WarehouseError
 from aisbench_core.base.messages import Hint, Message
 from aisbench_core.domain.rulesets.ruleset import Rulesets, get_shipped
 from aisbench_core.model import (
-    Annotations,
     CollectedResult,
     Mode,
     Origin,
@@ -25,18 +23,17 @@ from aisbench_core.model import (
     TrainResultInfo,
     canonical_json,
 )
-from aisbench_core.model.annotation import NO_ANNOTATIONS
 from aisbench_core.model.columns import KEYS, LATER_KEYS
+from aisbench_core.warehouse.maintenance.stored_runs import CHUNK, Cells, StoredRun, read_stored
 from aisbench_core.warehouse.measures import throughput
 from aisbench_core.warehouse.measures.fingerprint import fingerprint_of, image_of, not_known
 from aisbench_core.warehouse.queries import group_statistics
 from aisbench_core.warehouse.queries import stored_spending as spending
-from aisbench_core.warehouse.records import annotations
 from aisbench_core.warehouse.records.claims import as_recorded
 from aisbench_core.warehouse.records.record import sha256_of_rows
 from aisbench_core.warehouse.records.record_hash import iter_hashes, read_json
-from aisbench_core.warehouse.records.rows import UTILISATION, Rows, queue_seconds, rows_of, throughput_cells
-from aisbench_core.warehouse.tables.schema import RESULTS, RUNS, TABLES
+from aisbench_core.warehouse.records.rows import Rows, queue_seconds, rows_of, throughput_cells
+from aisbench_core.warehouse.tables.schema import RUNS, TABLES
 from aisbench_core.warehouse.tables.store import Progress, Store
 from aisbench_core.warehouse.validity.deciding_rulesets import foreign_rulesets
 from aisbench_core.warehouse.validity.evaluation import Evaluation, Evaluator, derive_validity, stored_checks
@@ -215,34 +212,11 @@ def _find_differing(store: Store, run_id: str, rows: Rows) -> Iterator[str]:
 
 # --- what follows from other cells ------------------------------------------------------------------
 
-# Runs whose cells are in memory at a time.
-CHUNK = 5000
 # Sums depend on the order of their terms, in the last digits.
 TOLERANCE = 1e-9
 
 _INFO = tuple(key.stored_name for key in KEYS if key.stored_name not in LATER_KEYS)
 _OF_SPEC = tuple(name for name in RUNS if name in RunSpec.model_fields)
-
-Cells = dict[str, Any]
-
-
-class StoredRun(NamedTuple):
-    """What is stored of a run and determines other cells: `cards` in their order; `utilisation` from samples, if there
-    are any."""
-
-    run: Cells
-    result: Cells
-    cards: Sequence[Sequence[Any]]
-    metrics: Sequence[Sequence[Any]]
-    utilisation: float | None
-    has_samples: bool
-    annotations: Annotations
-
-    @property
-    def is_carried(self) -> bool:
-        """Whether its numbers were computed in the console that exported it, where its cards and samples are."""
-        is_export = bool(self.run["spec_sha256"]) or self.result["formula_id"] != throughput.AS_REPORTED
-        return self.run["origin"] == Origin.IMPORTED and not self.cards and is_export
 
 
 def _changed_cells(store: Store, on_progress: Progress) -> Iterator[tuple[str, Damage]]:
@@ -256,37 +230,6 @@ def _changed_cells(store: Store, on_progress: Progress) -> Iterator[tuple[str, D
         for run in stored:
             yield from ((run.run["run_id"], damage) for damage in _find_damages(run))
         on_progress(start + len(chunk), len(run_ids))
-
-
-def read_stored(cur: duckdb.DuckDBPyConnection, run_ids: Sequence[str]) -> list[StoredRun]:
-    """What is stored of these runs, which are sorted."""
-    condition = "run_id between ? and ? and run_id in (select unnest(?::VARCHAR[]))"
-    bounds = [run_ids[0], run_ids[-1], list(run_ids)]
-    runs, results = (
-        {row[0]: dict(zip(columns, row, strict=True)) for row in cur.execute(query, bounds).fetchall()}
-        for table, columns in (("runs", RUNS), ("results", RESULTS))
-        for query in [f"select {', '.join(columns)} from {table} where {condition}"]
-    )
-    cards = defaultdict(list)
-    query = f"select run_id, server, rank, throughput from rank_results where {condition} order by rowid"
-    for card in cur.execute(query, bounds).fetchall():
-        cards[card[0]].append(card)
-    metrics = defaultdict(list)
-    for metric in cur.execute(f"from run_metrics where {condition}", bounds).fetchall():
-        metrics[metric[0]].append(metric)
-    query = f"""select run_id, avg(value) filter (name = '{UTILISATION}' and value between 0 and 100)
-        from metric_samples where {condition} group by run_id"""
-    utilisation = dict(cur.execute(query, bounds).fetchall())
-    annotated = annotations.select(cur, run_ids)
-    return [
-        StoredRun(
-            *(runs[run_id], results[run_id], cards[run_id], metrics[run_id]),
-            *(utilisation.get(run_id), run_id in utilisation),
-            annotated.get(run_id, NO_ANNOTATIONS),
-        )
-        for run_id in run_ids
-        if run_id in runs and run_id in results
-    ]
 
 
 def _find_damages(stored: StoredRun) -> Iterator[Damage]:

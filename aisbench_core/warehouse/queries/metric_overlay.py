@@ -41,13 +41,13 @@ def overlay_metric(cur: DuckDBPyConnection, name: str) -> None:
     lower = "select coalesce(list(distinct name), []) from named where better = 'lower'"
     cur.execute(f"set variable lower_is_better = ({lower})")
     unchanged = _select_statistics(cur) if is_primary else ""
-    runs, results, join = _hide(cur, "runs"), _hide(cur, "results"), "left join" if is_primary else "join"
-    cells = _replace(RUNS, _OF_RUNS)
+    runs, results, join = _make_room(cur, "runs"), _make_room(cur, "results"), "left join" if is_primary else "join"
+    cells = _replace_cells(RUNS, _OF_RUNS)
     cur.execute(
         f"""create temp view runs as select * replace ({GROUP_ID} as group_id) from (
             select {cells}, stored.rowid as rowid from {runs} stored {join} named using (run_id))"""
     )
-    cells = _replace(RESULTS, _OF_RESULTS)
+    cells = _replace_cells(RESULTS, _OF_RESULTS)
     sizes = f"(select run_id, node_count, card_count from {runs})"
     cur.execute(
         f"""create temp view results as select {cells}, stored.rowid as rowid
@@ -66,7 +66,7 @@ def _has_primary(cur: DuckDBPyConnection) -> bool:
     return bool(cur.execute("select 1 from group_statistics where primary_metric <> '' limit 1").fetchall())
 
 
-def _replace(columns: Mapping[str, str], replaced: Mapping[str, str]) -> str:
+def _replace_cells(columns: Mapping[str, str], replaced: Mapping[str, str]) -> str:
     return ", ".join(
         f"case when named.run_id is null then stored.{name} else {replaced[name]} end as {name}"
         if name in replaced
@@ -84,7 +84,7 @@ def _select_statistics(cur: DuckDBPyConnection) -> str:
     return "from unchanged union all"
 
 
-def _hide(cur: DuckDBPyConnection, table: str) -> str:
+def _make_room(cur: DuckDBPyConnection, table: str) -> str:
     """Make room for a temporary view of this name, and return how what it hides is called then."""
     [(database,)] = cur.execute("select current_database()").fetchall()
     is_hidden = "select 1 from duckdb_views() where view_name = ? and temporary"

@@ -16,7 +16,7 @@ from aisbench_core.model.system import known_from_job
 from aisbench_core.warehouse.measures.fingerprint import first_fingerprint_of
 from aisbench_core.warehouse.records.annotations import imported_note
 from aisbench_core.warehouse.records.claims import as_recorded
-from aisbench_core.warehouse.records.rows import hashed_metrics, select_hashed, sha256_of
+from aisbench_core.warehouse.records.hashed_cells import hashed_metrics, select_hashed, sha256_of
 from aisbench_core.warehouse.validity.evaluation import Evaluation
 
 _NOT_HASHED = {

@@ -1,6 +1,5 @@
 """A run's record as rows of the warehouse's tables, with every number that we compute."""
 
-import hashlib
 import json
 import math
 from collections import defaultdict
@@ -20,6 +19,7 @@ from aisbench_core.model import (
     TESTER_FIELDS,
     Annotations,
     Mode,
+    PrimaryMetric,
     RankResult,
     Run,
     RunAttempt,
@@ -44,6 +44,7 @@ from aisbench_core.warehouse.measures.fingerprint import (
 )
 from aisbench_core.warehouse.measures.throughput import STRAGGLER_SHARE, Throughput, count_cards, derive_throughput
 from aisbench_core.warehouse.queries.group_statistics import group_id
+from aisbench_core.warehouse.records.hashed_cells import Cells, hashed_metrics, select_hashed, sha256_of
 from aisbench_core.warehouse.tables.schema import RESULTS, RUNS
 from aisbench_core.warehouse.tables.times import to_naive_utc
 from aisbench_core.warehouse.validity.evaluation import Evaluator
@@ -60,7 +61,6 @@ SIZES = {
 
 _INFO = tuple(field.name for field in fields(TrainResultInfo))
 
-Cells = Mapping[str, object]
 Rows = Mapping[str, Sequence[Sequence[object]]]
 
 
@@ -168,8 +168,7 @@ def _build_run(record: RunRecord) -> Cells:
         "state": (run.state if run.state.is_terminal else run.final_state or run.state).value,
         "queue_s": queue_seconds(run.submitted_at, run.started_at) if run.is_timed_by_one_clock else None,
         "speed_parameters": canonical_json(speed),
-        "primary_metric": facts.primary_metric.name if facts.primary_metric else "",
-        "primary_better": facts.primary_metric.better.value if facts.primary_metric else "",
+        **_build_primary(facts.primary_metric),
         "synthetic_data": record.result is not None and record.result.synthetic_data,
         "dataset_sha256": record.result.dataset_sha256 if record.result else "",
         "resolved": record.resolved.text if record.resolved else None,
@@ -177,6 +176,11 @@ def _build_run(record: RunRecord) -> Cells:
         "tags": "[]",
     }
     return {**cells, "fingerprint": first_fingerprint_of(cells, speed)}
+
+
+def _build_primary(metric: PrimaryMetric | None) -> Cells:
+    name, better = (metric.name, metric.better.value) if metric else ("", "")
+    return {"primary_metric": name, "primary_better": better}
 
 
 def _copy_cells(names: Sequence[str], source: object) -> Cells:
@@ -375,24 +379,3 @@ def _sum_servers(cards: Sequence[RankResult], spec: RunSpec) -> Iterator[ServerR
 def card_name(card: RankResult, mode: Mode) -> str:
     """The card's rank, in single-server mode with its server."""
     return str(card.rank) if mode is Mode.CLUSTER else f"{card.server}/{card.rank}"
-
-
-# --- the hash -----------------------------------------------------------------------------------------
-
-
-def hashed_metrics(rows: Sequence[Sequence[object]]) -> list[list[list[object]]]:
-    """What the hash covers of the metrics: nothing where there are none, as of runs before there were any."""
-    return [sorted(([*row] for row in rows), key=lambda row: str(row[1]))] if rows else []
-
-
-def select_hashed(cells: Cells) -> Cells:
-    """What the hash covers of a run or a result: cells with a value, so that a new column changes no hash."""
-    return {name: value for name, value in cells.items() if value not in (None, "")}
-
-
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=datetime.isoformat)
-
-
-def sha256_of(cells: object) -> str:
-    """SHA-256 (hex) over canonical JSON, with times in ISO 8601."""
-    return hashlib.sha256(_ENCODER.encode(cells).encode()).hexdigest()

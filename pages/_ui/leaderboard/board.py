@@ -35,7 +35,7 @@ from pages._ui.runs.run_rows import choose_columns
 from pages._ui.runs.validity import choose_ruleset, show_rules
 from pages._ui.shell import charts, url
 from pages._ui.shell.core import core, run_cached
-from pages._ui.shell.filters import FACETS, choose_facets, choose_metric, filter_by
+from pages._ui.shell.filters import FACETS, choose_facets, choose_ranking_metric, filter_by
 from pages._ui.shell.listing import choose_sorting, choose_text, page_of, show_pages
 from pages._ui.shell.navigation import COMPARE, ICONS, LEADERBOARD, link_page
 from pages._ui.shell.words import t
@@ -86,7 +86,7 @@ def choose_board_query(region: RegionFacts, view: str) -> BoardQuery:
 
 
 def _choose_filters(region: RegionFacts, view: str) -> BoardQuery:
-    query = choose_metric(choose_facets(region, *FACETS, stacked=True))
+    query = choose_ranking_metric(choose_facets(region, *FACETS, stacked=True))
     tags = run_cached(core().warehouse.facets.fetch_values, region.region, region.rehearsal).tags
     origin = url.choose_option(
         st.radio,

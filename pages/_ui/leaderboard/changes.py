@@ -6,7 +6,7 @@ import streamlit as st
 
 from aisbench_core.warehouse.values.boards import BoardRow
 from aisbench_core.warehouse.values.histories import Outcome, TrendVerdict
-from aisbench_core.warehouse.values.runs import BoardQuery
+from aisbench_core.warehouse.values.runs import THROUGHPUT, BoardQuery
 from pages._ui.history.choice import OUTCOME, change_of
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.filters import region_key
@@ -32,7 +32,7 @@ def complete_changes(query: BoardQuery) -> None:
     """Last on the page, so that rows come first: the first reading of all trends of a large region takes seconds.
 
     The page is then drawn again: its tables stay in their places, with the focus and what is ticked."""
-    if _is_read(query):
+    if _is_read(query) or _is_of_metric(query):
         return
     trends_of(query)
     st.session_state[_READ] = _all_trends(query)
@@ -40,7 +40,14 @@ def complete_changes(query: BoardQuery) -> None:
     st.rerun()
 
 
+def _is_of_metric(query: BoardQuery) -> bool:
+    """Whether rows show another number than the throughput, whose changes are known."""
+    return query.metric not in ("", THROUGHPUT)
+
+
 def _is_read(query: BoardQuery) -> bool:
+    if _is_of_metric(query):
+        return False
     trends = _all_trends(query)
     is_known = _revisions_read().get(trends) == core().warehouse.revision()
     return is_known or st.session_state.get(_READ) == trends

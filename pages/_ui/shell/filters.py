@@ -99,7 +99,7 @@ def choose_facets(region: RegionFacts, *names: str, limit: int = 50, stacked: bo
     return replace(BoardQuery(region.region, rehearsal=region.rehearsal, limit=limit), **values)
 
 
-def choose_metric(query: BoardQuery) -> BoardQuery:
+def choose_ranking_metric(query: BoardQuery) -> BoardQuery:
     """The metric in place of the throughput; nothing to choose where no run has any, but a link may name one."""
     known = run_cached(core().warehouse.facets.list_metrics, query.region, query.rehearsal)
     names = ["", *([THROUGHPUT] if known else []), *(metric.name for metric in known)]
