@@ -1,5 +1,6 @@
 """A log comes to the same rates in whatever style the same training is printed; a value that it lacks is empty."""
 
+import io
 from collections.abc import Callable
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from aisbench_core.domain.progress.logged import LoggedTraining, LogMeasures
 from aisbench_core.domain.progress.patterns import ProgressPatterns
 from aisbench_core.domain.progress.tracking import Tracker
+from aisbench_core.exchange.readers.logs import read_log
+from aisbench_core.exchange.readers.results import UPSTREAM_ZONE, ParsedResult, Unread
 from tests.records import spec
 
 CARDS, BATCH, SEQUENCE, STEPS = 8, 32, 4096, 50
@@ -199,3 +202,42 @@ def test_a_window_after_the_last_step_measures_nothing() -> None:
     training.add(ProgressPatterns().readings(log_of(megatron).encode()))
 
     assert training.measure(51) is None
+
+
+def read(lines: str, name: str = "train.log") -> list[ParsedResult | Unread]:
+    return list(read_log(io.BytesIO(lines.encode()), name, UPSTREAM_ZONE))
+
+
+@pytest.mark.parametrize("style", [mindspeed, torchtitan, verl, llama_factory])
+def test_a_log_of_a_framework_is_imported_as_a_result(style: Print) -> None:
+    (result,) = read("hello\n" + log_of(style) + "bye\n")
+
+    assert isinstance(result, ParsedResult)
+    cards = CARDS if result.is_per_card else 1
+    within = 0.02 if style is llama_factory else 0.001
+    assert result.info.throughput_ratio == pytest.approx(TOKENS / average(11, 50) / cards, rel=within)
+    assert result.throughput_unit == "tokens/s"
+    assert result.is_per_card is (style in (torchtitan, verl))
+    assert {metric.name: metric.value for metric in result.metrics}["loss"] == pytest.approx(5.0)
+
+
+def test_samples_count_where_no_tokens_are_printed() -> None:
+    (result,) = read(log_of(megatron))
+
+    assert isinstance(result, ParsedResult)
+    assert (result.throughput_unit, result.is_per_card) == ("samples/s", False)
+    assert result.info.throughput_ratio == pytest.approx(BATCH / average(11, 50))
+    assert "what Megatron-LM printed of the steps 11 to 50" in [str(remark) for remark in result.remarks]
+
+
+def test_a_short_log_is_measured_without_its_first_step() -> None:
+    (result,) = read("".join(map(mindspeed, range(1, 6))))
+
+    assert isinstance(result, ParsedResult)
+    assert result.info.throughput_ratio == pytest.approx(TOKENS / average(2, 5), rel=0.001)
+
+
+def test_a_log_that_tells_no_speed_is_no_result() -> None:
+    (unread,) = read("step 1/50 loss 2.0\nstep 2/50 loss 1.5\n")
+
+    assert isinstance(unread, Unread)

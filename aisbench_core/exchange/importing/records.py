@@ -134,6 +134,7 @@ def record_of(result: ParsedResult, choices: Choices, catalogue: Catalogue, who:
         samples=result.samples,
         events=tuple(_list_events(result, run)),
         described=result.described,
+        metrics=result.metrics,
         imported=Imported(result.location, now, stated, "; ".join(filter(None, notes)), texts),
     )
 
@@ -145,7 +146,7 @@ def settle_throughput(
 
     Without one, with the problem, if its unit or the number of cards is neither stated nor answered."""
     answers, value = _merge_answers(result, choices), result.info.throughput_ratio
-    if value is None or not result.is_row:
+    if value is None or not (result.is_row or result.is_per_card):
         return result, ()
     if not answers.unit and (result.unit_problem or catalogue.find(answers) is None):
         return _drop_throughput(result, result.unit_problem or NO_UNIT), ("unit",)

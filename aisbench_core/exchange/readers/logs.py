@@ -11,6 +11,7 @@ from datetime import tzinfo
 from itertools import chain
 
 from aisbench_core.base.messages import Message
+from aisbench_core.exchange.readers.framework_logs import FrameworkLog
 from aisbench_core.exchange.readers.lines import (
     MOST_LINE,
     Readable,
@@ -57,19 +58,19 @@ _KEY = re.compile(
 
 def read_log(file: Readable, source: str, zone: tzinfo) -> Results:
     """Every run in a log. A run without a result is an Unread, and so is a log without runs."""
-    unread, is_empty = 0, True
-    for result in _iter_results(file, source, zone):
+    unread, is_empty, printed = 0, True, FrameworkLog()
+    for result in _iter_results(file, source, zone, printed):
         is_empty = False
         unread += isinstance(result, Unread)
         if isinstance(result, ParsedResult) or unread <= MOST_UNREAD:
             yield result
     if is_empty:
-        yield Unread(source, NOTHING, is_foreign=True)
+        yield printed.build_result(source) or Unread(source, NOTHING, is_foreign=True)
 
 
-def _iter_results(file: Readable, source: str, zone: tzinfo) -> Results:
+def _iter_results(file: Readable, source: str, zone: tzinfo, printed: FrameworkLog) -> Results:
     parser = _LogParser(source, zone)
-    completed = (result for line in _relevant_lines(file, parser) for result in parser.read(line))
+    completed = (result for line in _relevant_lines(file, parser, printed) for result in parser.read(line))
     for result in chain(completed, parser.end()):
         yield replace(result, rehearsal=True) if isinstance(result, ParsedResult) and parser.is_rehearsal else result
 
@@ -84,6 +85,11 @@ class _LogParser:
         self.block: Block | None = None
         self._count = 0
         self.is_rehearsal = False
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether there was no line of ais-bench-stubs or MLPerf."""
+        return not (self._count or self.block or self._run.has_begun or self._run.is_measured or self._mlperf.has_begun)
 
     def read(self, line: str) -> Results:
         """Read a line, with its end. Yields the results that it completes."""
@@ -151,9 +157,11 @@ class _LogParser:
             yield Unread(self._source, message)
 
 
-def _relevant_lines(file: Readable, parser: _LogParser) -> Iterator[str]:
-    """The lines that contain one of the words, and all lines of a block."""
+def _relevant_lines(file: Readable, parser: _LogParser, printed: FrameworkLog) -> Iterator[str]:
+    """The lines that contain one of the words, and all lines of a block. Without these, what is printed may count."""
     for window in iter_windows(file):
+        if parser.is_untouched:
+            printed.add(window)
         words, position = _WordSearch(window), 0
         while position < len(window):
             if not parser.block:

@@ -128,6 +128,11 @@ class MlperfLog:
                 yield from self.end()
             self._run.add(text, entry)
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether there was such a line."""
+        return bool(self._count or self._run.lines)
+
     def end(self) -> Results:
         """Yields the result of the last run, if it began."""
         run, self._run = self._run, _Run()

@@ -10,7 +10,7 @@ _TABLE = re.compile(r"\.(csv|tsv|xlsx|xlsm|xls)$", re.I)
 _DATABASE = re.compile(r"\.(db|sqlite|sqlite3)$", re.I)
 _LOG_ENDING = re.compile(r"(?:log|txt|out|stdout|err)(?:[_-][\w-]+)?", re.I)
 _NUMBERED = re.compile(r"[\w-]+")
-_DATA = re.compile(r"\.json$|^[^.]+$", re.I)
+_DATA = re.compile(r"\.jsonl?$|^[^.]+$", re.I)
 _RESULT = re.compile(
     r"(ranksize|dataset|rehearsal|accuracy(_\d{1,5})?|throughput_\d{1,5})\.json|throughput_rank_\d{1,5}|eval_acc\.log|result\.log"
 )

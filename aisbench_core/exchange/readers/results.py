@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import BinaryIO
 
 from aisbench_core.base.messages import Message
-from aisbench_core.model import MetricSample, Mode, RankResult, Stated, TrainResultInfo
+from aisbench_core.model import MetricSample, Mode, RankResult, RunMetric, Stated, TrainResultInfo
 from aisbench_core.model.spec import Scalar, canonical_json
 
 # The default zone: times in logs and tables have none, and most were written in China.
@@ -87,6 +87,7 @@ class ParsedResult:
     remarks: tuple[Message, ...] = ()
     described: Stated | None = None
     target_s: float | None = None
+    metrics: tuple[RunMetric, ...] = ()
 
     @property
     def location(self) -> str:
