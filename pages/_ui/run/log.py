@@ -7,7 +7,7 @@ import streamlit as st
 
 from aisbench_core.domain.logs.lines import LineFilter, LogLevel
 from aisbench_core.domain.logs.views import LogView
-from aisbench_core.model import Run
+from aisbench_core.model import Run, RunState
 from pages._ui.cards.log_lines import lines_html
 from pages._ui.run.files import show_problem
 from pages._ui.run.log_hits import show_first_errors, show_hits
@@ -32,6 +32,8 @@ ANCHOR = "log"  # as links to it are written, in any language
 
 def show_log(run: Run) -> None:
     """The logs of a run's nodes; their end follows them while the run is under way."""
+    if run.state is RunState.HELD:  # nothing was sent yet that could print
+        return
     st.header(t("live.log"), anchor=ANCHOR)
     with st.container(horizontal=True, key="log-fields"):
         nodes = _choose_node(run)
