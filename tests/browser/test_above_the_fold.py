@@ -74,6 +74,7 @@ MESSAGE = Answer('[data-testid="stAlert"]', FIELD_PX)
 FIELD = Answer('[data-testid="stSelectbox"]', FIELD_PX)
 CHANGED = Answer('[class*="st-key-line-"]', FIELD_PX)
 VERDICT = Answer(".st-key-verdict h2", FIELD_PX)
+MANY_RUNS = Answer(".st-key-grid-many table", HEAD + 2 * ROW)
 METRICS = Answer(".st-key-grid-metrics table", HEAD + ROW)
 CHART = Answer('[data-testid="stVegaLiteChart"]', CHART_PX)
 
@@ -85,7 +86,7 @@ PAGES: dict[str, tuple[Answer, ...]] = {
     "series": (MESSAGE,),
     "leaderboard": (Answer(TABLE.css, TABLE.pixels, FIRST_ROW_PX),),
     "configuration": (TILE, CHART),
-    "compare": (VERDICT, METRICS),
+    "compare": (MANY_RUNS,),
     "compare-groups": (VERDICT, METRICS),
     "scaling": (MESSAGE, CHART),
     "history": (TABLE,),

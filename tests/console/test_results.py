@@ -45,10 +45,12 @@ def test_pages_of_a_lost_warehouse_say_how_results_come_back(open_page: OpenPage
 def test_rehearsals_are_marked_where_runs_are_listed_and_compared(open_page: OpenPage) -> None:
     listed = Grid(open_page("configuration", run="run-pretended")).row("run-pretended")["run"]
     both = texts(open_page("compare", ids=["run-pretended", "run-n1-0"]))
+    many = texts(open_page("compare", ids=["run-n1-0", "run-n1-1", "run-n2-0", "run-pretended"]))
     measured = texts(open_page("compare", ids=["run-n1-0", "run-n2-0"]))
 
     assert "rehearsal" in listed
     assert "rehearsal – not a measurement" in both
+    assert "rehearsal – not a measurement" in many
     assert "rehearsal – not a measurement" not in measured
 
 

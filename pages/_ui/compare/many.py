@@ -33,6 +33,8 @@ def show_many(comparison: Comparison, run_ids: Sequence[str]) -> None:
     every = url.input_switch("all", t("compare.all_fields", count=len(comparison.same)))
     fields = [*dict.fromkeys((*comparison.deciding, *comparison.differences)), *(comparison.same if every else ())]
     rows = [_build_verdicts(comparison), *_list_metrics(comparison), *(_build_field(comparison, one) for one in fields)]
+    if any(run.rehearsal for run in comparison.runs):
+        st.caption(t("board.rehearsal"))
     show_grid(columns, rows, t("compare.many"), key="many", visible=VISIBLE)
 
 

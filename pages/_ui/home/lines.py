@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages._ui.layout import LINE
 
-WIDTHS = (29, 28, 13, 20, 22)  # of what it is, what happens, the picture, when, and the actions
+WIDTHS = (28, 31, 13, 20, 20)  # of what it is, what happens, the picture, when, and the actions
 PLAIN_WIDTHS = (31, 34, 14, 33)  # the same without a picture
 PICTURE = (110, 20)  # pixels
 
