@@ -109,7 +109,7 @@ def test_a_ledger_of_the_first_release_gets_the_columns_that_it_lacks(
     address: LedgerAddress, postgres: PostgresServer
 ) -> None:
     Ledger(address).add(a.run("r-1", state=RunState.RUNNING, ended_at=None))
-    for table, column in ADDED.values():
+    for table, column in (added for each in ADDED.values() for added in each):
         lacking = f"alter table {{}} drop column {column.split()[0]}" if column else "drop table {}"
         postgres.sql(lacking.format(f"aisbench_ledger.{table}"), database_of(address))
     postgres.sql(f"update aisbench_ledger.schema_version set version = {RELEASED}", database_of(address))

@@ -11,14 +11,12 @@ from aisbench_core.store.ledger.database.connection import LedgerConnection
 RELEASED = 24
 
 # One more with every change of what follows.
-VERSION = 28
+VERSION = 26
 
-# By version: the column that it adds to a table of the version before it; without one, the whole table.
+# By version: the columns that it adds to tables of the version before it; an empty one is the whole table.
 ADDED = {
-    25: ("progress", "stage text not null default ''"),
-    26: ("deletions", ""),
-    27: ("parents", ""),
-    28: ("tags", ""),
+    25: (("progress", "stage text not null default ''"),),
+    26: (("deletions", ""), ("parents", ""), ("tags", "")),
 }
 
 UPGRADE = Message("run `aisbench upgrade`")
@@ -221,7 +219,7 @@ def prepare_tables(con: LedgerConnection, dialect: Dialect = SQLITE) -> None:
         create_indexes(con)
         dialect.finish(con)
     else:
-        for table, column in (ADDED[number] for number in range(version + 1, VERSION + 1)):
+        for table, column in (added for number in range(version + 1, VERSION + 1) for added in ADDED[number]):
             if column:
                 con.execute(f"alter table {table} add column {dialect.add_types(column)}")
             else:
