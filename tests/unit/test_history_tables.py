@@ -299,3 +299,23 @@ def test_an_empty_table_is_told() -> None:
         Unread("t.csv", make_verbatim("no column is recognized as throughput or accuracy: it is empty"))
     ]
     assert list(columns_of_stream(io.BytesIO(b""), "t.csv")) == [Unread("t.csv", make_verbatim("it is empty"))]
+
+
+INFERENCE = """Performance Parameters,Stage,Average,Min,Max,Median,P75,P90,P99,N
+E2EL,total,2048.5 ms,1500.0 ms,2700.0 ms,2040.0 ms,2300.0 ms,2500.0 ms,2690.0 ms,8
+OutputTokenThroughput,total,112.5 token/s,100.0 token/s,120.0 token/s,112.0 token/s,115.0 token/s,,,8
+"""
+INFERENCE_COMMON = """{"Benchmark Duration": {"total": "19890.5 ms"}, "Total Requests": {"total": 8},
+ "Request Throughput": {"total": "0.4021 req/s"}, "Output Token Throughput": {"total": "115.78 token/s"}}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [(INFERENCE, "gsm8k.csv"), ("\ufeff" + INFERENCE, "x.csv"), (INFERENCE_COMMON, "gsm8k.json")]
+)
+def test_what_was_measured_of_inference_is_no_result_of_a_training(text: str, name: str) -> None:
+    assert found_in(text, name) == [
+        Unread(
+            name, make_verbatim("a result of inference by the tool ais_bench, and not of a training: it was left out")
+        )
+    ]
+    assert not [*columns_of_stream(io.BytesIO(text.encode()), name)]

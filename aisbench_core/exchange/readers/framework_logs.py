@@ -31,8 +31,9 @@ class FrameworkLog:
 
     def add(self, lines: bytes) -> None:
         """What the next lines say."""
-        if self._bytes < (MOST_BYTES if self._training.positions else MOST_BEFORE):
-            self._training.add(self._patterns.readings(lines))
+        room = (MOST_BYTES if self._training.positions else MOST_BEFORE) - self._bytes
+        if room > 0:
+            self._training.add(self._patterns.readings(lines[:room]))
         self._bytes += len(lines)
 
     def build_result(self, source: str) -> ParsedResult | None:

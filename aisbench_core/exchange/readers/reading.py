@@ -4,6 +4,7 @@ Results are yielded while the input is read, so that memory does not grow with i
 Unread, and does not prevent reading the others.
 """
 
+import codecs
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -119,8 +120,20 @@ def _iter_results(files: Files, root: str, mapping: Mapping[str, str], zone: tzi
         yield Unread(root, message)
 
 
+_INFERENCE = Message("a result of inference by the tool ais_bench, and not of a training: it was left out")
+
+
+def _is_of_inference(file: Opened) -> bool:
+    """Whether it is one of the two files of a performance result of AISBench/benchmark 3."""
+    is_table = file.head.removeprefix(codecs.BOM_UTF8).startswith(b"Performance Parameters,Stage,")
+    return is_table or (b'"Benchmark Duration"' in file.head and b'"Request Throughput"' in file.head)
+
+
 def _in_file(file: Opened, mapping: Mapping[str, str], zone: tzinfo) -> Results:
     # By content first: names of exports and stores are up to the user.
+    if _is_of_inference(file):
+        yield Unread(file.name, _INFERENCE)
+        return
     if is_exported(file):
         yield from read_exported(exported_rows(file), file.name, zone)
         return
@@ -148,6 +161,8 @@ def _iter_tables(files: Files, mapping: Mapping[str, str]) -> Iterator[Table | U
 
 
 def _tables_in(file: Opened, mapping: Mapping[str, str]) -> Iterator[Table | Unread]:
+    if _is_of_inference(file):
+        return
     if is_store(file):
         yield from columns_of_store(file, mapping)
     elif is_workbook(file) or names.is_table(file.name):
