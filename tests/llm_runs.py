@@ -16,10 +16,12 @@ SETTINGS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def trained(run_id: str, tokens: float, flavor: str, seconds: float = 8.0, **changes: Any) -> RunRecord:
+def trained(
+    run_id: str, tokens: float, flavor: str, seconds: float = 8.0, accuracy: float = 0.76, **changes: Any
+) -> RunRecord:
     """A run of 50 steps on eight ranks."""
     speed = LlmSection.model_validate(SETTINGS | changes).resolve({})
-    record = a.record(run_id, throughputs=[100.0] * 8, speed_parameters=speed, flavor=flavor)
+    record = a.record(run_id, throughputs=[100.0] * 8, speed_parameters=speed, flavor=flavor, accuracy=accuracy)
     steps = [
         StepTime(0, rank, rank, a.T0, number, a.T0, seconds, 0, tokens / 8)
         for rank in range(8)

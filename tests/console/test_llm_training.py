@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from aisbench_core.model import RunMetric
 from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.console.conftest import OpenPage, markdown_texts
@@ -23,6 +25,10 @@ def recorded(data_dir: Path) -> None:
             trained("loose", 3_024, "modelarts.bm.npu.arm.8snt9b1.d"),
             trained("unknown", 131_072, "modelarts.vm.8xsnt9b", recomputation=None),
             trained("impossible", 131_072, "modelarts.bm.npu.arm.8snt9b3.d", seconds=2),
+            replace(
+                trained("missed", 131_072, "modelarts.bm.npu.arm.8snt9b3.d", accuracy=0.1),
+                metrics=(RunMetric("tokens_per_s", 5.0, "tokens/s"), RunMetric("reported_mfu", 41.5, "%")),
+            ),
             a.record("other", throughputs=[100.0] * 8),
         ]
     )
@@ -77,6 +83,17 @@ def test_a_run_without_a_known_peak_says_why_it_has_no_mfu(open_page: OpenPage) 
     app = open_page("live", run="unknown")
 
     assert "**unknown** has no MFU: Ascend 910B may be 910B1, 910B2, 910B3, 910B4: state which." in markdown_texts(app)
+
+
+@pytest.mark.usefixtures("recorded")
+def test_a_missed_target_is_not_reached_and_what_others_counted_is_reported(open_page: OpenPage) -> None:
+    values = read_tables(open_page("live", run="missed"))[0]["Value"]
+
+    assert values["Time to target"] == "not reached"
+    assert "Tokens to target" not in values
+    assert values["Tokens per second"] == "5 tokens/s (as the job reports it)"
+    assert values["MFU as the framework reports it"] == "41.5 %"
+    assert not [name for name in values if name.startswith("MFU (")], "its tokens were not counted here"
 
 
 @pytest.mark.usefixtures("recorded")

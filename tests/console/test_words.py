@@ -108,7 +108,9 @@ NAMED_BY_VALUES = (
     | _family("system", [f"group_{group}" for group in GROUPS])
     | _family("pause", ["typical", "longest", "alarm"])
     | _family("level_name", [*CannLevel, *MindSporeLevel])
-    | _family("llm", [*PeakOrigin, *(way.removeprefix("tokens/") for way in (COUNTED_BY, PRINTED_BY, NOMINAL_BY))])
+    | _family(
+        "llm", [*PeakOrigin, "reported", *(way.removeprefix("tokens/") for way in (COUNTED_BY, PRINTED_BY, NOMINAL_BY))]
+    )
     | _family("outcome", [outcome.name.lower() for outcome in Outcome])
     | _family("rule", [rule.name.lower() for rule in BaselineReason])
     | _family("history", ["along_time", "along_version", "baseline", "candidate"])

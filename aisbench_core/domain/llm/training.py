@@ -28,6 +28,7 @@ class LlmTraining:
     chip: Chip | None
     readings: tuple[MfuReading, ...]
     why_no_mfu: Message | None
+    missed_target: bool = False
 
     @property
     def rate(self) -> TokenRate:

@@ -21,7 +21,7 @@ DIGITS = 4  # significant ones, of rates and times
 
 RATES = ("tokens_per_s", "tokens_per_s_per_card", "tokens_per_s_per_die", "nominal_tokens_per_s")
 OTHERS = (
-    *("step_p50_s", "step_p95_s", "step_p99_s", "step_mean_s", "memory_peak_mb", "communication_share"),
+    *("step_p50_s", "step_p95_s", "step_p99_s", "step_mean_s", "reported_mfu", "memory_peak_mb", "communication_share"),
     *("checkpoint_save_s", "checkpoint_load_s", "checkpoint_blocked_s", "time_to_target_s", "tokens_to_target"),
 )
 
@@ -107,7 +107,8 @@ def _show_rate(training: LlmTraining, name: str) -> str:
     metric = training.metrics.get(name)
     if metric is None:
         return MISSING
-    way = metric.definition.removeprefix("tokens/").partition("/")[0]
+    is_ours = metric.definition.startswith("tokens/")
+    way = metric.definition.removeprefix("tokens/").partition("/")[0] if is_ours else "reported"
     counted = "" if name == "nominal_tokens_per_s" else f" ({t(f'llm.{way}')})"
     return f"{format_number(metric.value, metric.unit, DIGITS)}{counted}"
 
@@ -160,4 +161,6 @@ def _show_jitter(training: LlmTraining) -> str:
 
 def _show_metric(training: LlmTraining, name: str) -> str:
     metric = training.metrics.get(name)
+    if metric is None and name == "time_to_target_s" and training.missed_target:
+        return t("llm.not_reached")
     return MISSING if metric is None else format_number(metric.value, metric.unit, DIGITS)
