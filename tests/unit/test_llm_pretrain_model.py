@@ -182,3 +182,21 @@ print((count(4) - count(2)) / 2)
     more, fewer = (estimate_memory(shape, 1, recomputation, 1).activations for shape in shapes)
 
     assert float(ask(script)) == pytest.approx((more - fewer) / 2, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("argument", "says"),
+    [
+        ("--data_url=/cache/c4", "--data_url is not read, because tokens are made from the seed; leave the input out"),
+        ("--micro_batch=0", "--micro_batch must be at least 1, and it is 0"),
+        ("--resume=yes", "argument --resume: must be True or False, and it is 'yes'"),
+    ],
+)
+def test_an_argument_that_cannot_be_followed_is_refused_by_name(argument: str, says: str) -> None:
+    script = f"import sys\nimport pretrain\nsys.argv = ['pretrain.py', '--train_url=.', {argument!r}]\n"
+
+    refused = ask(
+        f"{script}import io\nsys.stderr = sys.stdout\ntry:\n    pretrain.main()\nexcept SystemExit:\n    pass"
+    )
+
+    assert refused.endswith(says)

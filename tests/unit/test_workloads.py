@@ -296,7 +296,10 @@ def test_a_manifest_that_goes_while_the_folders_are_listed_hides_no_other(tmp_pa
     [
         ("quickstart_digits", ("epochs", "batch_size", "hidden")),
         ("mindspore_bert", ("epoch_size", "train_steps", "data_sink_steps", "accumulation_steps")),
+        ("pytorch_llm_pretrain", ("size", "parallel", "micro_batch", "recomputation")),
     ],
 )
-def test_the_main_parameters_are_the_first_numbers_that_decide_speed(name: str, main: tuple[str, ...]) -> None:
+def test_the_main_parameters_are_the_first_numbers_that_decide_speed_and_then_choices(
+    name: str, main: tuple[str, ...]
+) -> None:
     assert Workloads(HOME / "workloads").get(name).edition().main_parameters == main

@@ -32,9 +32,11 @@ class Edition:
 
     @property
     def main_parameters(self) -> tuple[str, ...]:
-        """The few that are set most: the first numbers that decide speed, or where there are none the first of all."""
-        numbers = [name for name, each in self.parameters.items() if each.number_range and each.decides_speed]
-        return tuple(numbers or self.parameters)[:MOST_MAIN]
+        """The few that are set most: of those that decide speed numbers, then choices; otherwise the first of all."""
+        decisive = {name: each for name, each in self.parameters.items() if each.decides_speed}
+        numbers = [name for name, each in decisive.items() if each.number_range]
+        most = [*numbers, *(name for name, each in decisive.items() if each.choices)][:MOST_MAIN]
+        return tuple(name for name in self.parameters if name in most) or tuple(self.parameters)[:MOST_MAIN]
 
 
 class Workload(Manifest):

@@ -103,6 +103,7 @@ def _leave() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
+    parser.add_argument("--data_url", default="", help="there is none: tokens are made from the seed")
     parser.add_argument("--train_url", required=True, help="directory for the results")
     parser.add_argument("--size", choices=list(SIZES), default="nano")
     parser.add_argument("--parallel", choices=["ddp", "fsdp2"], default="ddp")
@@ -112,6 +113,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--checkpoint_dir", default="", help="directory for checkpoints; default: a temporary one")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    if arguments.data_url:
+        parser.error("--data_url is not read, because tokens are made from the seed; leave the input out")
     if arguments.micro_batch < 1:
         parser.error(f"--micro_batch must be at least 1, and it is {arguments.micro_batch}")
     return arguments
