@@ -49,7 +49,7 @@ def test_compared_runs_of_one_kind_become_a_report(open_page: OpenPage, used: Pa
 
     one_kind = open_page("compare", ids=["run-n1-0", "run-n2-0"])
 
-    assert buttons(one_kind) == {"Download the report": True}
+    assert buttons(one_kind) == {"Download the report": True, "Markdown": True, "LaTeX": True}
     assert "Selected: 2." in texts(one_kind)
 
 
