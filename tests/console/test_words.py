@@ -21,11 +21,14 @@ from aisbench_core.exchange.upstream.configs import contents
 from aisbench_core.model import (
     FIELDS,
     GROUPS,
+    Better,
     BudgetScope,
     CannLevel,
     CellState,
+    Combined,
     DeliveryState,
     Level,
+    MetricSource,
     MindSporeLevel,
     NewsKind,
     Objective,
@@ -95,6 +98,9 @@ NAMED_BY_VALUES = (
     | _family("menu", filter(None, navigation.SECTIONS))
     | _family("search", [*SOURCES, *ACTIONS])
     | _family("lineage", ParentKind)
+    | _family("metrics", [f"better_{better}" for better in Better if better])
+    | _family("metrics", [f"combined_{combined}" for combined in Combined])
+    | _family("metrics", [f"source_{source}" for source in MetricSource])
     | _family("configuration", NUMBERS)
     | _family("home", [f"{key}{part}" for key in ("slower", "faster") for part in ("", "_since")])
     | _family("origin", ["every", *Origin])

@@ -29,6 +29,14 @@ from aisbench_core.warehouse.store.foreign.rules import check_values
             """update results set checks = '[{"id":"V01","level":"fine","expected":"","found":""}]'""",
             "allowed: a list of checks",
         ),
+        (
+            "insert into run_metrics values ('run-0', 'm', 1, '', 'best', 'mean', '', 'job')",
+            "table run_metrics, run run-0: column better is best; allowed: ",
+        ),
+        (
+            "insert into run_metrics values ('run-0', 'm', null, '', '', 'mean', '', 'job')",
+            "column value is empty; allowed: a value",
+        ),
         ("""update runs set stop_cause = '{"kind":"search"}'""", "allowed: a kind and a value"),
         ("""update runs set stop_cause = '{"kind":"cat","value":"x"}'""", "allowed: a kind and a value"),
         ("""update runs set stop_cause = '{"kind":"stall","value":[]}'""", "allowed: a kind and a value"),

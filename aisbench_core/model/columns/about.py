@@ -209,10 +209,10 @@ VALIDITY = (
 
 METRICS = (
     Column("primary_metric", TEXT,
-        "metric by which the leaderboard ranks the workload; empty: throughput", stored=run(64, since=25),
+        "metric by which the leaderboard ranks the workload; empty: throughput", stored=run(64, since=24),
         exported=Exported("metrics")),
     Column("primary_better", TEXT, "`higher` or `lower`: which values of it are better",
-        stored=run(65, since=25), exported=Exported("metrics", wording=OURS)),
+        stored=run(65, since=24), exported=Exported("metrics", wording=OURS)),
     Column("metrics_json", TEXT,
         "named metrics, as a JSON list of `name`, `value`, `unit`, `better`, `combined`, `definition` and `source`",
         in_view=False, exported=Exported("metrics", sql="metrics_json", wording=PROSE)),

@@ -29,8 +29,7 @@ Step = str | Callable[[duckdb.DuckDBPyConnection], None]
 STEPS: Mapping[int, Step] = {
     RELEASED: "",
     23: "update runs set set_aside = ''",
-    24: "",  # the table run_metrics
-    25: "update runs set primary_metric = '', primary_better = ''",
+    24: "update runs set primary_metric = '', primary_better = ''",
 }
 
 LATEST = max(

@@ -16,7 +16,14 @@ def show_metrics_of(run: RunRow) -> None:
     if not metrics:
         return
     st.header(t("metrics.title"))
-    titles = {name: t(f"metrics.{name}") for name in ("name", "value", "better", "combined", "definition", "source")}
+    titles = {
+        "name": t("metrics.name"),
+        "value": t("metrics.value"),
+        "better": t("metrics.better"),
+        "combined": t("metrics.combined"),
+        "definition": t("metrics.definition"),
+        "source": t("metrics.source"),
+    }
     show_table([_to_row(metric) for metric in metrics], titles, t("metrics.title"))
 
 

@@ -11,7 +11,18 @@ import duckdb
 
 from aisbench_core.base.errors import MAX_SHOWN, WarehouseError, clip_value
 from aisbench_core.base.messages import Message, join_parts
-from aisbench_core.model import AnnotationKind, Api, Level, Mode, Origin, RunState, StopKind
+from aisbench_core.model import (
+    AnnotationKind,
+    Api,
+    Better,
+    Combined,
+    Level,
+    MetricSource,
+    Mode,
+    Origin,
+    RunState,
+    StopKind,
+)
 from aisbench_core.model.columns import COLUMNS, RESULTS, RUNS, stored_in
 from aisbench_core.warehouse.records import baselines, saved_views, series_plans
 from aisbench_core.warehouse.tables import schema
@@ -135,6 +146,10 @@ _WORDS = {
     ("results", "validity"): Validity,
     ("events", "level"): Level,
     ("annotations", "kind"): AnnotationKind,
+    ("runs", "primary_better"): Better,
+    ("run_metrics", "better"): Better,
+    ("run_metrics", "combined"): Combined,
+    ("run_metrics", "source"): MetricSource,
 }
 
 _SIZES = ("node_count", "cards_per_node", "card_count")
