@@ -26,6 +26,7 @@ from aisbench_core.running.systems.descriptions import RULES, StatedFields, Syst
 from aisbench_core.running.systems.reading import read_fields
 from tests.records import spec
 
+RESEARCH = "Research/Development/Internal"
 KEYS_OF_MLPERF = """
 submitter division status system_name number_of_nodes host_processors_per_node host_processor_model_name
 host_processor_core_count host_processor_vcpu_count host_processor_frequency host_processor_caches
@@ -150,7 +151,7 @@ def test_of_one_field_stated_twice_the_first_counts() -> None:
         ("number_of_nodes", 0),
         ("number_of_nodes", 2.5),
         ("tester_server_port", 70_000),
-        ("status", "Sold out"),
+        ("division", "both"),
         ("cooling", "x" * 2001),
         ("cooling", [["air"]]),
         ("cooling", "\ud800"),
@@ -162,6 +163,23 @@ def test_a_value_that_its_field_does_not_take_is_an_error(field: str, value: Any
     assert rules(what) == [("system.type", field)]
     assert what.has_errors
     assert what.values == {}
+
+
+@pytest.mark.parametrize("order", [("status", "hw_notes"), ("hw_notes", "status")])
+def test_a_status_that_is_not_known_is_kept_as_a_note(order: tuple[str, str]) -> None:
+    values = {"status": "available", "hw_notes": "400 W"}
+
+    what = read_fields([ConfigFile("system.json", json.dumps({name: values[name] for name in order}).encode())])
+
+    assert not what.findings
+    assert what.values == {"hw_notes": "400 W; status: available"}
+
+
+@pytest.mark.parametrize(
+    ("word", "status"), [("Available cloud", "Available cloud"), ("onprem", "Available on-premise"), ("RDI", RESEARCH)]
+)
+def test_words_of_mlperf_for_a_status_are_understood(word: str, status: str) -> None:
+    assert read_fields([ConfigFile("system.json", json.dumps({"status": word}).encode())]).values == {"status": status}
 
 
 @pytest.mark.parametrize("text", ["", "[]", "7", '{"a"', "[" * 100_000, '{"number_of_nodes": ' + "9" * 5000 + "}"])
