@@ -31,8 +31,8 @@ def first_workload(workloads: Sequence[Workload]) -> str:
 
     def rank(workload: Workload) -> int:
         complete = workload.ships_code and workload.dataset.optional and not workload.is_own
-        # Last among the complete ones, a workload whose data is synthetic unless the person brings some.
-        return 2 if not complete else 1 if workload.dataset.synthetic_without else 0
+        # Last among the complete ones, a workload whose data is synthetic, as that of a language model here is.
+        return 2 if not complete else 1 if workload.dataset.synthetic_without or workload.llm else 0
 
     if not workloads:
         raise ConfigError(Message("there is no workload"), Message("put a folder with a workload.yaml into workloads/"))
