@@ -44,7 +44,7 @@ def _show_node(node: LineageNode, title: str, row: RunRow | None, shown: str) ->
         t(f"state.{state}") if state else "",
         f"{format_number(row.throughput)} {t.unit(row.throughput_unit)}" if row and measured else "",
     )
-    label = escape_markdown(title)
-    label = f"{INDENT * node.depth}{f'**{label}**' if node.run_id == shown else label}"
-    said = escape_markdown(" · ".join(filter(None, facts)))
-    navigation.link_page(navigation.LIVE, f"{label} :small[{said}]", {"run": node.run_id})
+    mark = "→ " if node.run_id == shown else ""
+    said = escape_markdown(" · ".join(filter(None, facts)))  # before the title, which a narrow window cuts off
+    label = f"{INDENT * node.depth}{mark}{said} :small[{escape_markdown(title)}]"
+    navigation.link_page(navigation.LIVE, label, {"run": node.run_id})
