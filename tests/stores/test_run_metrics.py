@@ -9,9 +9,12 @@ import pytest
 
 from aisbench_core.domain.results.record import read_record, write_record
 from aisbench_core.domain.rulesets.ruleset import Rulesets
+from aisbench_core.exchange.mlflow.exporting import tracked_run
 from aisbench_core.model import Better, Combined, MetricSource, RunMetric, RunRecord
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.open.reading import make_reader
+from aisbench_core.warehouse.records.full_runs import iter_full_runs
+from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 
 METRICS = (
@@ -95,3 +98,14 @@ def test_the_time_of_a_row_is_that_of_all_its_runs(record: RunRecord, tmp_path: 
     assert (row.goodput, row.interruptions, row.runs, row.wall_s) == (0.6, 2, 2, 200)
     assert row.device_days == pytest.approx(2 * record.run.spec.card_count * 600 / 86400)
     assert warehouse.runs.account_run("r-2") is None
+
+
+def test_they_are_metrics_in_mlflow(record: RunRecord, tmp_path: Path) -> None:
+    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
+    warehouse.record(record)
+
+    with closing(make_reader(warehouse.location)) as opened, opened.cursor() as cur:
+        [run] = iter_full_runs(cur, BoardQuery(record.region))
+
+    sent = {key: value for key, _, _, value in tracked_run(run).points if key.startswith("metric.")}
+    assert sent == {"metric.llm/mfu": 0.41, "metric.tokens_per_joule": 3.25}
