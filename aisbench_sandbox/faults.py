@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from aisbench_sandbox.clocks import set_clock_offset
 from aisbench_sandbox.connections import cut_connection, hang_up
 from aisbench_sandbox.obs import responses as obs_responses
-from aisbench_sandbox.obs.stored import ObjectError
+from aisbench_sandbox.obs.storage.stored import ObjectError
 from aisbench_sandbox.service.gateway import build_refusal
 
 Service = Literal["obs", "modelarts"]

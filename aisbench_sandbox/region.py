@@ -21,8 +21,8 @@ from aisbench_sandbox.engine.scripted import ScriptedEngine
 from aisbench_sandbox.engine.training import TrainingContext
 from aisbench_sandbox.files import remove_tree, write_atomically
 from aisbench_sandbox.jobs import JobStore
-from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.obs.routes import obs_app
+from aisbench_sandbox.obs.storage.objects import Objects
 from aisbench_sandbox.service.routes import modelarts_app
 from aisbench_sandbox.service.services import Services
 from aisbench_sandbox.service.state.diagnosis_tasks import DiagnosisTasks

@@ -19,9 +19,9 @@ from aisbench_sandbox.engine.node.variables import build_environment, for_pip
 from aisbench_sandbox.files import write_atomically
 from aisbench_sandbox.job import Job, TaskEnd
 from aisbench_sandbox.jobs import JobStore
-from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.obs.paths import bucket_and_key
-from aisbench_sandbox.obs.stored import ObjectError
+from aisbench_sandbox.obs.storage.objects import Objects
+from aisbench_sandbox.obs.storage.stored import ObjectError
 
 # One shell runs both scripts, so exports of the first reach the second and the boot file, as in the cloud.
 _PRE_START = """

@@ -15,8 +15,8 @@ from aisbench_sandbox.engine.scheduling import check_size, fail_if_overdue, to_o
 from aisbench_sandbox.engine.stamp import output_paths, stamp_results
 from aisbench_sandbox.job import Job, JobPhase, TaskEnd
 from aisbench_sandbox.jobs import JobStore
-from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.obs.paths import bucket_and_key
+from aisbench_sandbox.obs.storage.objects import Objects
 from aisbench_sandbox.queue import QueueSnapshot, decide_next
 
 

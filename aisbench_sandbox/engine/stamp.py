@@ -4,8 +4,8 @@ import json
 import re
 
 from aisbench_sandbox.job import Job
-from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.obs.paths import bucket_and_key
+from aisbench_sandbox.obs.storage.objects import Objects
 
 # The marker object beside result files; the console reads it when it collects or imports them.
 STAMP = "rehearsal.json"

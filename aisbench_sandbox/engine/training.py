@@ -24,8 +24,8 @@ from aisbench_sandbox.engine.stamp import stamp_results
 from aisbench_sandbox.files import remove_tree
 from aisbench_sandbox.job import Job, TaskEnd
 from aisbench_sandbox.jobs import JobStore
-from aisbench_sandbox.obs.objects import Objects
-from aisbench_sandbox.obs.stored import ObjectError
+from aisbench_sandbox.obs.storage.objects import Objects
+from aisbench_sandbox.obs.storage.stored import ObjectError
 from aisbench_sandbox.queue import Occupied
 
 log = logging.getLogger(__name__)

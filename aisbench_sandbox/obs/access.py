@@ -9,8 +9,8 @@ from starlette.responses import Response
 
 from aisbench_sandbox.obs import responses
 from aisbench_sandbox.obs.calls import ACL, Call
-from aisbench_sandbox.obs.objects import Objects
-from aisbench_sandbox.obs.stored import ObjectError
+from aisbench_sandbox.obs.storage.objects import Objects
+from aisbench_sandbox.obs.storage.stored import ObjectError
 
 PRIVATE, PUBLIC, DELIVERED = "private", "public-read", "public-read-delivered"
 # OBS API reference, Configuring a Bucket ACL: `delivered` also opens the objects that the bucket has.

@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 from aisbench_sandbox.obs.chunks import Seed
 from aisbench_sandbox.obs.requests import ObsRequest, http_date, whole_number
-from aisbench_sandbox.obs.stored import ObjectError
+from aisbench_sandbox.obs.storage.stored import ObjectError
 
 Dialect = Literal["amz", "obs"]
 

@@ -10,7 +10,7 @@ from aisbench_sandbox.obs.auth import Sender
 from aisbench_sandbox.obs.checksums import CHECKSUMS, Digest
 from aisbench_sandbox.obs.chunks import STREAMS, Chunks
 from aisbench_sandbox.obs.requests import whole_number
-from aisbench_sandbox.obs.stored import ObjectError
+from aisbench_sandbox.obs.storage.stored import ObjectError
 
 # For an object and for a part (OBS API reference, PUT Object and Upload Part).
 LARGEST_PUT = 5 * 1024**3

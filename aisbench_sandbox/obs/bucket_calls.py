@@ -7,9 +7,9 @@ from starlette.responses import Response
 
 from aisbench_sandbox.obs import access, responses
 from aisbench_sandbox.obs.calls import ACL, Call
-from aisbench_sandbox.obs.objects import MAX_PAGE
-from aisbench_sandbox.obs.stored import Listing, ObjectError
-from aisbench_sandbox.obs.uploads import upload_page
+from aisbench_sandbox.obs.storage.objects import MAX_PAGE
+from aisbench_sandbox.obs.storage.stored import Listing, ObjectError
+from aisbench_sandbox.obs.storage.uploads import upload_page
 
 
 def show_api_version(call: Call) -> Response:

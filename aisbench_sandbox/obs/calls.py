@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from xml.etree import ElementTree
 
 from aisbench_sandbox.obs.auth import Dialect
-from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.obs.requests import ObsRequest, decode_path, whole_number
-from aisbench_sandbox.obs.staging import StagedObject
-from aisbench_sandbox.obs.stored import ObjectError
-from aisbench_sandbox.obs.uploads import Uploads
+from aisbench_sandbox.obs.storage.objects import Objects
+from aisbench_sandbox.obs.storage.staging import StagedObject
+from aisbench_sandbox.obs.storage.stored import ObjectError
+from aisbench_sandbox.obs.storage.uploads import Uploads
 
 # What S3 and OBS store with an object and return with it, besides user metadata.
 _STORED = frozenset(

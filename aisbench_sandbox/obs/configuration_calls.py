@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from aisbench_sandbox.obs import responses
 from aisbench_sandbox.obs.calls import Call
-from aisbench_sandbox.obs.stored import ObjectError
+from aisbench_sandbox.obs.storage.stored import ObjectError
 
 _LIFECYCLE = "lifecycle"
 _ACTIONS = (

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from aisbench_sandbox.obs import access, responses, tagging
 from aisbench_sandbox.obs.calls import Call
-from aisbench_sandbox.obs.stored import ObjectError, StoredObject
+from aisbench_sandbox.obs.storage.stored import ObjectError, StoredObject
 
 _HEAD = 1 << 16  # S3 allows 20 KB of fields before the file
 _BLOCK = 1 << 20

@@ -8,10 +8,10 @@ from starlette.responses import Response, StreamingResponse
 
 from aisbench_sandbox.obs import access, responses, tagging
 from aisbench_sandbox.obs.calls import ACL, STORAGE_CLASS, TAGGING, Call
-from aisbench_sandbox.obs.objects import MAX_PAGE, OBJECT_TYPE
 from aisbench_sandbox.obs.ranges import check_source, is_not_modified, parse_range, range_still_holds
 from aisbench_sandbox.obs.requests import whole_number
-from aisbench_sandbox.obs.stored import ObjectError, StoredObject
+from aisbench_sandbox.obs.storage.objects import MAX_PAGE, OBJECT_TYPE
+from aisbench_sandbox.obs.storage.stored import ObjectError, StoredObject
 
 _AT_ONCE = 1 << 20  # bytes; larger answers are streamed
 _BLOCK = 1 << 20

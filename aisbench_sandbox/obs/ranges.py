@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from aisbench_sandbox.obs.requests import http_date
-from aisbench_sandbox.obs.stored import ObjectError, StoredObject
+from aisbench_sandbox.obs.storage.stored import ObjectError, StoredObject
 
 # 18 digits are more than any size has; `int` refuses more than 4,300 with a ValueError.
 _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")

@@ -11,7 +11,7 @@ from urllib.parse import unquote_plus, unquote_to_bytes
 
 from starlette.requests import Request
 
-from aisbench_sandbox.obs.stored import ObjectError
+from aisbench_sandbox.obs.storage.stored import ObjectError
 
 _MAX_DIGITS = 18
 _CRC32, _OF_NOTHING = "x-amz-checksum-crc32", "AAAAAA=="

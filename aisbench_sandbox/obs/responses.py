@@ -11,9 +11,9 @@ from starlette.responses import Response
 
 from aisbench_sandbox.obs.auth import Dialect
 from aisbench_sandbox.obs.calls import ACL, STORAGE_CLASS, TAGGING
-from aisbench_sandbox.obs.objects import OBJECT_TYPE
-from aisbench_sandbox.obs.stored import VERSION_ID, BucketInfo, Listing, ObjectError, StoredObject
-from aisbench_sandbox.obs.uploads import Part, UploadPage
+from aisbench_sandbox.obs.storage.objects import OBJECT_TYPE
+from aisbench_sandbox.obs.storage.stored import VERSION_ID, BucketInfo, Listing, ObjectError, StoredObject
+from aisbench_sandbox.obs.storage.uploads import Part, UploadPage
 
 REGION = "sandbox"
 

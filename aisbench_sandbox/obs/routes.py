@@ -21,11 +21,11 @@ from aisbench_sandbox.obs import version_calls as on_versions
 from aisbench_sandbox.obs.auth import Dialect, authenticate_sender, dialect_of
 from aisbench_sandbox.obs.bodies import OF_A_DOCUMENT, OF_AN_OBJECT, BodyVerifier
 from aisbench_sandbox.obs.calls import Call
-from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.obs.requests import ObsRequest, is_header, parse_request
-from aisbench_sandbox.obs.staging import StagedObject
-from aisbench_sandbox.obs.stored import ObjectError
-from aisbench_sandbox.obs.uploads import Uploads
+from aisbench_sandbox.obs.storage.objects import Objects
+from aisbench_sandbox.obs.storage.staging import StagedObject
+from aisbench_sandbox.obs.storage.stored import ObjectError
+from aisbench_sandbox.obs.storage.uploads import Uploads
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from aisbench_sandbox.obs import responses
 from aisbench_sandbox.obs.calls import TAGGING, Call
-from aisbench_sandbox.obs.stored import ObjectError
+from aisbench_sandbox.obs.storage.stored import ObjectError
 
 # S3's limits for object tags (S3 user guide, Categorizing your storage using tags).
 _MAX_TAGS, _MAX_KEY, _MAX_VALUE = 10, 128, 256

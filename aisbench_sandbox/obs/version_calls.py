@@ -7,10 +7,10 @@ from starlette.responses import Response
 
 from aisbench_sandbox.obs import responses
 from aisbench_sandbox.obs.calls import Call
-from aisbench_sandbox.obs.object_paths import common_prefix
-from aisbench_sandbox.obs.objects import MAX_PAGE, VERSIONING
-from aisbench_sandbox.obs.stored import ObjectError, StoredObject
-from aisbench_sandbox.obs.versions import ENABLED, SUSPENDED
+from aisbench_sandbox.obs.storage.object_paths import common_prefix
+from aisbench_sandbox.obs.storage.objects import MAX_PAGE, VERSIONING
+from aisbench_sandbox.obs.storage.stored import ObjectError, StoredObject
+from aisbench_sandbox.obs.storage.versions import ENABLED, SUSPENDED
 
 
 @dataclass(slots=True)

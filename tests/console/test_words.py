@@ -10,7 +10,7 @@ import pytest
 
 from aisbench_core.base.messages import Message, labels_in_chinese
 from aisbench_core.domain.access.audit_entry import ActOutcome
-from aisbench_core.domain.goodput.spans import Cause
+from aisbench_core.domain.goodput.spans import TimeCause
 from aisbench_core.domain.llm.chips import PeakOrigin
 from aisbench_core.domain.llm.training import COUNTED_BY, NOMINAL_BY, PRINTED_BY
 from aisbench_core.domain.preflight import offline, online
@@ -141,7 +141,7 @@ NAMED_BY_VALUES = (
     | _family("series", [f"objective_{each.name.lower()}" for each in Objective])
     | _family("series", [f"sampler_{each.name.lower()}" for each in Sampler])
     | _family("scaling", [f"misfit_{misfit.name.lower()}" for misfit in FitProblem])
-    | _family("goodput", Cause)
+    | _family("goodput", TimeCause)
     | _family("scaling", ["why_invalid", "why_incomplete", "why_nodes_not_known", "why_mixed_or_unknown"])
     | {"scaling.why_target_missed", "scaling.why_set_aside"}
     | _family("trainings", ["loss", "throughput", "step_s", "by_step", "by_time"])

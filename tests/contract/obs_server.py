@@ -16,8 +16,8 @@ import uvicorn
 from botocore.config import Config
 from obs import ObsClient
 
-from aisbench_sandbox.obs.objects import LARGEST_COPY, Objects
 from aisbench_sandbox.obs.routes import obs_app
+from aisbench_sandbox.obs.storage.objects import LARGEST_COPY, Objects
 
 BUCKET = "sandbox-bench"
 ACCESS = "SANDBOXACCESSKEY"

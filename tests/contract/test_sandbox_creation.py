@@ -9,7 +9,7 @@ import pytest
 from huaweicloudsdkcore.exceptions.exceptions import ClientRequestException
 from huaweicloudsdkmodelarts.v1 import JobSearches, ListTrainingJobsRequest
 
-from aisbench_sandbox.obs.objects import Objects
+from aisbench_sandbox.obs.storage.objects import Objects
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service.state.creation import accept_request
 from tests.sandbox_process import SandboxProcess

@@ -7,7 +7,7 @@ import requests
 from botocore.exceptions import ClientError
 from obs import DeleteObjectsRequest, GetObjectRequest, Object
 
-from aisbench_sandbox.obs.objects import Objects
+from aisbench_sandbox.obs.storage.objects import Objects
 from tests.contract.obs_server import BUCKET, Served
 
 

@@ -9,7 +9,7 @@ from aisbench_sandbox.engine.recovery import JobOutcome, job_after
 from aisbench_sandbox.engine.training import Training, TrainingContext
 from aisbench_sandbox.job import JobPhase
 from aisbench_sandbox.jobs import JobStore
-from aisbench_sandbox.obs.objects import Objects
+from aisbench_sandbox.obs.storage.objects import Objects
 from aisbench_sandbox.service.state.creation import accept_request
 from tests.sandbox_process import processes_of
 from tests.training_client import await_true, job_body

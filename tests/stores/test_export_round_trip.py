@@ -44,7 +44,8 @@ from tests.sealed_folders import sealed_folders
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 DIFFER = (
-    "exported_at_utc", "report_id", "record_sha256", "origin", "source", "imported_at_utc", "note", "validity",
+    "exported_at_utc", "report_id", "record_sha256", "origin", "source", "imported_at_utc", "power_source", "note",
+    "validity",
     "failed_checks", "warned_checks",
 )  # fmt: skip
 HERE = "cn-north-9"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from aisbench_core.domain.goodput.account import TimeAccount, make_account
 from aisbench_core.domain.goodput.metrics import goodput_metrics
-from aisbench_core.domain.goodput.spans import Cause, Span, paint_time, sum_causes
+from aisbench_core.domain.goodput.spans import TimeCause, TimeSpan, paint_time, sum_causes
 from aisbench_core.domain.goodput.timeline import divide_time
 from aisbench_core.model import PhaseName, PhaseSpan, Run, RunAttempt, StepTime
 from tests import records as a
@@ -42,7 +42,7 @@ def steps_of(began: float, first: int, *ends: float, seconds: float = 1) -> list
     ]
 
 
-def parts(spans: Sequence[Span]) -> dict[str, float]:
+def parts(spans: Sequence[TimeSpan]) -> dict[str, float]:
     return {cause.value: time.total_seconds() for cause, time in sum_causes(spans).items()}
 
 
@@ -131,7 +131,11 @@ def test_the_parts_of_any_life_add_up_to_its_time(
 
 
 def test_paint_covers_what_was_painted_before() -> None:
-    spans = [Span(at(0), at(9), Cause.END), Span(at(2), at(6), Cause.TRAINING), Span(at(4), at(5), Cause.DATA)]
+    spans = [
+        TimeSpan(at(0), at(9), TimeCause.END),
+        TimeSpan(at(2), at(6), TimeCause.TRAINING),
+        TimeSpan(at(4), at(5), TimeCause.DATA),
+    ]
 
     painted = paint_time(at(0), at(9), spans)
 
@@ -151,7 +155,7 @@ def test_an_account_is_read_back_from_metrics() -> None:
     assert account is not None
     assert (account.goodput, account.wall_s, account.interruptions) == (0.3, 100, 0)
     assert account.parts == {
-        Cause.TRAINING: 30, Cause.QUEUE: 30, Cause.START: 30, Cause.END: 10
+        TimeCause.TRAINING: 30, TimeCause.QUEUE: 30, TimeCause.START: 30, TimeCause.END: 10
     }  # fmt: skip
     assert make_account([("tokens_per_s", 3.0)]) is None
 
@@ -161,7 +165,7 @@ def test_an_account_is_read_back_from_metrics() -> None:
 )
 def test_the_interval_of_a_rate_is_the_exact_one(count: int, lower: float, upper: float) -> None:
     """Garwood's table, as in Johnson, Kotz and Kemp."""
-    account = TimeAccount(1, {Cause.TRAINING: 1.0}, count, device_days=1000)
+    account = TimeAccount(1, {TimeCause.TRAINING: 1.0}, count, device_days=1000)
 
     assert account.interruption_rate == pytest.approx((count, lower, upper), rel=1e-3)
-    assert TimeAccount(1, {Cause.TRAINING: 1.0}, count).interruption_rate is None
+    assert TimeAccount(1, {TimeCause.TRAINING: 1.0}, count).interruption_rate is None

@@ -6,7 +6,7 @@ import pytest
 
 from aisbench_sandbox.engine.node.logs import TAIL, BoundedLog
 from aisbench_sandbox.engine.node.transfers import NodeLog
-from aisbench_sandbox.obs.objects import Objects
+from aisbench_sandbox.obs.storage.objects import Objects
 
 LIMIT = 4 * TAIL
 

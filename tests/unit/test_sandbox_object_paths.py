@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from aisbench_sandbox.obs.objects import Objects
-from aisbench_sandbox.obs.stored import ObjectError
+from aisbench_sandbox.obs.storage.objects import Objects
+from aisbench_sandbox.obs.storage.stored import ObjectError
 
 BUCKET = "bench"
 SLASHES_AND_DOTS = st.text(alphabet="a./%+\0é文\x7f", min_size=1, max_size=60)

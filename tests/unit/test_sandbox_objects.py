@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_sandbox.obs.metadata import MetadataJournal, ObjectMetadata
-from aisbench_sandbox.obs.objects import Objects
-from aisbench_sandbox.obs.stored import ObjectError
+from aisbench_sandbox.obs.storage.metadata import MetadataJournal, ObjectMetadata
+from aisbench_sandbox.obs.storage.objects import Objects
+from aisbench_sandbox.obs.storage.stored import ObjectError
 
 BUCKET = "bench"
 
@@ -178,7 +178,7 @@ def test_a_killed_process_leaves_every_object_whole_with_its_etag_and_headers(tm
 
 WRITES_FOR_EVER = """
 import itertools, pathlib, sys
-from aisbench_sandbox.obs.objects import Objects
+from aisbench_sandbox.obs.storage.objects import Objects
 objects = Objects(pathlib.Path(sys.argv[1]))
 first = max([int(s.headers["x-obs-meta-number"]) for s in objects.list("bench").objects], default=0) + 1
 for number in itertools.count(first):
@@ -216,8 +216,8 @@ def test_a_process_killed_while_it_appends_and_joins_leaves_only_whole_additions
 GROWS_BY = 200_000
 GROWS_FOR_EVER = f"""
 import itertools, pathlib, sys
-from aisbench_sandbox.obs.objects import Objects
-from aisbench_sandbox.obs.uploads import Uploads
+from aisbench_sandbox.obs.storage.objects import Objects
+from aisbench_sandbox.obs.storage.uploads import Uploads
 objects = Objects(pathlib.Path(sys.argv[1]))
 uploads = Uploads(objects)
 stat = objects.head("bench", "log")

@@ -7,8 +7,8 @@ import pytest
 from aisbench_sandbox.engine.node.container import ContainerView
 from aisbench_sandbox.engine.node.links import find_source
 from aisbench_sandbox.engine.node.transfers import NodeLog, OutputSync, TransferError, download_folder
-from aisbench_sandbox.obs.objects import Objects
-from aisbench_sandbox.obs.stored import ObjectError
+from aisbench_sandbox.obs.storage.objects import Objects
+from aisbench_sandbox.obs.storage.stored import ObjectError
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from aisbench_core.domain.goodput.metrics import INTERRUPTIONS, LOST, PRODUCTIVE
-from aisbench_core.domain.goodput.spans import Cause
+from aisbench_core.domain.goodput.spans import TimeCause
 from aisbench_core.domain.statistics.poisson import count_interval
 
 PER_DEVICE_DAYS = 1000
@@ -15,7 +15,7 @@ class TimeAccount:
     """Seconds by cause, training first. `device_days`: cards times days of running; None: not known."""
 
     runs: int
-    parts: Mapping[Cause, float]
+    parts: Mapping[TimeCause, float]
     interruptions: int
     device_days: float | None = None
 
@@ -27,7 +27,7 @@ class TimeAccount:
     @property
     def goodput(self) -> float:
         """The share of training that counts."""
-        return self.parts[Cause.TRAINING] / self.wall_s
+        return self.parts[TimeCause.TRAINING] / self.wall_s
 
     @property
     def interruption_rate(self) -> tuple[float, float, float] | None:
@@ -46,6 +46,6 @@ def make_account(
     by_name = dict(sums)
     if PRODUCTIVE not in by_name:
         return None
-    lost = {cause: by_name.get(LOST + cause.value, 0.0) for cause in Cause if cause is not Cause.TRAINING}
-    parts = {Cause.TRAINING: by_name[PRODUCTIVE]} | {cause: seconds for cause, seconds in lost.items() if seconds}
+    lost = {cause: by_name.get(LOST + cause.value, 0.0) for cause in TimeCause if cause is not TimeCause.TRAINING}
+    parts = {TimeCause.TRAINING: by_name[PRODUCTIVE]} | {cause: seconds for cause, seconds in lost.items() if seconds}
     return TimeAccount(runs, parts, int(by_name.get(INTERRUPTIONS, 0)), device_days) if sum(parts.values()) else None

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
-from aisbench_core.domain.goodput.spans import Cause, sum_causes
+from aisbench_core.domain.goodput.spans import TimeCause, sum_causes
 from aisbench_core.domain.goodput.timeline import divide_time, list_processes, recovery_parts
 from aisbench_core.model import Better, MetricSource, PhaseSpan, Run, RunAttempt, RunMetric, StepTime
 from aisbench_core.model.columns import FRACTION
@@ -25,18 +25,19 @@ def goodput_metrics(
         return
     wall = spans[-1].ended - spans[0].began
     sums = sum_causes(spans)
-    trained = sums.get(Cause.TRAINING, timedelta())
+    trained = sums.get(TimeCause.TRAINING, timedelta())
     yield _make_metric(GOODPUT, trained / wall, FRACTION, Better.HIGHER)
     yield _make_metric(PRODUCTIVE, trained.total_seconds(), "s")
     for cause, time in sums.items():
-        if cause is not Cause.TRAINING:
+        if cause is not TimeCause.TRAINING:
             yield _make_metric(LOST + cause.value, time.total_seconds(), "s", Better.LOWER)
     processes = list_processes(phases, steps, attempts, run.ended_at)
     for name, time in recovery_parts(processes).items():
         if name in _PARTS:
             yield _make_metric(RECOVERY + _PARTS[name], time.total_seconds(), "s", Better.LOWER)
-    if len(processes) > 1 and Cause.ROLLED_BACK in sums:
-        yield _make_metric(RECOVERY + "t0_rollback", sums[Cause.ROLLED_BACK].total_seconds(), "s", Better.LOWER)
+    if len(processes) > 1:
+        rolled_back = sums.get(TimeCause.ROLLED_BACK, timedelta())
+        yield _make_metric(RECOVERY + "t0_rollback", rolled_back.total_seconds(), "s", Better.LOWER)
     count = max(len(processes), len(attempts)) - 1
     yield _make_metric(INTERRUPTIONS, float(count), "", Better.LOWER)
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 
-class Cause(StrEnum):
+class TimeCause(StrEnum):
     """What time was spent on. Only training counts as productive."""
 
     TRAINING = "training"
@@ -25,15 +25,15 @@ class Cause(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeSpan:
     """Time from `began` to `ended` that was spent on `cause`."""
 
     began: datetime
     ended: datetime
-    cause: Cause
+    cause: TimeCause
 
 
-def paint_time(began: datetime, ended: datetime, spans: Iterable[Span]) -> list[Span]:
+def paint_time(began: datetime, ended: datetime, spans: Iterable[TimeSpan]) -> list[TimeSpan]:
     """The time between two moments without gaps or overlaps: of spans that overlap, the later one in order counts.
 
     The first span covers all of it. Raises ValueError otherwise."""
@@ -52,22 +52,22 @@ def paint_time(began: datetime, ended: datetime, spans: Iterable[Span]) -> list[
 
 def _iter_topmost(
     edges: list[datetime],
-    painted: list[Span],
+    painted: list[TimeSpan],
     starts: Mapping[datetime, list[int]],
     ends: Mapping[datetime, list[int]],
-) -> Iterator[Span]:
+) -> Iterator[TimeSpan]:
     live: set[int] = set()
     for edge, following in pairwise(edges):
         live.update(starts.get(edge, ()))
         live.difference_update(ends.get(edge, ()))
-        yield Span(edge, following, painted[max(live)].cause)
+        yield TimeSpan(edge, following, painted[max(live)].cause)
 
 
-def _join_equal(spans: Iterable[Span]) -> Iterator[Span]:
-    last: Span | None = None
+def _join_equal(spans: Iterable[TimeSpan]) -> Iterator[TimeSpan]:
+    last: TimeSpan | None = None
     for span in spans:
         if last and last.cause is span.cause:
-            last = Span(last.began, span.ended, span.cause)
+            last = TimeSpan(last.began, span.ended, span.cause)
             continue
         if last:
             yield last
@@ -76,9 +76,9 @@ def _join_equal(spans: Iterable[Span]) -> Iterator[Span]:
         yield last
 
 
-def sum_causes(spans: Iterable[Span]) -> dict[Cause, timedelta]:
+def sum_causes(spans: Iterable[TimeSpan]) -> dict[TimeCause, timedelta]:
     """The time of each cause that has any, longest first."""
-    sums: dict[Cause, timedelta] = defaultdict(timedelta)
+    sums: dict[TimeCause, timedelta] = defaultdict(timedelta)
     for span in spans:
         sums[span.cause] += span.ended - span.began
     return dict(sorted(((cause, time) for cause, time in sums.items() if time), key=lambda pair: -pair[1]))

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from itertools import groupby, pairwise
 from statistics import median
 
-from aisbench_core.domain.goodput.spans import Cause, Span, paint_time
+from aisbench_core.domain.goodput.spans import TimeCause, TimeSpan, paint_time
 from aisbench_core.model import PhaseName, PhaseSpan, Run, RunAttempt, StepTime
 
 # A pause between two steps counts as a stall from so many usual ones on, and if it is no mere hiccup.
@@ -14,18 +14,18 @@ STALL_STEPS = 10
 SHORTEST_STALL = timedelta(seconds=0.5)
 
 _CAUSES = {
-    PhaseName.INIT: Cause.START,
-    PhaseName.COMPILE: Cause.COMPILE,
-    PhaseName.DATA: Cause.DATA,
-    PhaseName.TRAIN: Cause.TRAINING,
-    PhaseName.EVAL: Cause.EVALUATION,
-    PhaseName.CHECKPOINT_SAVE: Cause.CHECKPOINT,
-    PhaseName.CHECKPOINT_LOAD: Cause.CHECKPOINT,
+    PhaseName.INIT: TimeCause.START,
+    PhaseName.COMPILE: TimeCause.COMPILE,
+    PhaseName.DATA: TimeCause.DATA,
+    PhaseName.TRAIN: TimeCause.TRAINING,
+    PhaseName.EVAL: TimeCause.EVALUATION,
+    PhaseName.CHECKPOINT_SAVE: TimeCause.CHECKPOINT,
+    PhaseName.CHECKPOINT_LOAD: TimeCause.CHECKPOINT,
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Process:
+class RankLife:
     """One life of the first rank, of which a restarted job has several.
 
     `last_sign`: of its last step or phase. `died`: when its attempt ended, which may be later."""
@@ -51,7 +51,7 @@ def began_at(step: StepTime) -> datetime:
 
 def list_processes(
     phases: Sequence[PhaseSpan], steps: Sequence[StepTime], attempts: Sequence[RunAttempt], ended: datetime
-) -> list[Process]:
+) -> list[RankLife]:
     """The lives of the first rank that reported anything, by time."""
     first = min([*(phase.rank for phase in phases), *(step.rank for step in steps)], default=None)
     by_start: dict[datetime, tuple[list[PhaseSpan], list[StepTime]]] = {}
@@ -71,19 +71,19 @@ def _make_process(
     reported: tuple[list[PhaseSpan], list[StepTime]],
     bound: datetime,
     attempts: Sequence[RunAttempt],
-) -> Process:
+) -> RankLife:
     phases, steps = reported
     signs = [began, *(phase.ended_at or phase.began_at for phase in phases), *(step.at for step in steps)]
     last_sign = min(max(signs), bound)
     ends = (attempt.ended_at for attempt in attempts if attempt.ended_at)
     died = min((end for end in ends if last_sign <= end <= bound), default=last_sign)
     is_open = any(phase.ended_at is None for phase in phases)
-    return Process(began, last_sign, died if is_open else last_sign, tuple(phases), tuple(steps))
+    return RankLife(began, last_sign, died if is_open else last_sign, tuple(phases), tuple(steps))
 
 
 def divide_time(
     run: Run, attempts: Sequence[RunAttempt], phases: Sequence[PhaseSpan], steps: Sequence[StepTime]
-) -> list[Span]:
+) -> list[TimeSpan]:
     """The time from the submission to the end of a job, without gaps; empty unless its ranks reported their time."""
     began, ended = run.submitted_at or run.started_at, run.ended_at
     if began is None or ended is None or ended <= began:
@@ -92,40 +92,40 @@ def divide_time(
     return paint_time(began, ended, _iter_spans(run, began, ended, processes)) if processes else []
 
 
-def _iter_spans(run: Run, began: datetime, ended: datetime, processes: Sequence[Process]) -> Iterator[Span]:
-    yield Span(began, ended, Cause.END)
+def _iter_spans(run: Run, began: datetime, ended: datetime, processes: Sequence[RankLife]) -> Iterator[TimeSpan]:
+    yield TimeSpan(began, ended, TimeCause.END)
     started = min(run.started_at or began, processes[0].began)
-    yield Span(began, started, Cause.QUEUE)
-    yield Span(started, processes[0].began, Cause.START)
+    yield TimeSpan(began, started, TimeCause.QUEUE)
+    yield TimeSpan(started, processes[0].began, TimeCause.START)
     for process, following in pairwise(processes):
-        yield Span(process.died, following.began, Cause.RESTART)
+        yield TimeSpan(process.died, following.began, TimeCause.RESTART)
     for number, process in enumerate(processes):
         yield from _iter_spans_of(process, processes[number + 1 :], is_restarted=number > 0)
 
 
-def _iter_spans_of(process: Process, later: Sequence[Process], *, is_restarted: bool) -> Iterator[Span]:
+def _iter_spans_of(process: RankLife, later: Sequence[RankLife], *, is_restarted: bool) -> Iterator[TimeSpan]:
     """The spans of a process, those that cover others last."""
     prepared = process.first_trained or process.died
-    yield Span(process.began, process.died, Cause.RESTART if is_restarted else Cause.START)
+    yield TimeSpan(process.began, process.died, TimeCause.RESTART if is_restarted else TimeCause.START)
     lost_from = _find_lost(process, later)
     for began, ended in _training_times(process, prepared):
-        yield Span(began, ended, Cause.TRAINING)
-        yield Span(max(began, lost_from), ended, Cause.ROLLED_BACK)
+        yield TimeSpan(began, ended, TimeCause.TRAINING)
+        yield TimeSpan(max(began, lost_from), ended, TimeCause.ROLLED_BACK)
     others = [phase for phase in process.phases if phase.name is not PhaseName.TRAIN]
     yield from _iter_stalls(process, others)
     for phase in others:
-        cause = Cause.RESTART if is_restarted and phase.began_at < prepared else _CAUSES[phase.name]
-        yield Span(phase.began_at, phase.ended_at or process.died, cause)
+        cause = TimeCause.RESTART if is_restarted and phase.began_at < prepared else _CAUSES[phase.name]
+        yield TimeSpan(phase.began_at, phase.ended_at or process.died, cause)
 
 
-def _training_times(process: Process, prepared: datetime) -> list[tuple[datetime, datetime]]:
+def _training_times(process: RankLife, prepared: datetime) -> list[tuple[datetime, datetime]]:
     trained = [phase for phase in process.phases if phase.name is PhaseName.TRAIN]
     if process.phases:
         return [(phase.began_at, phase.ended_at or process.died) for phase in trained]
     return [(prepared, process.died)]
 
 
-def _find_lost(process: Process, later: Sequence[Process]) -> datetime:
+def _find_lost(process: RankLife, later: Sequence[RankLife]) -> datetime:
     """From when on a process trained in vain: a later one began again with a step that it had done, or was doing."""
     repeated = min((step.number for life in later for step in life.steps[:1]), default=None)
     if repeated is None:
@@ -134,7 +134,7 @@ def _find_lost(process: Process, later: Sequence[Process]) -> datetime:
     return max(kept, default=process.began)
 
 
-def _iter_stalls(process: Process, others: Sequence[PhaseSpan]) -> Iterator[Span]:
+def _iter_stalls(process: RankLife, others: Sequence[PhaseSpan]) -> Iterator[TimeSpan]:
     """Pauses between steps that nothing explains."""
     if len(process.steps) < 2:
         return
@@ -143,16 +143,16 @@ def _iter_stalls(process: Process, others: Sequence[PhaseSpan]) -> Iterator[Span
     starts = [*(began_at(step) for step in process.steps[1:]), process.died]
     for step, following in zip(process.steps, starts, strict=True):
         pause = following - step.at
-        if pause > limit and pause - _overlap(step.at, following, others, process.died) > limit:
-            yield Span(step.at, following, Cause.STALLED)
+        if pause > limit and pause - _sum_overlap(step.at, following, others, process.died) > limit:
+            yield TimeSpan(step.at, following, TimeCause.STALLED)
 
 
-def _overlap(began: datetime, ended: datetime, phases: Sequence[PhaseSpan], died: datetime) -> timedelta:
+def _sum_overlap(began: datetime, ended: datetime, phases: Sequence[PhaseSpan], died: datetime) -> timedelta:
     shared = (min(ended, phase.ended_at or died) - max(began, phase.began_at) for phase in phases)
     return sum((time for time in shared if time > timedelta()), timedelta())
 
 
-def recovery_parts(processes: Sequence[Process]) -> dict[str, timedelta]:
+def recovery_parts(processes: Sequence[RankLife]) -> dict[str, timedelta]:
     """What recoveries took, in the parts T1 to T4 of MindCluster: scheduling, initialisation, loading, compilation.
 
     T0, the rollback, is the time of that cause."""

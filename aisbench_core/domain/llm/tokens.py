@@ -4,8 +4,6 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 MOST_APART = 0.01
 """How far real and nominal tokens may be apart, as a share, without a warning."""
 
@@ -89,6 +87,8 @@ def summarize_times(steps: Sequence[TrainingStep]) -> StepTimes | None:
         return None
     seconds = [step.seconds for step in steps]
     jitter = statistics.stdev(seconds) / statistics.fmean(seconds) if len(seconds) > 1 else None
+    import numpy as np  # takes 0.1 s, which commands need not wait for
+
     p50, p95, p99 = map(float, np.percentile(seconds, [50, 95, 99]))
     return StepTimes(steps[0].number, steps[-1].number, len(steps), p50, p95, p99, jitter)
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
-
 from aisbench_core.domain.summaries.batches import Batch, ScalarBatch, find_batch
 from aisbench_core.domain.summaries.event_files import BrokenFrame, is_event_file, is_mindspore, iter_records
 from aisbench_core.domain.summaries.events import Scalar, read_scalars
@@ -176,6 +174,8 @@ class _Drawing:
 
     def add_batch(self, batch: ScalarBatch) -> None:
         """Add points like one after the other."""
+        import numpy as np  # takes 0.1 s, which commands without curves need not wait for
+
         finite = np.isfinite(batch.values)
         steps, times, values = batch.steps[finite], batch.times[finite], batch.values[finite]
         self.not_finite += len(batch.values) - len(values)
@@ -197,6 +197,8 @@ class _Drawing:
 
     def _thin_points(self) -> None:
         """Leave the lowest and the highest of every four points, so that no peak is lost."""
+        import numpy as np
+
         fours = np.frombuffer(self.values).reshape(-1, 4)
         pairs = np.sort(np.stack([fours.argmin(axis=1), fours.argmax(axis=1)], axis=1), axis=1)
         stays = (pairs + np.arange(0, len(self.values), 4)[:, None])[[True, False] | (pairs[:, :1] < pairs[:, 1:])]

@@ -34,7 +34,7 @@ class MlperfExport:
         folder = self.folders.read(run_id, FolderPart.RECORD, FolderPart.LOGS)
         record = read_record(folder.record, folder.metrics, folder.events)
         if record.result is None:
-            raise _refuse(run_id, Message("has no result: name a run that has completed"))
+            raise _make_refusal(run_id, Message("has no result: name a run that has completed"))
         described = self.systems.of(run_id).merged.values
         own = _find_lines(folder, record)
         said = {json.loads(line.removeprefix(MARK))["key"] for line in own}
@@ -88,7 +88,7 @@ def _build_lines(record: RunRecord, result: CollectedResult, folder: RunFolder) 
     start = info.proc_start_time or run.started_at
     stop = info.proc_end_time or run.ended_at
     if start is None or stop is None:
-        raise _refuse(run.run_id, Message("does not say when its training began and ended"))
+        raise _make_refusal(run.run_id, Message("does not say when its training began and ended"))
     yield _build_line(info.prepare_start_time or run.created_at, "init_start")
     yield _build_line(start, "init_stop")
     yield _build_line(start, "run_start")
@@ -105,7 +105,7 @@ def _build_lines(record: RunRecord, result: CollectedResult, folder: RunFolder) 
     yield _build_line(stop, "run_stop", status=status)
 
 
-def _refuse(run_id: str, why: Message) -> SpecError:
+def _make_refusal(run_id: str, why: Message) -> SpecError:
     return SpecError(Message("MLPerf log"), [Problem("run", why, run_id)])
 
 

@@ -170,7 +170,7 @@ class Submissions:
         for result in self._results:
             found = _RESULT.fullmatch(result.source)
             system = self._systems.get((found["root"], found["system"])) if found else None
-            yield _describe(result, system) if system else result
+            yield _add_system(result, system) if system else result
 
 
 def _build_result(run: _Run, source: str, number: int) -> ParsedResult:
@@ -228,7 +228,7 @@ def _find_problems(run: _Run) -> Iterator[Message]:
         yield Message("its run_stop says {status}", status=run.status or Message("no status"))
 
 
-def _describe(result: ParsedResult, system: Mapping[str, str | int]) -> ParsedResult:
+def _add_system(result: ParsedResult, system: Mapping[str, str | int]) -> ParsedResult:
     """The result with what its system's file says, which wins."""
     own = result.described.values if result.described else {}
     framework = _FRAMEWORK.match(str(system.get("framework", "")))

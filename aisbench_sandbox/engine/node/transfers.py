@@ -8,9 +8,9 @@ from pathlib import Path
 
 from aisbench_sandbox.engine.node import safe_files
 from aisbench_sandbox.engine.node.logs import LOG_LIMIT, BoundedLog
-from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.obs.paths import bucket_and_key
-from aisbench_sandbox.obs.stored import ObjectError, StoredObject
+from aisbench_sandbox.obs.storage.objects import Objects
+from aisbench_sandbox.obs.storage.stored import ObjectError, StoredObject
 
 _READ = 1 << 20
 _LONG_LOG = 1 << 20

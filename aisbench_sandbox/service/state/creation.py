@@ -8,8 +8,8 @@ from typing import Any
 
 from aisbench_sandbox.capacity import DedicatedPool
 from aisbench_sandbox.catalogue import FLAVORS, POOL_FLAVORS, InstanceType
-from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.obs.paths import bucket_and_key
+from aisbench_sandbox.obs.storage.objects import Objects
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service.state.algorithms import check_directories, check_fit, completed_engine
 from aisbench_sandbox.service.state.limits import check_metadata, check_spec

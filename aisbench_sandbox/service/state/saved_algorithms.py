@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from aisbench_sandbox.obs.objects import Objects
+from aisbench_sandbox.obs.storage.objects import Objects
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service.state import parameters
 from aisbench_sandbox.service.state.algorithms import completed_engine

@@ -9,9 +9,9 @@ from aisbench_sandbox.capacity import Capacity
 from aisbench_sandbox.engine.engine import JobEngine
 from aisbench_sandbox.job import Job, JobPhase
 from aisbench_sandbox.jobs import JobStore
-from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.obs.paths import bucket_and_key
 from aisbench_sandbox.obs.signed_urls import signed_link
+from aisbench_sandbox.obs.storage.objects import Objects
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service.state import parameters
 from aisbench_sandbox.service.state.creation import accept_request

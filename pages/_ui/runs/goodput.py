@@ -8,7 +8,7 @@ import streamlit as st
 
 from aisbench_core.base.formats import format_duration, format_number, format_percent
 from aisbench_core.domain.goodput.account import TimeAccount
-from aisbench_core.domain.goodput.spans import Cause
+from aisbench_core.domain.goodput.spans import TimeCause
 from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.shell.charts import AXIS, BAR, LEGEND, chart_of, colour_scale, draw_chart
 from pages._ui.shell.core import core, run_cached
@@ -16,10 +16,18 @@ from pages._ui.shell.words import t
 
 # Training in the accent; what is lost in the ramp of the versions, which all eyes tell apart, and its lighter sisters.
 COLOURS = {
-    Cause.TRAINING: "#0b6b98", Cause.EVALUATION: "#5aa9cf", Cause.QUEUE: "#8a8f98", Cause.START: "#a19601",
-    Cause.COMPILE: "#8f7728", Cause.DATA: "#7c35f9", Cause.CHECKPOINT: "#b48cf2", Cause.RESTART: "#e70067",
-    Cause.ROLLED_BACK: "#c900af", Cause.STALLED: "#d1495b", Cause.END: "#b9bdc4",
-}  # fmt: skip
+    TimeCause.TRAINING: "#0b6b98",
+    TimeCause.EVALUATION: "#5aa9cf",
+    TimeCause.QUEUE: "#8a8f98",
+    TimeCause.START: "#a19601",
+    TimeCause.COMPILE: "#8f7728",
+    TimeCause.DATA: "#7c35f9",
+    TimeCause.CHECKPOINT: "#b48cf2",
+    TimeCause.RESTART: "#e70067",
+    TimeCause.ROLLED_BACK: "#c900af",
+    TimeCause.STALLED: "#d1495b",
+    TimeCause.END: "#b9bdc4",
+}
 
 
 def show_goodput_of(run: RunRow) -> None:

@@ -20,7 +20,7 @@ def llm_parallelism(subject: Subject) -> Iterator[Violation]:
     llm = _read_llm(subject)
     if llm is None:
         return
-    tensor, pipeline, context = (_count(llm, name) for name in _PARALLELISM)
+    tensor, pipeline, context = (_read_count(llm, name) for name in _PARALLELISM)
     shape = llm.shape
     for dividend, number, factors, divisor in (
         ("node_count × cards_per_node", _count_devices(subject), " × ".join(_PARALLELISM), tensor * pipeline * context),
@@ -38,7 +38,7 @@ def llm_batch(subject: Subject) -> Iterator[Violation]:
     llm = _read_llm(subject)
     if llm is None or "global_batch_size" not in llm.settings:
         return
-    batch, micro_batch = _count(llm, "global_batch_size"), _count(llm, "micro_batch_size")
+    batch, micro_batch = _read_count(llm, "global_batch_size"), _read_count(llm, "micro_batch_size")
     replicas = _count_replicas(subject, llm)
     if batch % (micro_batch * replicas):
         message = _make_message(
@@ -57,10 +57,10 @@ def llm_memory(subject: Subject) -> Iterator[Violation]:
     llm, flavor = _read_llm(subject), subject.flavor
     if llm is None or llm.shape is None or llm.sequence is None or flavor is None or flavor.card_gb is None:
         return
-    tensor, pipeline, context = (_count(llm, name) for name in _PARALLELISM)
+    tensor, pipeline, context = (_read_count(llm, name) for name in _PARALLELISM)
     # If nobody says that the weights are not distributed, only what cannot fit in any case is reported.
     shards = tensor * pipeline if _is_sharded(subject) is False else _count_devices(subject)
-    tokens = _count(llm, "micro_batch_size") * llm.sequence
+    tokens = _read_count(llm, "micro_batch_size") * llm.sequence
     need = estimate_memory(llm.shape, tokens, llm.recomputation, shards, tensor * pipeline * context)
     if need.total > flavor.card_gb * GB:
         message = Message(
@@ -95,7 +95,7 @@ def _read_llm(subject: Subject) -> LlmRun | None:
     return read_llm(workload.facts(spec).speed_parameters)
 
 
-def _count(llm: LlmRun, name: str) -> int:
+def _read_count(llm: LlmRun, name: str) -> int:
     """A setting; 1 if it is unknown, or no number."""
     value = llm.settings.get(name)
     return value if type(value) is int and value > 0 else 1
@@ -108,7 +108,7 @@ def _count_devices(subject: Subject) -> int:
 
 
 def _count_replicas(subject: Subject, llm: LlmRun) -> int:
-    return max(1, _count_devices(subject) // math.prod(_count(llm, name) for name in _PARALLELISM))
+    return max(1, _count_devices(subject) // math.prod(_read_count(llm, name) for name in _PARALLELISM))
 
 
 def _is_sharded(subject: Subject) -> bool | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from aisbench_sandbox.files import write_atomically
-from aisbench_sandbox.obs.stored import VERSION_ID, ObjectError, StoredObject, to_utc
+from aisbench_sandbox.obs.storage.stored import VERSION_ID, ObjectError, StoredObject, to_utc
 
 ENABLED, SUSPENDED = "Enabled", "Suspended"
 

@@ -17,11 +17,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from aisbench_sandbox.obs import object_paths
-from aisbench_sandbox.obs.bucket_settings import BucketSettings
-from aisbench_sandbox.obs.metadata import MetadataJournal, ObjectMetadata
-from aisbench_sandbox.obs.staging import Source, StagedObject, md5_of
-from aisbench_sandbox.obs.stored import (
+from aisbench_sandbox.obs.storage import object_paths
+from aisbench_sandbox.obs.storage.bucket_settings import BucketSettings
+from aisbench_sandbox.obs.storage.metadata import MetadataJournal, ObjectMetadata
+from aisbench_sandbox.obs.storage.staging import Source, StagedObject, md5_of
+from aisbench_sandbox.obs.storage.stored import (
     NULL,
     VERSION_ID,
     BucketInfo,
@@ -31,7 +31,7 @@ from aisbench_sandbox.obs.stored import (
     StoredObject,
     to_utc,
 )
-from aisbench_sandbox.obs.versions import ENABLED, SUSPENDED, KeptVersion, VersionArchive
+from aisbench_sandbox.obs.storage.versions import ENABLED, SUSPENDED, KeptVersion, VersionArchive
 
 # OBS service overview, limits: 3 to 63 characters, no `..`, `.-` or `-.`, not like an IP address.
 _BUCKET = re.compile(r"(?!.*(\.\.|\.-|-\.))(?!\d+(\.\d+){3}$)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")

@@ -13,10 +13,10 @@ from hashlib import md5
 from pathlib import Path
 
 from aisbench_sandbox.files import write_atomically
-from aisbench_sandbox.obs.object_paths import common_prefix
-from aisbench_sandbox.obs.objects import Objects
-from aisbench_sandbox.obs.staging import StagedObject
-from aisbench_sandbox.obs.stored import ObjectError, StoredObject
+from aisbench_sandbox.obs.storage.object_paths import common_prefix
+from aisbench_sandbox.obs.storage.objects import Objects
+from aisbench_sandbox.obs.storage.staging import StagedObject
+from aisbench_sandbox.obs.storage.stored import ObjectError, StoredObject
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _ABOUT = "upload.json"

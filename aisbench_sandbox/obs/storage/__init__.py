@@ -1,0 +1,1 @@
+"""Objects, their versions and parts as files of this machine."""
