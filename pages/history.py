@@ -5,7 +5,7 @@ from pages._ui.history import choice, groups, results
 from pages._ui.history.baselines import show_baseline
 from pages._ui.history.run_table import show_history_runs
 from pages._ui.shell import saved_views
-from pages._ui.shell.core import core
+from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.errors import end_page
 from pages._ui.shell.filters import (
     choose_folded_facets,
@@ -41,11 +41,13 @@ saved_views.show_missing()
 if group is None:
     end_page()
 
-history = choice.selected_history(group)
+known = run_cached(core().warehouse.trends.list_named, group.group)
+named = choice.read_named(known)
+history = choice.selected_history(group, named)
 with links:
     results.link_to_configuration(history)
 results.show_regression(history)
-metric = choice.choose_metric(history)
+metric = choice.choose_metric(history, known)
 ticked: tuple[str, ...] = ()
 if metric is not None:
     results.show_chart(history, metric)

@@ -4,9 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from aisbench_core.model import Better, Combined, RunMetric
 from aisbench_core.warehouse.facade import Warehouse
+from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
 from tests.console.grids import list_grids
@@ -68,3 +70,44 @@ def test_an_address_with_an_unknown_metric_says_so(open_page: OpenPage) -> None:
     app = open_page("leaderboard", metric="gone")
 
     assert not app.exception
+
+
+def open_history(open_page: OpenPage, data_dir: Path, metric: str, **address: str) -> AppTest:
+    [row] = Warehouse(data_dir / "warehouse.duckdb").trends.list_rows(BoardQuery("cn-north-9")).rows
+    return open_page("history", group=row.group.id, metric=metric, **address)
+
+
+@pytest.mark.usefixtures("measured")
+@pytest.mark.parametrize("metric", ["energy", "energy:J/token"])
+def test_a_history_shows_and_judges_the_metric_of_its_address(metric: str, open_page: OpenPage, data_dir: Path) -> None:
+    app = open_history(open_page, data_dir, metric)
+
+    assert not app.exception
+    assert app.selectbox(key="metric").value == "energy:J/token"
+    [runs] = list_grids(app)
+    assert runs.labels["energy:J/token"] == "energy (J/token)"
+    assert sorted(runs.column("energy:J/token")) == ["4", "4.05", "4.1", "8", "8.1", "8.2"]
+    tests = next(frame.value for frame in app.dataframe if "energy" in frame.value.to_string())
+    assert "energy (J/token)" in tests.to_string()
+
+
+@pytest.mark.usefixtures("measured")
+def test_a_history_of_an_unknown_metric_shows_the_throughput(open_page: OpenPage, data_dir: Path) -> None:
+    app = open_history(open_page, data_dir, "gone")
+
+    assert not app.exception
+    assert app.selectbox(key="metric").value == "throughput"
+
+
+@pytest.mark.parametrize(("lang", "word"), [("en", "No direction"), ("zh", "无优劣方向")])
+def test_a_metric_without_a_direction_has_no_verdict(lang: str, word: str, open_page: OpenPage, data_dir: Path) -> None:
+    runs = a.records([9000.0, 9001.0, 9002.0], framework_version="r1.9")
+    Warehouse(data_dir / "warehouse.duckdb").rebuild(
+        replace(run, metrics=(RunMetric("loss_scale", value, "", Better.NEITHER, Combined.MEAN),))
+        for run, value in zip(runs, (1.0, 1.1, 1.05), strict=True)
+    )
+
+    app = open_history(open_page, data_dir, "loss_scale", lang=lang)
+
+    assert not app.exception
+    assert word in texts(app)

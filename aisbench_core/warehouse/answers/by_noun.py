@@ -17,9 +17,11 @@ from aisbench_core.warehouse.answers import (
     distinguishing,
     dots,
     facets,
+    first_trend_ids,
     goodput,
     history,
     llm,
+    named_trends,
     peers,
     ranks,
     scaling,
@@ -28,7 +30,7 @@ from aisbench_core.warehouse.answers import (
 from aisbench_core.warehouse.queries import search
 from aisbench_core.warehouse.records import baselines, run_metrics, runs
 from aisbench_core.warehouse.tables.store import Store
-from aisbench_core.warehouse.values.histories import Regressions, VersionField
+from aisbench_core.warehouse.values.histories import History, Regressions, TrendRow, VersionField
 from aisbench_core.warehouse.values.runs import PRIMARY, BoardQuery
 
 P = ParamSpec("P")
@@ -153,16 +155,31 @@ class TrendAnswers(WarehouseAnswers):
     """Throughput over time."""
 
     list_rows = of_moment(history.fetch_trends)
-    find_first_ids = of_moment(history.first_ids)
+    find_first_ids = of_moment(first_trend_ids.find_first_ids)
+    list_named = of_moment(named_trends.list_named)
     find_verdict = of_moment(history.find_verdict)
-    fetch_history = of_moment(history.fetch_history)
-    list_runs = of_moment(history.fetch_runs)
+    list_runs = of_ruleset(history.fetch_runs)
     list_baselines = of_moment(baselines.list_marked)
 
     def __init__(self, store: Store, open_moment: OpenMoment) -> None:
         super().__init__(store, open_moment)
         # By ruleset: verdicts under one are none under another, and both are looked up in turns.
         self._stored: defaultdict[str, history.TrendVerdicts] = defaultdict(dict)
+
+    def fetch_history(
+        self,
+        row: TrendRow,
+        by: VersionField | None = None,
+        names: Sequence[str] = (),
+        *,
+        include_invalid: bool = False,
+        metric: str = "",
+    ) -> History:
+        """One trend: runs, versions, changes, and the verdict; of `metric`, `name:unit`, in place of the throughput."""
+        with self.open_moment(BoardQuery(row.group.region, metric=metric.partition(":")[0])) as cur:
+            if not metric:
+                return history.fetch_history(cur, row, by, names, include_invalid=include_invalid)
+            return named_trends.fetch_named_history(cur, row, metric, by, names, include_invalid=include_invalid)
 
     def list_verdicts(
         self, query: BoardQuery, by: VersionField | None = None, names: Sequence[str] = ()

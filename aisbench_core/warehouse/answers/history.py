@@ -1,6 +1,5 @@
 """Runs over time: the trends, the history of one, and the verdicts on the newest runs."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
@@ -13,10 +12,10 @@ from aisbench_core.base.messages import Hint, Message
 from aisbench_core.model import Mode, Origin
 from aisbench_core.model.columns import MISSED
 from aisbench_core.warehouse.measures.changes import find_boundaries, metric_histories
-from aisbench_core.warehouse.measures.fingerprint import first_fingerprint_of
 from aisbench_core.warehouse.measures.regression import (
     SEVERITY,
     TRACKED,
+    Tracked,
     field_of,
     get_worst,
     newest_throughputs,
@@ -28,7 +27,6 @@ from aisbench_core.warehouse.queries.filters import KIND, Parameters, build_orde
 from aisbench_core.warehouse.queries.group_statistics import AT, REASON, build_current_sql
 from aisbench_core.warehouse.queries.search import rows_at
 from aisbench_core.warehouse.records import baselines
-from aisbench_core.warehouse.tables.schema import build_in_condition
 from aisbench_core.warehouse.tables.times import to_aware
 from aisbench_core.warehouse.values.boards import mixed_or_unknown
 from aisbench_core.warehouse.values.histories import (
@@ -64,8 +62,6 @@ MAX_TRENDS = 1000  # of one benchmark configuration, on all hardware and sizes
 
 _KEYS = tuple(field.name for field in fields(Trend))
 
-_FIRST_COVERED = ("workload", "model", "dataset", "mode", "throughput_definition", "speed_parameters")
-
 _TRENDS = f"""
     select {", ".join(_KEYS)},
         max_by(newest_title, newest_at) as title, any_value(model), any_value(workload), any_value(dataset),
@@ -96,10 +92,10 @@ _METRICS = {
 
 _OF_TREND = " and ".join(f"{name} = ${name}" for name in _KEYS)
 
-_ALL = f"runs where group_id in (select group_id from group_statistics where {_OF_TREND})"
+RUNS_OF_TREND = f"runs where group_id in (select group_id from group_statistics where {_OF_TREND})"
 
 # Sorting needs two columns; all others are read of the runs that are returned.
-_NEWEST = f"select rowid, {AT} as moment from {_ALL} order by moment desc limit $most"
+_NEWEST = f"select rowid, {AT} as moment from {RUNS_OF_TREND} order by moment desc limit $most"
 
 # COUNTED as a condition on both tables: with one on results alone the engine builds the join on all results, which
 # takes 400 MB for a million runs.
@@ -126,7 +122,7 @@ _HISTORY = f"""{_RUNS}
     limit $limit
 """
 
-_FROM_ALL = f"(from {_ALL}) as runs"
+_FROM_ALL = f"(from {RUNS_OF_TREND}) as runs"
 
 # The runs of one trend that a history holds: those of the baseline first, then the newest.
 HISTORY = _HISTORY.format(runs=_FROM_ALL)
@@ -149,22 +145,6 @@ def fetch_trends(cur: DuckDBPyConnection, query: BoardQuery) -> TrendPage:
     return TrendPage(tuple(_trend_row(row, marked) for row in rows), total, rehearsal=bool(filters["rehearsal"]))
 
 
-def first_ids(cur: DuckDBPyConnection, rows: Sequence[TrendRow]) -> dict[str, str]:
-    """Today's id of each of these trends by that of the first formula of fingerprints, which links, saved views and
-    messages of before hold. Of a trend that became several, the first of the rows."""
-    condition, values = build_in_condition("run_id", [row.latest_run_id for row in rows])
-    found = _fetch_rows(cur.execute(f"select run_id, {', '.join(_FIRST_COVERED)} from runs where {condition}", values))
-    cells = {run["run_id"]: run for run in found}
-    ids = [(_first_id(row, cells[row.latest_run_id]), row.group.id) for row in rows if row.latest_run_id in cells]
-    return dict(reversed(ids))
-
-
-def _first_id(row: TrendRow, cells: Mapping[str, Any]) -> str:
-    speed = json.loads(cells["speed_parameters"] or "null")
-    fingerprint = first_fingerprint_of(cells, speed if isinstance(speed, dict) else None)
-    return replace(row.group, fingerprint=fingerprint).id
-
-
 def fetch_history(
     cur: DuckDBPyConnection,
     row: TrendRow,
@@ -172,11 +152,14 @@ def fetch_history(
     names: Sequence[str] = (),
     *,
     include_invalid: bool = False,
+    named: Tracked | None = None,
 ) -> History:
     """One trend: runs, versions, changes, and the regression verdict on the newest runs.
 
-    `by`: what a version is. `names`: a baseline (versions or run ids) instead of the marked one."""
-    runs, doubts, regression = _evaluate_trend(cur, row, by, names, include_invalid=include_invalid)
+    `by`: what a version is. `names`: a baseline (versions or run ids) instead of the marked one. `named`: the metric
+    that the cursor shows in place of throughputs."""
+    evaluated = _evaluate_trend(cur, row, by, names, include_invalid=include_invalid, named=named)
+    runs, doubts, regression = evaluated
     return History(
         row=row,
         field=regression.field,
@@ -184,7 +167,7 @@ def fetch_history(
         older=max(0, (row.runs if include_invalid else row.valid) - len(runs)),
         clock_doubts=doubts,
         boundaries=find_boundaries(runs),
-        metrics=metric_histories(runs, row.group.throughput_unit, regression.field),
+        metrics=metric_histories(runs, row.group.throughput_unit, regression.field, (named,) if named else TRACKED),
         verdict=with_outcomes([regression])[0],
     )
 
@@ -279,18 +262,29 @@ def _fetch_states(cur: DuckDBPyConnection, region: str, *, rehearsal: bool) -> M
 
 
 def _evaluate_trend(
-    cur: DuckDBPyConnection, row: TrendRow, by: VersionField | None, requested: Sequence[str], *, include_invalid: bool
+    cur: DuckDBPyConnection,
+    row: TrendRow,
+    by: VersionField | None,
+    requested: Sequence[str],
+    *,
+    include_invalid: bool,
+    named: Tracked | None = None,
 ) -> tuple[tuple[HistoryRun, ...], int, RegressionVerdict]:
     """The runs in time order, the number of doubtful clocks, and the verdict before outcomes are decided."""
     marked = None if requested else row.baseline
     names = tuple(requested) or (marked.names if marked else ())
     rule = BaselineReason.REQUESTED if requested else BaselineReason.MARKED
     runs, doubts = _fetch_trend_runs(cur, row.group, names, include_invalid)
+    runs = tuple(run.with_only(named.name) for run in runs) if named else runs
     field = (marked and marked.field) or _choose_field(runs, by, names)
     counted = {name for run in runs if run.validity.counts for name in (run.run_id, run.version(field))}
     if marked and counted.isdisjoint(names):
         names = ()  # none of them counts any more
-    return runs, doubts, regression_verdict(runs, row.group.throughput_unit, field, names, rule)
+    return (
+        runs,
+        doubts,
+        regression_verdict(runs, row.group.throughput_unit, field, names, rule, (named,) if named else TRACKED),
+    )
 
 
 def _choose_field(runs: Sequence[HistoryRun], by: VersionField | None, names: Sequence[str]) -> VersionField:
@@ -328,7 +322,7 @@ def _of_newest(
     """As _of_all, for a statement about the `count` newest runs: finds their row ids by few columns first."""
     # Some runs are not valid, so that a quarter more are read; where that is not enough, all are.
     most = count + count // 4 + 1
-    newest = cur.execute(_NEWEST, _build_parameters(trend) | {"most": most}).fetchall()
+    newest = cur.execute(_NEWEST, build_trend_parameters(trend) | {"most": most}).fetchall()
     are_all = len(newest) < most
     # The last moment may be cut off between runs that began at once; which of those are newer, only their ids say.
     row_ids = [row_id for row_id, moment in newest if are_all or moment > newest[-1][1]]
@@ -337,17 +331,17 @@ def _of_newest(
 
 
 def _of_all(cur: DuckDBPyConnection, statement: str, trend: Trend, values: Parameters) -> list[dict[str, Any]]:
-    return _fetch_rows(cur.execute(statement.format(runs=_FROM_ALL), _build_parameters(trend) | values))
+    return _fetch_rows(cur.execute(statement.format(runs=_FROM_ALL), build_trend_parameters(trend) | values))
 
 
 def _count_runs(cur: DuckDBPyConnection, query: BoardQuery, trend: Trend) -> int:
     number = "recorded" if query.include_invalid else "valid"
     statement = f"select coalesce(sum({number}), 0)::BIGINT from {build_current_sql(cur)} where {_OF_TREND}"
-    [(count,)] = cur.execute(statement, _build_parameters(trend)).fetchall()
+    [(count,)] = cur.execute(statement, build_trend_parameters(trend)).fetchall()
     return int(count)
 
 
-def _build_parameters(trend: Trend) -> dict[str, object]:
+def build_trend_parameters(trend: Trend) -> dict[str, object]:
     return {name: getattr(trend, name) for name in _KEYS} | {"origin": trend.origin.value}
 
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from aisbench_core.domain.statistics.summary import Summary, summarize_values
-from aisbench_core.warehouse.measures.regression import THROUGHPUT, TRACKED, Tracked, of_one_build, versions_of
+from aisbench_core.warehouse.measures.regression import TRACKED, Tracked, in_unit, of_one_build, versions_of
 from aisbench_core.warehouse.values.histories import Boundary, Change, HistoryRun, MetricHistory, RunLevel, VersionField
 
 if TYPE_CHECKING:
@@ -25,15 +25,17 @@ def find_boundaries(runs: Sequence[HistoryRun]) -> tuple[Boundary, ...]:
     )
 
 
-def metric_histories(runs: Sequence[HistoryRun], unit: str, field: VersionField) -> tuple[MetricHistory, ...]:
+def metric_histories(
+    runs: Sequence[HistoryRun], unit: str, field: VersionField, tracked: Sequence[Tracked] = TRACKED
+) -> tuple[MetricHistory, ...]:
     """The history of each metric that any run has; levels and changes are of runs that are compared."""
     bounds = find_boundaries(runs)
-    measured = [metric for metric in TRACKED if any(metric.name in run.drawn for run in runs)]
-    return tuple(_metric_history(metric, unit, runs, field, bounds) for metric in measured)
+    measured = [metric for metric in in_unit(tracked, unit) if any(metric.name in run.drawn for run in runs)]
+    return tuple(_metric_history(metric, runs, field, bounds) for metric in measured)
 
 
 def _metric_history(
-    metric: Tracked, unit: str, runs: Sequence[HistoryRun], field: VersionField, bounds: Sequence[Boundary]
+    metric: Tracked, runs: Sequence[HistoryRun], field: VersionField, bounds: Sequence[Boundary]
 ) -> MetricHistory:
     from aisbench_core.domain.statistics import steps  # numpy takes 0.1 s
 
@@ -47,7 +49,7 @@ def _metric_history(
     ]
     return MetricHistory(
         metric.name,
-        unit if metric.unit == THROUGHPUT else metric.unit,
+        metric.unit,
         metric.higher_is_better,
         levels=tuple(_build_level(metric, part, field) for part in parts if part),
         versions=tuple(_build_level(metric, part, field) for part in versions),
@@ -74,7 +76,7 @@ def _build_change(
         after=new,
         change=new.mean / old.mean - 1 if old.mean else None,
         p_value=step.p_value,
-        worse=(new.mean < old.mean) is metric.higher_is_better,
+        worse=None if metric.higher_is_better is None else (new.mean < old.mean) is metric.higher_is_better,
         boundaries=tuple(near),
     )
 

@@ -35,11 +35,12 @@ THROUGHPUT = "the workload's unit"
 class Tracked(NamedTuple):
     """A number of a run that is followed over time. Time in the queue is not: it depends on the pool, not on the run.
 
-    `is_share`: it is relative to the throughput already, so that EFFECT applies to its difference, not to its ratio."""
+    `higher_is_better` None: neither is, and there is no verdict. `is_share`: it is relative to the throughput already,
+    so that EFFECT applies to its difference, not to its ratio."""
 
     name: str
     unit: str
-    higher_is_better: bool
+    higher_is_better: bool | None
     is_share: bool = False
 
 
@@ -60,7 +61,12 @@ MAX_RECENT = 30
 
 
 def regression_verdict(
-    runs: Sequence[HistoryRun], unit: str, field: VersionField, names: Sequence[str], rule: BaselineReason
+    runs: Sequence[HistoryRun],
+    unit: str,
+    field: VersionField,
+    names: Sequence[str],
+    rule: BaselineReason,
+    tracked: Sequence[Tracked] = TRACKED,
 ) -> RegressionVerdict:
     """The newest runs of a trend, which are in time order, against its baseline; outcomes are decided later.
 
@@ -71,16 +77,21 @@ def regression_verdict(
     named = [run for run in drawn if _is_named(run, field, names)]
     if not_known := _not_known(drawn[-1:]) or _not_known(named):
         return _withhold_verdict(drawn, field, named, rule, not_known)
-    counted = [run for run in runs if run.values]
+    counted, tracked = [run for run in runs if run.values], in_unit(tracked, unit)
     if names:
-        return _compare_runs(unit, field, rule, *_split_by_names(counted, field, names))
+        return _compare_runs(tracked, field, rule, *_split_by_names(counted, field, names))
     versions = versions_of(counted, field)
     if len(versions) < 2:
-        return _by_level(counted, unit, field)
+        return _by_level(counted, tracked, field)
     before, newest = versions[-2:]
     baseline = [run for run in counted if run.version(field) == before]
     candidate = [run for run in counted if run.version(field) == newest]
-    return _compare_runs(unit, field, BaselineReason.VERSION_BEFORE, baseline, candidate)
+    return _compare_runs(tracked, field, BaselineReason.VERSION_BEFORE, baseline, candidate)
+
+
+def in_unit(tracked: Sequence[Tracked], unit: str) -> tuple[Tracked, ...]:
+    """These metrics, the throughput with its unit."""
+    return tuple(metric._replace(unit=unit) if metric.unit == THROUGHPUT else metric for metric in tracked)
 
 
 def with_outcomes(regression_verdicts: Sequence[RegressionVerdict]) -> tuple[RegressionVerdict, ...]:
@@ -155,7 +166,7 @@ def _split_by_names(
 
 
 def _compare_runs(
-    unit: str,
+    tracked: Sequence[Tracked],
     field: VersionField,
     rule: BaselineReason,
     baseline: Sequence[HistoryRun],
@@ -164,9 +175,9 @@ def _compare_runs(
     total, newest = len(baseline) + len(candidate), candidate
     baseline, candidate = of_one_build(baseline, field), of_one_build(newest, field)
     mixed = _find_mixed(field, baseline)
-    measured = [metric for metric in TRACKED if any(metric.name in run.values for run in (*baseline, *candidate))]
-    metrics = () if mixed else tuple(_compare_metric(metric, unit, baseline, candidate) for metric in measured)
-    within = (*_against_build_before(unit, newest, candidate, field), *_changed_within(unit, candidate))
+    measured = [metric for metric in tracked if any(metric.name in run.values for run in (*baseline, *candidate))]
+    metrics = () if mixed else tuple(_compare_metric(metric, baseline, candidate) for metric in measured)
+    within = (*_against_build_before(tracked, newest, candidate, field), *_changed_within(tracked, candidate))
     return RegressionVerdict(
         rule=rule,
         field=field,
@@ -212,18 +223,18 @@ def _find_mixed(field: VersionField, runs: Sequence[HistoryRun]) -> tuple[str, .
 
 
 def _against_build_before(
-    unit: str, version: Sequence[HistoryRun], newest: Sequence[HistoryRun], field: VersionField
+    tracked: Sequence[Tracked], version: Sequence[HistoryRun], newest: Sequence[HistoryRun], field: VersionField
 ) -> Iterator[MetricVerdict]:
     # A new image or new code of the same version may be slower, too.
     run_ids = {run.run_id for run in newest}
     before = of_one_build([run for run in version if run.run_id not in run_ids], field)
-    metrics = (_compare_metric(metric, unit, before, newest) for metric in TRACKED)
+    metrics = (_compare_metric(metric, before, newest) for metric in tracked)
     return (metric for metric in metrics if metric.p_value is not None)
 
 
-def _changed_within(unit: str, candidate: Sequence[HistoryRun]) -> Iterator[MetricVerdict]:
+def _changed_within(tracked: Sequence[Tracked], candidate: Sequence[HistoryRun]) -> Iterator[MetricVerdict]:
     # The mean of all of the candidate's runs hides a drop that began in the middle of them.
-    metrics = (_last_level(metric, unit, candidate) for metric in TRACKED)
+    metrics = (_last_level(metric, candidate) for metric in tracked)
     return (metric for metric in metrics if metric.p_value is not None)
 
 
@@ -231,20 +242,18 @@ def _one_version(runs: Sequence[HistoryRun], field: VersionField) -> str:
     return ", ".join(dict.fromkeys(run.version(field) for run in runs))
 
 
-def _compare_metric(
-    metric: Tracked, unit: str, baseline: Sequence[HistoryRun], candidate: Sequence[HistoryRun]
-) -> MetricVerdict:
+def _compare_metric(metric: Tracked, baseline: Sequence[HistoryRun], candidate: Sequence[HistoryRun]) -> MetricVerdict:
     before, after = _list_values(metric, baseline), _list_values(metric, candidate)
     gap = compare_means(before, after)
-    undecided = _make_undecided(metric, unit, summarize_values(before), summarize_values(after))
+    undecided = _make_undecided(metric, summarize_values(before), summarize_values(after))
     since = candidate[0].run_id if candidate else ""
     missed = sum(run.has_missed for run in candidate)
     return replace(undecided, difference=gap, p_value=gap.p_value if gap else None, since=since, missed=missed)
 
 
-def _by_level(all_runs: Sequence[HistoryRun], unit: str, field: VersionField) -> RegressionVerdict:
+def _by_level(all_runs: Sequence[HistoryRun], tracked: Sequence[Tracked], field: VersionField) -> RegressionVerdict:
     runs = of_one_build(all_runs, field)
-    measured = [metric for metric in TRACKED if any(metric.name in run.values for run in runs)]
+    measured = [metric for metric in tracked if any(metric.name in run.values for run in runs)]
     version = _one_version(runs, field)
     return RegressionVerdict(
         BaselineReason.LEVEL_BEFORE,
@@ -253,13 +262,13 @@ def _by_level(all_runs: Sequence[HistoryRun], unit: str, field: VersionField) ->
         candidate=version,
         baseline_run_ids=tuple(run.run_id for run in runs),
         candidate_run_ids=(),
-        metrics=tuple(_last_level(metric, unit, runs) for metric in measured),
-        within=tuple(_against_build_before(unit, all_runs, runs, field)),
+        metrics=tuple(_last_level(metric, runs) for metric in measured),
+        within=tuple(_against_build_before(tracked, all_runs, runs, field)),
         other_builds=len(all_runs) - len(runs),
     )
 
 
-def _last_level(metric: Tracked, unit: str, runs: Sequence[HistoryRun]) -> MetricVerdict:
+def _last_level(metric: Tracked, runs: Sequence[HistoryRun]) -> MetricVerdict:
     """The values since the last change of level against those of the level before; without a change, all values."""
     from aisbench_core.domain.statistics import steps  # numpy takes 0.1 s
 
@@ -268,11 +277,11 @@ def _last_level(metric: Tracked, unit: str, runs: Sequence[HistoryRun]) -> Metri
     changes = steps.find_steps(values)
     if not changes:
         likeliest = steps.find_likeliest_step(values)
-        undecided = _make_undecided(metric, unit, summarize_values(values), None)
+        undecided = _make_undecided(metric, summarize_values(values), None)
         return replace(undecided, p_value=likeliest.p_value if likeliest else None)
     start, last = (changes[-2].index if len(changes) > 1 else 0), changes[-1]
     before, after = values[start : last.index], values[last.index :]
-    undecided = _make_undecided(metric, unit, summarize_values(before), summarize_values(after))
+    undecided = _make_undecided(metric, summarize_values(before), summarize_values(after))
     gap = compare_means(before, after)
     since = measured[last.index]
     missed = sum(run.has_missed for run in runs[runs.index(since) :])
@@ -283,10 +292,10 @@ def _list_values(metric: Tracked, runs: Sequence[HistoryRun]) -> list[float]:
     return [run.values[metric.name] for run in runs if metric.name in run.values]
 
 
-def _make_undecided(metric: Tracked, unit: str, baseline: Summary | None, candidate: Summary | None) -> MetricVerdict:
+def _make_undecided(metric: Tracked, baseline: Summary | None, candidate: Summary | None) -> MetricVerdict:
     return MetricVerdict(
         metric.name,
-        unit if metric.unit == THROUGHPUT else metric.unit,
+        metric.unit,
         metric.higher_is_better,
         Outcome.NOT_ENOUGH,
         baseline,
@@ -319,6 +328,8 @@ def _decide_outcome(regression: RegressionVerdict, adjusted_p: Iterator[float], 
 
 
 def _with_outcome(metric: MetricVerdict, adjusted_p: float) -> MetricVerdict:
+    if metric.higher_is_better is None:
+        return replace(metric, adjusted_p=adjusted_p)
     change = _compute_change(metric)
     outcome = Outcome.NO_CHANGE
     if adjusted_p <= ALPHA and abs(change) >= EFFECT:
@@ -331,4 +342,6 @@ def _with_outcome(metric: MetricVerdict, adjusted_p: float) -> MetricVerdict:
 def _compute_change(metric: MetricVerdict) -> float:
     if metric.difference is None or metric.baseline is None or metric.candidate is None:
         return 0.0
-    return metric.candidate.mean - metric.baseline.mean if metric.name in _SHARES else metric.difference.change
+    if metric.name in _SHARES:
+        return metric.candidate.mean - metric.baseline.mean
+    return math.copysign(1, metric.baseline.mean) * metric.difference.change  # named metrics may be negative

@@ -5,7 +5,7 @@ Fields of rows, baselines and verdicts are keys of `aisbench regress --json`.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -147,6 +147,14 @@ class HistoryRun:
         """Its numbers on charts and in tables."""
         return {**self.values, **self.not_compared}
 
+    def with_only(self, name: str) -> "HistoryRun":
+        """The run with its throughput alone, as what it is: the value of the metric `name`."""
+        values, not_compared = (
+            {name: part["throughput"]} if "throughput" in part else {} for part in (self.values, self.not_compared)
+        )
+        left_out = {name: self.left_out["throughput"]} if "throughput" in self.left_out else {}
+        return replace(self, values=values, not_compared=not_compared, left_out=left_out)
+
     @property
     def has_missed(self) -> bool:
         """Whether its accuracy is below its target; only that is compared then."""
@@ -199,7 +207,7 @@ class Change:
     after: Summary
     change: float | None
     p_value: float
-    worse: bool
+    worse: bool | None
     boundaries: tuple[Boundary, ...]
 
 
@@ -209,7 +217,7 @@ class MetricHistory:
 
     name: str
     unit: str
-    higher_is_better: bool
+    higher_is_better: bool | None
     levels: tuple[RunLevel, ...]
     versions: tuple[RunLevel, ...]
     changes: tuple[Change, ...]
@@ -225,7 +233,7 @@ class MetricVerdict:
 
     name: str
     unit: str
-    higher_is_better: bool
+    higher_is_better: bool | None
     outcome: Outcome
     baseline: Summary | None = None
     candidate: Summary | None = None

@@ -7,6 +7,7 @@ import streamlit as st
 
 from aisbench_core.base.formats import clip_text, format_change, nodes_and_cards, shorten_hash
 from aisbench_core.model import Origin
+from aisbench_core.warehouse.measures.regression import TRACKED
 from aisbench_core.warehouse.values.histories import (
     History,
     MetricHistory,
@@ -34,6 +35,7 @@ BADGES: dict[Outcome, tuple[Colour, str]] = {  # a colour and a sign, beside the
     Outcome.NOT_ENOUGH: ("orange", ":material/hourglass_empty:"),
 }
 OUTCOME = "outcome"  # parameter of the URL: verdicts
+TRACKED_NAMES = tuple(metric.name for metric in TRACKED)
 AXES = ("time", "version")  # along what a metric may be drawn
 
 
@@ -74,8 +76,23 @@ def _follow_earlier_id(rows: Sequence[TrendRow]) -> None:
         st.query_params["group"] = today
 
 
-def selected_history(row: TrendRow) -> History:
-    """The group's history, by the versions and against the baseline that the URL names."""
+def name_metric(name: str) -> str:
+    """What a metric is called: `name:unit` is one that the runs named."""
+    return name.partition(":")[0] if ":" in name else t(f"metric.{name}")
+
+
+def read_named(known: Sequence[str]) -> str:
+    """The named metric of the URL, which may leave the unit out; empty where it is none of those of the group."""
+    asked = st.query_params.get("metric", "")
+    found = next((name for name in known if asked and asked in (name, name.partition(":")[0])), "")
+    if found and asked not in TRACKED_NAMES:
+        st.query_params["metric"] = found
+        return found
+    return ""
+
+
+def selected_history(row: TrendRow, metric: str) -> History:
+    """The group's history, by the versions and against the baseline that the URL names; `metric`: a named one."""
     left, middle, right = st.columns([2, 2, 2], vertical_alignment="bottom")
     field = url.choose_option(
         left.selectbox,
@@ -88,7 +105,7 @@ def selected_history(row: TrendRow) -> History:
     )
     with right:
         invalid = url.input_switch("invalid", t("board.invalid"), resets=["page"], help=t("board.invalid_help"))
-    history = run_cached(core().warehouse.trends.fetch_history, row, field, include_invalid=invalid)
+    history = run_cached(core().warehouse.trends.fetch_history, row, field, include_invalid=invalid, metric=metric)
     versions = dict.fromkeys(run.version(history.field) for run in history.runs if run.drawn)
     baseline = url.choose_option(
         middle.selectbox,
@@ -100,21 +117,27 @@ def selected_history(row: TrendRow) -> History:
     )
     if baseline is None:
         return history
-    return run_cached(core().warehouse.trends.fetch_history, row, history.field, (baseline,), include_invalid=invalid)
+    fetch = core().warehouse.trends.fetch_history
+    return run_cached(fetch, row, history.field, (baseline,), include_invalid=invalid, metric=metric)
 
 
-def choose_metric(history: History) -> MetricHistory | None:
-    """One metric of those that any run has, and along what it is drawn."""
+def choose_metric(history: History, known: Sequence[str]) -> MetricHistory | None:
+    """One metric of those that any run has, or of the `known` ones that runs named, and along what it is drawn."""
     metrics = {metric.name: metric for metric in history.metrics}
     if not metrics:
         st.info(t("history.nothing_measured"), icon=":material/info:")
         return None
     left, right = st.columns(2)
     label = t("history.metric")
-    name = url.choose_option(left.selectbox, "metric", label, metrics, lambda name: t(f"metric.{name}"), always=True)
+    own = TRACKED_NAMES if known and not metrics.keys() <= {*TRACKED_NAMES} else metrics
+    name = url.choose_option(left.selectbox, "metric", label, [*own, *known], _describe_metric, always=True)
     label = t("history.along")
     url.choose_option(right.radio, "along", label, AXES, lambda axis: t(f"history.along_{axis}"), horizontal=True)
-    return metrics[name]
+    return metrics.get(name)
+
+
+def _describe_metric(name: str) -> str:
+    return t.with_unit(name_metric(name), name.partition(":")[2])
 
 
 def find_distinctions(regressions: Regressions, region: str) -> Mapping[str, str]:
@@ -156,7 +179,7 @@ def group_title(row: TrendRow, parameters: Mapping[str, str]) -> str:
 def change_of(regression_verdict: RegressionVerdict) -> str:
     """By how much the newest version changed; the metric, unless it is throughput."""
     metric = regression_verdict.decisive
-    name = t(f"metric.{metric.name}") if metric and metric.name != "throughput" else ""
+    name = name_metric(metric.name) if metric and metric.name != "throughput" else ""
     return " ".join(
         filter(None, (format_change(metric.difference.change, 1) if metric and metric.difference else "", name))
     )

@@ -23,7 +23,7 @@ from aisbench_core.warehouse.values.histories import (
     RegressionVerdict,
 )
 from pages._ui.history import trend_charts
-from pages._ui.history.choice import SIGNS
+from pages._ui.history.choice import SIGNS, name_metric
 from pages._ui.shell import charts
 from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.formats import format_interval, format_time, summary_text
@@ -60,6 +60,9 @@ def show_regression(history: History) -> None:
 def outcome_or_reason(regression_verdict: RegressionVerdict) -> str:
     """The outcome, or why there is none."""
     withheld = regression_verdict.withheld
+    tested = regression_verdict.metrics
+    if not withheld and tested and all(metric.higher_is_better is None for metric in tested):
+        return t("history.no_direction")
     return t.message(withheld) or t(f"outcome.{regression_verdict.outcome.name.lower()}")
 
 
@@ -83,7 +86,7 @@ def show_basis(history: History) -> None:
 
 def show_chart(history: History, metric: MetricHistory) -> None:
     """Single runs as dots over time or by version, with the levels behind them."""
-    name = t(f"metric.{metric.name}")
+    name = name_metric(metric.name)
     if history.older:
         st.caption(t("history.older", shown=len(history.runs), older=f"{history.older:,}"))
     if st.query_params.get("along") == "version":
@@ -131,8 +134,10 @@ def _test_cells(metric: MetricVerdict) -> dict[str, Any]:
     difference = metric.difference
     text = format_percent if metric.name in SHARES else format_number
     return {
-        "metric": t.with_unit(t(f"metric.{metric.name}"), metric.unit),
-        "outcome": t(f"outcome.{metric.outcome.name.lower()}"),
+        "metric": t.with_unit(name_metric(metric.name), metric.unit),
+        "outcome": t("history.no_direction")
+        if metric.higher_is_better is None
+        else t(f"outcome.{metric.outcome.name.lower()}"),
         "change": format_change(difference.change) if difference else MISSING,
         "interval": format_interval(difference),
         "adjusted_p": p_value(metric.adjusted_p),
@@ -148,7 +153,7 @@ def show_changes(metric: MetricHistory) -> None:
     """Where the metric changed its level, and what was new there; nothing where it has no level."""
     if not metric.levels:
         return
-    title = t("history.changes", metric=t(f"metric.{metric.name}"))
+    title = t("history.changes", metric=name_metric(metric.name))
     st.header(title)
     if not metric.changes:
         st.markdown(t("history.no_changes"))
@@ -161,7 +166,7 @@ def show_changes(metric: MetricHistory) -> None:
             {
                 "since": change.run_id,
                 "at": format_time(change.at, "%Y-%m-%d %H:%M"),
-                "way": t("history.worse") if change.worse else t("history.better"),
+                "way": MISSING if change.worse is None else t("history.worse" if change.worse else "history.better"),
                 "change": format_change(change.change),
                 "before": summary_text(change.before, text),
                 "after": summary_text(change.after, text),
@@ -199,7 +204,7 @@ def _change_text(metric: MetricVerdict) -> str:
         return ""
     return t(
         "history.news",
-        metric=t(f"metric.{metric.name}"),
+        metric=name_metric(metric.name),
         change=format_change(difference.change),
         low=format_change(difference.ci_low),
         high=format_change(difference.ci_high),
@@ -242,7 +247,7 @@ def _describe_power(regression_verdict: RegressionVerdict) -> str:
     key = "history.power" if power.runs else "history.power_each" if power.runs_each else "history.power_never"
     runs = power.runs or power.runs_each
     cv, change = format_percent(power.cv), format_percent(power.change)
-    text = t(key, metric=t(f"metric.{metric.name}"), cv=cv, change=change, runs=runs)
+    text = t(key, metric=name_metric(metric.name), cv=cv, change=change, runs=runs)
     return f"{text} {t('history.visible', change=format_percent(power.visible))}" if power.visible else text
 
 

@@ -13,6 +13,7 @@ from pages._ui.grid.sorting import read_sorting
 from pages._ui.grid.table import show_grid
 from pages._ui.grid.values import Align, GridCell, GridColumn, GridRow, PageLink, Tone
 from pages._ui.history import trend_charts
+from pages._ui.history.choice import name_metric
 from pages._ui.history.results import SHARES
 from pages._ui.runs.run_actions import OUTCOME, show_actions
 from pages._ui.runs.validity import id_of, show_rules
@@ -33,13 +34,21 @@ def show_history_runs(history: History, metric: MetricHistory) -> tuple[str, ...
     """Every run of the group as a row, page by page, the newest first; the ids of those that are ticked."""
     st.header(t("history.runs"))
     names = [measured.name for measured in history.metrics]
-    sorts = [sort for sort in HISTORY_SORTS if sort in names or not t.knows(f"metric.{sort}")]
+    keys = [_sort_of(name) for name in names]
+    sorts = [sort for sort in HISTORY_SORTS if sort in keys or not t.knows(f"metric.{sort}")]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = choose_text(t("listing.search"), t("history.search_in"))
         size = choose_size()
     sorting = read_sorting(sorts, "moment", texts=TEXT_SORTS)
     query = BoardQuery(history.row.group.region, include_invalid=st.query_params.get("invalid") == "1")
-    query = replace(query, text=text, limit=size, sort=sorting.by, descending=sorting.is_descending)
+    query = replace(
+        query,
+        metric=metric.name.partition(":")[0] if ":" in metric.name else "",
+        text=text,
+        limit=size,
+        sort=sorting.by,
+        descending=sorting.is_descending,
+    )
     page = page_of(core().warehouse.trends.list_runs, query, history.row.group)
     if not page.rows:
         st.info(t("board.no_match"), icon=":material/search:")
@@ -55,12 +64,14 @@ def show_history_runs(history: History, metric: MetricHistory) -> tuple[str, ...
 
 
 def _list_columns(metrics: Sequence[str]) -> list[GridColumn]:
-    labels = {name: t.with_unit(t(f"metric.{name}"), "%" if name in SHARES else "") for name in metrics}
+    labels = {
+        name: t.with_unit(name_metric(name), "%" if name in SHARES else name.partition(":")[2]) for name in metrics
+    }
     return [
         GridColumn("run", t("board.run"), sort="run_id", width=220),
         GridColumn("at", t("history.at"), sort="moment"),
         GridColumn("framework_version", t.field("framework_version"), sort="framework_version", width=140),
-        *(GridColumn(name, label, Align.RIGHT, sort=name) for name, label in labels.items()),
+        *(GridColumn(name, label, Align.RIGHT, sort=_sort_of(name)) for name, label in labels.items()),
         GridColumn("part", t("history.part")),
         GridColumn("validity", t("board.validity"), sort="validity"),
         GridColumn("reason", t("board.reason"), width=260),
@@ -70,15 +81,20 @@ def _list_columns(metrics: Sequence[str]) -> list[GridColumn]:
     ]
 
 
+def _sort_of(name: str) -> str:
+    """By what rows have a metric: a named one takes the place of the throughput."""
+    return "throughput" if ":" in name else name
+
+
 def _build_row(run: HistoryRun, verdict: RegressionVerdict, metric: str, names: Sequence[str]) -> GridRow:
     cells = {
         "run": GridCell(run.run_id, is_strong=True),
         "at": GridCell(format_time(run.at, "%Y-%m-%d %H:%M"), Tone.MUTED),
         "framework_version": GridCell(run.framework_version),
-        **{name: GridCell(_format_value(run.drawn.get(name), name)) for name in names},
+        **{name: GridCell(_format_value(run.drawn.get(_sort_of(name)), name)) for name in names},
         "part": _part_cell(run, verdict),
         "validity": GridCell(t(f"validity.{run.validity}"), Tone.MUTED if run.validity.counts else Tone.BAD),
-        "reason": GridCell(trend_charts.reason_text(run, metric), Tone.WARN),
+        "reason": GridCell(trend_charts.reason_text(run, _sort_of(metric)), Tone.WARN),
         "by": GridCell(run.created_by, Tone.MUTED),
         "engine_version": GridCell(run.engine_version, Tone.MUTED),
         "code_sha256": GridCell(shorten_hash(run.code_sha256), Tone.MUTED, title=run.code_sha256),

@@ -16,6 +16,7 @@ from aisbench_core.warehouse.values.histories import (
     RunLevel,
     VersionField,
 )
+from pages._ui.history.choice import name_metric
 from pages._ui.shell.charts import (
     SHAPES,
     Drawing,
@@ -232,12 +233,18 @@ def _to_change_row(change: Change) -> dict[str, Any]:
 
 
 def _draw_changes(base: Drawing) -> Drawing:
-    """Triangles that point the way of the numbers; their colour says whether that is worse."""
+    """Triangles that point the way of the numbers; their colour says whether that is worse, grey that neither is."""
     return base.mark_point(filled=True, size=220, stroke="white", strokeWidth=1, opacity=1).encode(
         x=alt.X("at:T"),
         y=alt.Y("mean:Q"),
         shape=alt.ShapeValue("triangle-up", condition={"test": "datum.falls", "value": "triangle-down"}),
-        color=alt.ColorValue(BETTER, condition={"test": "datum.worse", "value": WORSE}),
+        color=alt.ColorValue(
+            GREY,
+            condition=[
+                {"test": "datum.worse === true", "value": WORSE},
+                {"test": "datum.worse === false", "value": BETTER},
+            ],
+        ),
         tooltip=[
             alt.Tooltip("run:N", title=t("history.since")),
             alt.Tooltip("change:Q", title=t("history.change"), format="+.2%"),
@@ -262,4 +269,4 @@ def _choose_time_format(history: History) -> str:
 
 
 def _format_title(metric: MetricHistory) -> str:
-    return t.with_unit(t(f"metric.{metric.name}"), metric.unit)
+    return t.with_unit(name_metric(metric.name), metric.unit)
