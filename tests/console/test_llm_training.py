@@ -56,7 +56,10 @@ def test_a_run_says_what_its_mfu_was_divided_by(open_page: OpenPage) -> None:
     assert values["Measured steps"] == "11–50 (declared: 11–50)"
     peak = "294.912 TFLOPS (vendor)"
     assert values["MFU (palm)"] == "36.57 % of 294.912 TFLOPS"
-    assert values["Peak of a die"] == f"{peak}, bf16: torchtitan-npu, extensions/peak_flops.py (Cube), 2026-10"
+    assert (
+        values["Peak of a die"]
+        == f"{peak}, bf16: torchtitan-npu, torchtitan_npu/extensions/peak_flops.py (Cube), 2026-11-28"
+    )
     assert conversions["Value"][f"palm · {peak}"] == "36.57 %"
     assert len(conversions["Value"]) == 9, "three formulas against three peaks"
     assert settings["Value"]["packing"] == "unknown"

@@ -52,7 +52,9 @@ class Peak(Frozen):
     tflops: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False, description="of one die, never with sparsity")]
     origin: Annotated[PeakOrigin, Field(description="`vendor`, `measured` or `framework` (it divides by it)")]
     source: Annotated[Text, Field(description="where the number is published")]
-    date: Annotated[str, Field(pattern=r"^\d{4}(-\d\d){0,2}$", description="of the source")]
+    date: Annotated[
+        str, Field(pattern=r"^\d{4}(-\d\d){0,2}$", description="of the source; of reading it where it has none")
+    ]
 
 
 class Chip(Frozen):

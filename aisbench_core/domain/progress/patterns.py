@@ -43,6 +43,7 @@ _COLOURS = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 
 # Groups that say in another unit what a reading has, with the factor.
 _OTHER_UNITS = {
+    "memory_decimal_gb": ("memory_gb", 1e9 / 1024**3),
     "memory_mb": ("memory_gb", 1 / 1024),
     "memory_bytes": ("memory_gb", 1 / 1024**3),
     "mfu_percent": ("mfu", 0.01),
