@@ -37,7 +37,8 @@ if active:
     badge.badge(t("runs.running", count=f"{active:,}"), color="blue")
 show_outcome(OUTCOME)
 if any(counts):
-    ticked = run_list.show_runs(run_list.read_runs(choice, sorting, counts), keys, sorting)
+    runs = run_list.read_runs(choice, sorting, counts)
+    ticked = run_list.show_runs(runs, keys, sorting, is_deleted=choice.is_deleted)
     show_actions(run_list.KEY, [run.run_id for run in ticked], ticked)
     pages = url.Pages("page", sum(counts), run_list.PAGE)
     pages.show()

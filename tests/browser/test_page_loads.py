@@ -97,9 +97,19 @@ def test_a_page_that_is_loaded_anew_is_still_short_and_light(
     assert [trouble for each in loads for trouble in each.troubles] == []
 
 
-def load_twice(browser: Browser, console: ConsoleProcess, address: str) -> Load:
+def test_home_stays_where_it_is_in_a_narrow_window(used: ConsoleProcess, browser: Browser) -> None:
+    loads: list[Load] = []
+
+    def load() -> float:
+        loads.append(load_twice(browser, used, "/", width=390))
+        return loads[-1].shift
+
+    assert least_shift(load) < MOST_SHIFT, "\n".join(loads[-1].moves)
+
+
+def load_twice(browser: Browser, console: ConsoleProcess, address: str, *, width: int = 1280) -> Load:
     """Load a page in a browser that knows nothing, and then as it does after F5."""
-    with browser.new_context(viewport={"width": 1280, "height": HEIGHT}) as context:
+    with browser.new_context(viewport={"width": width, "height": HEIGHT}) as context:
         visit = Visit(context.new_page(), console)
         watch_shifts(visit)
         cold = Transfer.watch(visit.page)

@@ -124,7 +124,7 @@ def test_a_held_launch_is_declined_with_a_reason(open_page: OpenPage, ledger: Le
 def test_home_and_runs_say_that_a_launch_waits(open_page: OpenPage) -> None:
     home, runs = open_page("home"), open_page("runs")
 
-    assert "1 launch waits for approval" in texts(home)
+    assert "1 launch waits for approval" in "".join(link.label for link in home.page_link)
     assert "Waiting for approval" in texts(runs)
     assert "this launch is expected to cost 30.00 CNY" in texts(runs)
 

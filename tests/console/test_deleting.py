@@ -54,7 +54,9 @@ def test_ticked_runs_are_deleted_together_and_are_listed_only_if_asked_for(open_
     assert "its job, outputs, logs and files are removed" in asked
     assert ACTIVE_RUN in Grid(app).ids
     assert not {DONE_RUN, FAILED_RUN} & {*Grid(app).ids}
-    assert sorted(Grid(open_page("runs", deleted="1")).ids) == sorted([DONE_RUN, FAILED_RUN])
+    deleted = Grid(open_page("runs", deleted="1"))
+    assert sorted(deleted.ids) == sorted([DONE_RUN, FAILED_RUN])
+    assert {str(said).partition(": ")[2] for said in deleted.column("status")} == {"a trial"}
 
 
 def test_pinned_runs_stand_first_and_are_found_by_the_url(open_page: OpenPage) -> None:

@@ -48,7 +48,7 @@ def _show_account(account: TimeAccount | None) -> None:
         f"{t(f'goodput.{cause.value}')} {format_duration(seconds)}"
         for cause, seconds in sorted(account.parts.items(), key=lambda part: -part[1])
     ]
-    draw_chart(_draw_bar(account), text=f"{t('goodput.alt')}: {', '.join(shares)}", height=BAR + AXIS + LEGEND)
+    draw_chart(_draw_bar(account), text=f"{t('goodput.alt')}: {', '.join(shares)}", height=BAR + AXIS + LEGEND + 24)
     st.caption(" · ".join(_list_facts(account)))
 
 
@@ -65,7 +65,7 @@ def _draw_bar(account: TimeAccount) -> Any:
                 title=None,
                 scale=colour_scale(colours),
                 sort=[*colours],
-                legend=alt.Legend(orient="bottom", columns=6, symbolOpacity=1),
+                legend=alt.Legend(orient="bottom", columns=3, symbolOpacity=1),
             ),
             order=alt.Order("number:Q"),
             tooltip=[

@@ -11,11 +11,10 @@ from pages._ui.shell.words import t
 
 
 def show_metrics_of(run: RunRow) -> None:
-    """A table of them; nothing without any."""
+    """A table of them, folded; nothing without any."""
     metrics = run_cached(core().warehouse.runs.find_metrics, (run.run_id,))[run.run_id]
     if not metrics:
         return
-    st.header(t("metrics.title"))
     titles = {
         "name": t("metrics.name"),
         "value": t("metrics.value"),
@@ -24,7 +23,8 @@ def show_metrics_of(run: RunRow) -> None:
         "definition": t("metrics.definition"),
         "source": t("metrics.source"),
     }
-    show_table([_to_row(metric) for metric in metrics], titles, t("metrics.title"))
+    with st.expander(t("metrics.folded", count=len(metrics)), icon=":material/list_alt:"):
+        show_table([_to_row(metric) for metric in metrics], titles, t("metrics.title"))
 
 
 def _to_row(metric: RunMetric) -> dict[str, object]:

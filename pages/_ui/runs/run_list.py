@@ -36,20 +36,25 @@ def read_runs(choice: RunChoice, sorting: Sorting[RunSort], counts: Sequence[int
     return list(found.values())
 
 
-def show_runs(runs: list[Run], keys: list[str], sorting: Sorting[RunSort]) -> list[Run]:
+def show_runs(runs: list[Run], keys: list[str], sorting: Sorting[RunSort], *, is_deleted: bool) -> list[Run]:
     """The table; returns the runs that are ticked."""
-    listed = list_runs(runs)
+    listed = list_runs(runs, is_deleted=is_deleted)
     columns, rows = list_columns(listed, keys), build_rows(listed, keys)
     ticked = show_grid(columns, rows, t("runs.title"), key=KEY, is_tickable=True, sorting=sorting)
     by_id = {run.run_id: run for run in runs}
     return [by_id[run_id] for run_id in ticked]
 
 
-def list_runs(runs: list[Run]) -> list[ListedRun]:
+def list_runs(runs: list[Run], *, is_deleted: bool) -> list[ListedRun]:
     """With what people wrote about them and what the warehouse has of them."""
     recorded = recorded_by_id([run.run_id for run in runs if run.state.is_terminal])
     names, annotations = core().run_names.of(runs), core().annotations.of_runs(runs)
-    return [ListedRun(run, names[run.run_id], recorded.get(run.run_id), annotations[run.run_id].tags) for run in runs]
+    deletions = {run.run_id: ledger_answer(core().deletions.find, run.run_id) for run in runs if is_deleted}
+    return [
+        ListedRun(run, names[one], recorded.get(one), annotations[one].tags, deletions.get(one))
+        for run in runs
+        if (one := run.run_id)
+    ]
 
 
 def show_empty(choice: RunChoice) -> None:

@@ -19,6 +19,7 @@ from aisbench_core.base.formats import (
 )
 from aisbench_core.model import AlertKind, Run, RunSpec, RunState
 from aisbench_core.model.annotation import PINNED
+from aisbench_core.store.ledger.deletions import Deletion
 from aisbench_core.warehouse.values.boards import describe_hardware
 from aisbench_core.warehouse.values.histories import Outcome, RegressionVerdict, Trend
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow, TargetOutcome, Validity
@@ -63,6 +64,7 @@ class ListedRun:
     name: str
     recorded: RunRow | None = None
     tags: tuple[str, ...] = ()
+    deletion: Deletion | None = None
 
     @property
     def run(self) -> Run | None:
@@ -233,7 +235,10 @@ def _time_cell(at: datetime) -> GridCell:
 
 
 def _status_cell(run: ListedRun) -> GridCell:
-    """How far it is, or why it failed or does not count."""
+    """Why it was deleted, how far it is, or why it failed or does not count."""
+    if run.deletion:
+        said = t("delete.short", who=run.deletion.who, reason=run.deletion.reason)
+        return GridCell(said, Tone.MUTED, title=f"{format_time(run.deletion.at)} · {said}")
     if run.run and not run.run.state.is_terminal:
         return _active_cell(run.run)
     state = run.known.state

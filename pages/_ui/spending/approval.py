@@ -7,6 +7,7 @@ import streamlit as st
 
 from aisbench_core.base.formats import format_money
 from aisbench_core.model import REASON_LETTERS, Run, RunState, Series
+from pages._ui.layout import LINKS
 from pages._ui.shell import navigation
 from pages._ui.shell.callbacks import repeat_if_aborted
 from pages._ui.shell.core import Right, actor, core, ledger_answer, right_to
@@ -64,10 +65,9 @@ def show_waiting_notice() -> None:
     waiting = ledger_answer(core().approvals.list_waiting)
     count = len(waiting.runs) + len(waiting.series)
     if count:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            text = t("approval.waiting", count=count) if count > 1 else t("approval.waiting_one")
-            st.badge(text, icon=":material/approval:", color="orange")
-            navigation.link_page(navigation.SPENDING, t("approval.see"), {})
+        text = t("approval.waiting", count=count) if count > 1 else t("approval.waiting_one")
+        with st.container(key=f"{LINKS}-waiting"):  # one line in a narrow window, too: what stands below does not move
+            navigation.link_page(navigation.SPENDING, f":orange[{text}]", {}, icon=":material/approval:")
 
 
 def show_waiting() -> None:
