@@ -26,7 +26,7 @@ def packed(folder: Path) -> bytes:
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
-        ("all.log", b"nothing of ours\n", "既没有 train_result_info 行，也没有上游工具的报告"),
+        ("all.log", b"nothing of ours\n", "既没有 train_result_info 行，也没有上游工具或 MLPerf 的报告"),
         ("none.zip", b"PK\x03\x04 broken", "无法读取：File is not a zip file"),
         ("a.zip", b"Rar!" + b"x" * 300, "文件类型：RAR 压缩包，请改用 .zip 或 .tar.gz"),
         ("all.csv", b"all,none\n1,2\n", "没有识别出吞吐量或准确率的列：all, none"),
