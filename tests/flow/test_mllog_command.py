@@ -142,6 +142,26 @@ def test_an_imported_log_is_written_as_it_was_read(shell: CommandLine, tmp_path:
     assert (tmp_path / "again.txt").read_text() == printed.log()
 
 
+def test_a_rehearsal_stays_one(shell: CommandLine, core: Core) -> None:
+    store(core, replace(measured(), rehearsal=True))
+
+    assert read_back(shell.type("mllog", "run-1").stdout).rehearsal
+
+
+def test_initialisation_never_begins_after_its_end(shell: CommandLine, core: Core) -> None:
+    record = measured()
+    assert record.result
+    assert record.result.info.proc_start_time
+    ahead = record.result.info.proc_start_time + timedelta(seconds=5)
+    info = replace(record.result.info, prepare_start_time=None)
+    run = replace(record.run, created_at=ahead)
+    store(core, replace(record, run=run, result=replace(record.result, info=info)))
+
+    said = entries(shell.type("mllog", "run-1").stdout)
+
+    assert said["init_start"][0]["time_ms"] == said["init_stop"][0]["time_ms"]
+
+
 def test_a_run_without_a_result_is_refused(shell: CommandLine, core: Core) -> None:
     store(core, a.record(with_result=False))
 

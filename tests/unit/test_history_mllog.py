@@ -131,6 +131,41 @@ def test_two_runs_in_one_log_are_two_results_and_damaged_lines_none() -> None:
     assert [part.is_foreign for part in found_in(damaged) if isinstance(part, Unread)] == [True]
 
 
+@pytest.mark.parametrize(
+    ("damaged", "problem"),
+    [
+        (line(150, "tracked_stats", {"throughput": float("inf")}), "tracked_stats is left out: inf"),
+        (line(150, "tracked_stats", {"throughput": 1.7e308}) * 2, "tracked_stats is left out: 1.7e+308"),
+        (line(150, "tracked_stats", {"throughput": "nan"}), "tracked_stats is left out: nan"),
+        (line(150, "block_start", samples_count=0) + line(151, "block_stop", samples_count=10**400), "block_stop is"),
+        (line(150, "learning_rate", float("nan")), "learning_rate is left out: nan"),
+        (line(150, "eval_accuracy", True), "eval_accuracy is left out: True"),
+    ],
+)
+def test_what_is_no_possible_number_is_left_out_by_name(damaged: str, problem: str) -> None:
+    whole, _, end = log().rpartition(":::MLLOG")
+
+    result = only(f"{whole}{damaged}:::MLLOG{end}")
+
+    [found] = result.problems
+    assert problem in str(found)
+    assert (result.info.throughput_ratio, result.info.accuracy) == pytest.approx((EPOCHS * SAMPLES / BLOCK_S, 0.76))
+
+
+def test_a_run_that_stopped_before_it_began_has_no_end() -> None:
+    result = only(line(10, "run_start") + line(5, "run_stop", status="success"))
+
+    assert (result.target_s, result.ended_at, result.info.proc_end_time) == (None, None, None)
+    assert [str(problem) for problem in result.problems] == ["its run_stop is before its run_start"]
+
+
+def test_an_accuracy_over_one_is_empty_with_a_remark() -> None:
+    result = only(log(accuracy=76.1))
+
+    assert result.info.accuracy is None
+    assert "accuracy: empty, as eval_accuracy 76.1 is not from 0 to 1" in map(str, result.remarks)
+
+
 SYSTEMS = ("cards_128_open", "cards_256_open", "cards_512_closed")
 
 

@@ -12,7 +12,7 @@ from aisbench_core.base.messages import Message
 from aisbench_core.domain.progress.points import read_points
 from aisbench_core.domain.results.record import read_record
 from aisbench_core.exchange.readers.lines import decode_line, iter_windows, line_at
-from aisbench_core.exchange.readers.mllog import DESCRIBED, MARK
+from aisbench_core.exchange.readers.mllog import DESCRIBED, MARK, REHEARSAL
 from aisbench_core.model import CollectedResult, RunRecord, RunState
 from aisbench_core.running.systems.systems import Systems
 from aisbench_core.store.run_folders.folders import RunFolders
@@ -50,7 +50,8 @@ class MlperfExport:
 def _describe_run(record: RunRecord, described: Mapping[str, str | int]) -> Mapping[str, object]:
     system: dict[str, object] = {key: described.get(field, "") for key, field in DESCRIBED.items()}
     system["submission_division"] = described.get("division") or described.get("test_division") or ""
-    return {"submission_benchmark": record.workload.model, **system, **record.run.spec.parameters}
+    rehearsal = {REHEARSAL: True} if record.rehearsal else {}
+    return {**rehearsal, "submission_benchmark": record.workload.model, **system, **record.run.spec.parameters}
 
 
 def _find_lines(folder: RunFolder, record: RunRecord) -> list[str]:
@@ -87,9 +88,10 @@ def _build_lines(record: RunRecord, result: CollectedResult, folder: RunFolder) 
     info, run = result.info, record.run
     start = info.proc_start_time or run.started_at
     stop = info.proc_end_time or run.ended_at
-    if start is None or stop is None:
+    if start is None or stop is None or stop < start:
         raise _make_refusal(run.run_id, Message("does not say when its training began and ended"))
-    yield _build_line(info.prepare_start_time or run.created_at, "init_start")
+    # The console's clock may be ahead of the platform's.
+    yield _build_line(min(info.prepare_start_time or run.created_at, start), "init_start")
     yield _build_line(start, "init_stop")
     yield _build_line(start, "run_start")
     done = _count_done(record, folder)

@@ -40,6 +40,11 @@ DESCRIBED = {
     "submission_platform": "system_name",
     "submission_status": "status",
 }
+# A line of a log that says true for it is of a console's rehearsal.
+REHEARSAL = "aisbench_rehearsal"
+ACCURACY = "eval_accuracy"
+_LARGEST = 1e30  # no time, count or rate is larger
+_MOST_REFUSED = 20
 _BEGINNINGS = frozenset({"submission_benchmark", "cache_clear", "init_start", "run_start"})
 _RESULT = re.compile(r"(?P<root>.*?)results/(?P<system>[^/]+)/[^/]+/[^/]+\.(?:txt|log|out)")
 _SYSTEM = re.compile(r"(?P<root>.*?)systems/(?P<system>[^/]+)\.json")
@@ -59,13 +64,25 @@ class _Run:
     )
     begun: dict[str, tuple[float, Mapping[str, Any]]] = field(default_factory=dict)
     rates: list[float] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)  # keys, and what they say in place of a number
     lines: list[str] = field(default_factory=list)
     raw_size: int = 0
 
     def add(self, text: str, entry: Mapping[str, Any]) -> None:
-        """A line of it. Raises ValueError and others where that is damaged."""
-        key, value, at = str(entry["key"]), entry.get("value"), float(entry["time_ms"])
-        metadata = entry.get("metadata") or {}
+        """A line of it. Raises KeyError and others where that is damaged."""
+        key = str(entry["key"])
+        try:
+            self._add_entry(key, entry, _to_number(entry["time_ms"]))
+        except ValueError as error:
+            if len(self.refused) < _MOST_REFUSED:
+                self.refused.setdefault(key[:80], str(error))
+        self.namespace = self.namespace or str(entry.get("namespace") or "")
+        self.raw_size += len(text)
+        if self.raw_size < MOST_RAW:
+            self.lines.append(text)
+
+    def _add_entry(self, key: str, entry: Mapping[str, Any], at: float) -> None:
+        value, metadata = entry.get("value"), entry.get("metadata") or {}
         kind, _, edge = key.rpartition("_")
         if key == "run_stop":
             self.times[key], self.status = at, str(metadata.get("status", ""))
@@ -76,20 +93,18 @@ class _Run:
         elif edge == "stop" and kind in self.begun:
             self._add_span(kind, at, metadata)
         elif key == "tracked_stats" and isinstance(value, Mapping) and "throughput" in value:
-            self.rates.append(float(value["throughput"]))
+            self.rates.append(_to_number(value["throughput"]))
         elif isinstance(value, str | int | float):
+            if not isinstance(value, str | bool) or key == ACCURACY:
+                _to_number(value)
             self.values[key] = value
-        self.namespace = self.namespace or str(entry.get("namespace") or "")
-        self.raw_size += len(text)
-        if self.raw_size < MOST_RAW:
-            self.lines.append(text)
 
     def _add_span(self, kind: str, at: float, metadata: Mapping[str, Any]) -> None:
         since, before = self.begun.pop(kind)
         start, stop = before.get("samples_count"), metadata.get("samples_count")
-        samples = float(stop) - float(start) if start is not None and stop is not None else None
+        samples = _to_number(stop) - _to_number(start) if start is not None and stop is not None else None
         epochs = before.get("epoch_count", 1 if kind == "epoch" else None)
-        self.spans[kind].append((None if epochs is None else float(epochs), samples, at - since))
+        self.spans[kind].append((None if epochs is None else _to_number(epochs), samples, at - since))
 
     def measure_throughput(self) -> float | None:
         """The mean that it says, or samples a second of its blocks, or else of its epochs; None if one has no count."""
@@ -102,7 +117,7 @@ class _Run:
                 return None
             samples += counted if counted is not None else (epochs or 0) * float(each or 0)
             seconds += milliseconds / 1000
-        return samples / seconds if samples > 0 and seconds > 0 else None
+        return samples / seconds if samples > 0 and seconds >= 0.001 else None
 
     def time(self, key: str) -> datetime | None:
         """When a line of this key was written."""
@@ -174,10 +189,13 @@ class Submissions:
 
 
 def _build_result(run: _Run, source: str, number: int) -> ParsedResult:
-    accuracy = run.values.get("eval_accuracy")
+    accuracy = run.values.get(ACCURACY)
+    is_share = isinstance(accuracy, int | float) and 0 <= accuracy <= 1
     values = {**run.values, **run.times, "status": run.status}
     identity, values_identity = compute_identities({"mllog": values}, "")
     throughput, start, stop = run.measure_throughput(), run.time("run_start"), run.time("run_stop")
+    if start and stop and stop < start:
+        stop = None
     succeeded = run.status == "success" and start is not None and stop is not None
     return ParsedResult(
         source=source,
@@ -186,7 +204,7 @@ def _build_result(run: _Run, source: str, number: int) -> ParsedResult:
         values_identity=values_identity,
         raw="\n".join(run.lines),
         info=TrainResultInfo(
-            accuracy=float(accuracy) if isinstance(accuracy, int | float) and 0 <= accuracy <= 1 else None,
+            accuracy=float(accuracy) if accuracy is not None and is_share else None,
             throughput_ratio=throughput,
             prepare_start_time=run.time("init_start"),
             prepare_end_time=run.time("init_stop"),
@@ -204,7 +222,8 @@ def _build_result(run: _Run, source: str, number: int) -> ParsedResult:
         described=stated_of(dict(_iterate_described(run))),
         target_s=(stop - start).total_seconds() if succeeded and start and stop else None,
         problems=tuple(_find_problems(run)),
-        remarks=(BY_BLOCKS,) if throughput is not None and not run.rates else (),
+        remarks=tuple(_find_remarks(run, throughput, is_share)),
+        rehearsal=run.values.get(REHEARSAL) is True,
     )
 
 
@@ -221,7 +240,18 @@ def _read_system(content: bytes) -> Mapping[str, str | int]:
     return values
 
 
+def _find_remarks(run: _Run, throughput: float | None, is_share: bool) -> Iterator[Message]:
+    if throughput is not None and not run.rates:
+        yield BY_BLOCKS
+    if ACCURACY in run.values and not is_share:
+        yield Message("accuracy: empty, as eval_accuracy {found} is not from 0 to 1", found=run.values[ACCURACY])
+
+
 def _find_problems(run: _Run) -> Iterator[Message]:
+    for key, found in run.refused.items():
+        yield Message("its line {key} is left out: {found} is not a possible number", key=key, found=found)
+    if run.times.get("run_stop", _LARGEST) < run.times["run_start"]:
+        yield Message("its run_stop is before its run_start")
     if "run_stop" not in run.times:
         yield Message("the MLLOG lines end before run_stop")
     elif run.status != "success":
@@ -246,3 +276,11 @@ def _add_system(result: ParsedResult, system: Mapping[str, str | int]) -> Parsed
 
 def _to_count(value: str | int | None) -> int | None:
     return int(value) if value is not None and str(value).isdigit() else None
+
+
+def _to_number(value: object) -> float:
+    """Raises ValueError, which says what was found in place of a number."""
+    with suppress(ValueError, OverflowError):
+        if isinstance(value, int | float | str) and not isinstance(value, bool) and abs(float(value)) <= _LARGEST:
+            return float(value)
+    raise ValueError(str(value)[:40])
