@@ -77,6 +77,12 @@ def test_the_power_of_a_run_is_unknown_while_that_of_a_card_is(samples: list[Car
     assert measure_power(samples, cards=2) is None
 
 
+def test_cards_that_the_run_does_not_have_leave_its_power_unknown() -> None:
+    samples = [sample for card in range(8) for sample in readings(lambda _: 100.0, card=card)]
+
+    assert measure_power(samples, cards=1) is None
+
+
 def test_the_block_says_power_energy_and_samples_per_joule() -> None:
     spec = a.spec(node_count=1, cards_per_node=2)
     result = a.result(spec, [120.0, 80.0])

@@ -38,7 +38,7 @@ class MeasuredPower:
 
 
 def measure_power(samples: Iterable[CardSample], cards: int) -> MeasuredPower | None:
-    """The power of a run with so many cards; None unless each of them was read at least twice in a row.
+    """The power of a run with so many cards; None unless each of them, and no other, was read at least twice in a row.
 
     Energy is the area under the line through a card's readings (trapezoids); time in gaps is left out."""
     lines: dict[tuple[int, int], dict[float, float]] = defaultdict(dict)
@@ -46,7 +46,7 @@ def measure_power(samples: Iterable[CardSample], cards: int) -> MeasuredPower | 
         if sample.name == POWER:
             lines[sample.node, sample.card][sample.at.timestamp()] = sample.value
     readings = [sorted(line.items()) for line in lines.values() if len(line) > 1]
-    if len(readings) < cards or not readings:
+    if len(readings) != cards or not readings:
         return None
     period = median(later - earlier for line in readings for (earlier, _), (later, _) in pairwise(line))
     integrals = [_integrate_line(line, LARGEST_GAP * period) for line in readings]
