@@ -1,6 +1,6 @@
 """The last step of a run: turns what its job left behind into a record, in the run folder and in the warehouse."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
@@ -20,7 +20,7 @@ from aisbench_core.base.formats import format_size
 from aisbench_core.base.messages import Message, join_parts
 from aisbench_core.base.private_files import sync_path, write_whole
 from aisbench_core.cloud.ports import Cloud, Connect, TrainingService
-from aisbench_core.config.job_secrets import JobSecrets, mask_secrets
+from aisbench_core.config.job_secrets import MASK, JobSecrets, mask_secrets
 from aisbench_core.config.settings import Settings
 from aisbench_core.domain.llm.chips import Chips, read_chips
 from aisbench_core.domain.llm.llm_settings import read_llm
@@ -182,7 +182,7 @@ class Collecting:
         cards = _unless_refused(warnings, lambda: _card_samples(cloud, run), given_up)
         if cards:
             write_card_samples(cards, folder.cards)
-        _unless_refused(warnings, lambda: _fetch_reported(cloud, run, folder, warnings), given_up)
+        _unless_refused(warnings, lambda: _fetch_reported(cloud, run, folder, warnings, secrets), given_up)
         _unless_refused(warnings, lambda: self._fetch_summaries(cloud, run, folder, warnings), given_up)
         self._show_progress(run, 3)
         watch = watch_job(cloud, run, status, folder, secrets, self.clock())
@@ -227,8 +227,15 @@ class Collecting:
             chips=chips,
             log=log,
         )
-        metrics, problems = bound_metrics(derive_metrics(measured), refused)
+        derived, failed = derive_metrics(measured)
         secrets = self._secret_values(record.run)
+        safe = [metric for metric in derived if not _holds_secret(metric, secrets)]
+        if len(safe) < len(derived):
+            count = len(derived) - len(safe)
+            refused.append(
+                Message("{count} metrics have a secret in their name or unit, and are not stored", count=count)
+            )
+        metrics, problems = bound_metrics(safe, [*refused, *failed])
         for problem in problems:
             self._note_warning(record.run, mask_secrets(problem, secrets))
         return tuple(metrics)
@@ -322,12 +329,20 @@ def _unless_refused(
         return None
 
 
-def _fetch_reported(cloud: Cloud, run: Run, folder: RunFolder, warnings: list[Message]) -> None:
+def _fetch_reported(
+    cloud: Cloud, run: Run, folder: RunFolder, warnings: list[Message], secrets: Collection[str]
+) -> None:
+    output_path = run_paths.output_path(run, cloud.profile)
     left = fetch_reported(
-        cloud.objects, run_paths.output_path(run, cloud.profile), run.spec.node_count, folder.reported
+        cloud.objects, output_path, run.spec.node_count, folder.reported, lambda text: mask_secrets(text, secrets)
     )
     if left:
         warnings.append(Message("{number} files of ranks with metrics, phases or steps: too large", number=left))
+
+
+def _holds_secret(metric: RunMetric, secrets: Collection[str]) -> bool:
+    """Also where the file that it was read from was masked."""
+    return any(MASK in mask_secrets(text, secrets) for text in (metric.name, metric.unit))
 
 
 def _card_samples(cloud: Cloud, run: Run) -> list[CardSample]:

@@ -1,5 +1,6 @@
 """A secret variable of a spec: the job gets its value, and nothing that the console keeps or says holds it."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -60,6 +61,25 @@ def test_the_job_gets_the_value_and_nothing_that_is_kept_holds_it(bench: Bench, 
     assert holding(bench.core.settings) == {"credentials.yaml"}
     assert NAME in (bench.core.settings.runs_dir / run.run_id / "spec.yaml").read_text("utf-8")
     assert bench.core.clones.spec(bench.core.clones.original(run.run_id)).secrets == (NAME,)
+
+
+def test_a_metric_that_names_the_value_is_refused_and_nothing_that_is_kept_holds_it(
+    bench: Bench, sandbox: SandboxProcess
+) -> None:
+    names = {VALUE: VALUE, "of_unit": VALUE, "good": "W"}
+    rest = {"at": 1, "value": 1.0, "rank": 0, "better": "", "combined": "mean"}
+    lines = "".join(json.dumps({"name": name, "unit": unit, **rest}) + "\n" for name, unit in names.items())
+    escaped = lines.replace("canary", "\\u0063anary")
+    sandbox.script(by="look", outputs={**GOOD, "metrics_0_0.jsonl": lines, "metrics_0_1.jsonl": escaped})
+    store(bench.core.settings)
+
+    run = bench.follow(bench.launch(SECRET))
+
+    record = bench.core.files.record(run.run_id)
+    assert record is not None
+    assert [metric.name for metric in record.metrics if metric.source == "job"] == ["good"]
+    assert any("secret" in str(event.message) for event in bench.core.ledger.events(run.run_id))
+    assert holding(bench.core.settings) == {"credentials.yaml"}
 
 
 def test_no_launch_without_a_value(bench: Bench) -> None:

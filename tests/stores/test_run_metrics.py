@@ -86,9 +86,10 @@ def test_the_time_of_a_row_is_that_of_all_its_runs(record: RunRecord, tmp_path: 
     warehouse = Warehouse(tmp_path / "warehouse.duckdb")
     for number, (productive, lost, interruptions) in enumerate([(80.0, 20.0, 0.0), (40.0, 60.0, 2.0)]):
         parts = {"productive_s": productive, "lost_s/queue": lost, "interruptions": interruptions}
-        metrics = tuple(RunMetric(name, value) for name, value in parts.items())
+        metrics = tuple(RunMetric(name, value, source=MetricSource.CONSOLE) for name, value in parts.items())
         warehouse.record(replace(a.record(f"r-{number}"), metrics=metrics))
-    warehouse.record(replace(a.record("r-2"), metrics=()))
+    of_script = (RunMetric("productive_s", 7.5), RunMetric("lost_s/queue", -3.0), RunMetric("interruptions", 9.0))
+    warehouse.record(replace(a.record("r-2"), metrics=of_script))
 
     run, row = warehouse.runs.account_run("r-1"), warehouse.board.account_row("r-1")
 

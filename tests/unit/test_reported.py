@@ -82,6 +82,32 @@ def test_the_values_of_ranks_are_combined_as_the_script_says(combined: str, expe
     assert read_metrics(tmp_path)[0] == [RunMetric("m", expected, "tokens/J", Better.HIGHER, Combined(combined))]
 
 
+@pytest.mark.parametrize(
+    ("calls", "values", "problems"),
+    [
+        (["metric('m', 1, 'J', combined='sum')", ""], [], ["metric m: 1 of 2 ranks reported it in the unit 'J'"]),
+        (
+            ["metric('m', 1, 'J', combined='sum')", "metric('m', 1, 'kJ', combined='sum')"],
+            [],
+            ["metric m: 1 of 2 ranks reported it in the unit 'J'"],
+        ),
+        (["metric('m', 1, 's')", "metric('m', 1, 'ms')"], [1], ["metric m: 1 of 2 ranks reported it in the unit 's'"]),
+        (["metric('m', 1)", ""], [1], []),
+        (["metric('m', 1.7e308)"] * 2, [], ["metric m is inf, and not a finite number"]),
+    ],
+)
+def test_ranks_that_have_no_common_value_are_named(
+    calls: list[str], values: list[float], problems: list[str], tmp_path: Path
+) -> None:
+    for rank, call in enumerate(calls):
+        train(tmp_path, call, rank)
+
+    metrics, refused = read_metrics(tmp_path)
+
+    assert [metric.value for metric in metrics] == values
+    assert [str(problem) for problem in refused] == problems
+
+
 def test_what_is_no_number_is_refused_by_name_and_the_training_goes_on(tmp_path: Path) -> None:
     ended = train(tmp_path, "metric('good', 1); metric('bad', float('nan')); metric('worse', float('inf'))")
 
@@ -141,7 +167,7 @@ def test_what_else_a_job_writes_under_these_names_is_ignored(tmp_path: Path) -> 
     (tmp_path / "metrics_0_0.jsonl").write_text("\n".join(lines), "utf-8")
     (tmp_path / "phases_0_0.jsonl").write_text('{"at":1e99,"phase":"train","process":1,"rank":0}\n[]\n', "utf-8")
     (tmp_path / "step_times_0_0.csv").write_text(
-        "1,1,1,1,1\nprocess,1,0\n1,1,nan,1,\n2,2,1,-1,\n3,3,inf,1,\n4,x,1,1,\n5,5,1,1,\n6,6,1", "utf-8"
+        "1,1,1,1,1\nprocess,1,0\n1,1,nan,1,\n2,2,1,-1,\n3,3,inf,1,\n4,x,1,1,\n4,4,7e10,1,\n5,5,1,1,\n6,6,1", "utf-8"
     )
 
     metrics, refused = read_metrics(tmp_path)
@@ -156,14 +182,16 @@ def test_the_files_of_a_runs_own_nodes_are_fetched_within_limits(tmp_path: Path)
     objects = MemoryStore({})
     for name in ("metrics_0_0.jsonl", "metrics_2_0.jsonl", "phases_1_7.jsonl", "step_times_0_0.csv", "metrics_x.jsonl"):
         objects.put(f"/b/out/{name}", b"{}\n")
+    objects.put("/b/out/metrics_0_0.jsonl", b"k3y\xff\n")
     objects.put("/b/out/step_times_1_0.csv", b"1" * (5 * 1024 * 1024 + 1))
 
-    left = fetch_reported(objects, "/b/out/", 2, tmp_path / "reported")
+    left = fetch_reported(objects, "/b/out/", 2, tmp_path / "reported", lambda text: text.replace("k3y", "***"))
 
     assert left == 1
     assert {file.name for file in (tmp_path / "reported").iterdir()} == {
         "metrics_0_0.jsonl", "phases_1_7.jsonl", "step_times_0_0.csv",
     }  # fmt: skip
+    assert (tmp_path / "reported" / "metrics_0_0.jsonl").read_bytes() == b"***\xff\n", "secrets are masked"
     assert all(is_reported_file(file.name) for file in (tmp_path / "reported").iterdir())
 
 

@@ -143,8 +143,8 @@ def _make_tail(name: str, unit: str, better: str, combined: str) -> str:
         raise ValueError(f"the unit of the metric {name!r} must be a text of up to 40 letters, and it is {unit!r}")
     if len(_tails) >= _MOST_METRICS:
         return ""
-    values = {"rank": aisbench_report._rank(), "name": name, "unit": unit, "better": better, "combined": combined}
-    tail = json.dumps(values, separators=(",", ":"))[1:] + "\n"
+    values = {"rank": aisbench_report._rank(), "ranks": aisbench_report._rank_count(), "name": name, "unit": unit}
+    tail = json.dumps({**values, "better": better, "combined": combined}, separators=(",", ":"))[1:] + "\n"
     _tails[name, unit, better, combined] = tail
     return tail
 

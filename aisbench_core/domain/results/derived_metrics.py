@@ -131,9 +131,20 @@ FORMULAS: tuple[Formula, ...] = (
 )  # fmt: skip
 
 
-def derive_metrics(measured: Measured) -> list[RunMetric]:
-    """The reported metrics and the computed ones, by name."""
-    metrics = {metric.name: metric for metric in measured.reported}
+def derive_metrics(measured: Measured) -> tuple[list[RunMetric], list[Message]]:
+    """The reported metrics and the computed ones, by name; and what could not be computed.
+
+    Numbers of a job that no formula can work with are no reason to lose its result."""
+    metrics, failed = {metric.name: metric for metric in measured.reported}, []
     for formula in FORMULAS:
-        metrics |= {metric.name: metric for metric in formula(measured)}
-    return [metrics[name] for name in sorted(metrics)]
+        try:
+            metrics |= {metric.name: metric for metric in formula(measured)}
+        except (ArithmeticError, ValueError) as error:
+            failed.append(
+                Message(
+                    "{formula} failed with {error}: its metrics are left out",
+                    formula=formula.__name__,
+                    error=str(error),
+                )
+            )
+    return [metrics[name] for name in sorted(metrics)], failed

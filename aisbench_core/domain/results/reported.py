@@ -5,6 +5,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
@@ -24,6 +25,7 @@ from aisbench_core.model import (
     StepTime,
     metric_problem,
 )
+from aisbench_core.model.columns import LONGEST_S
 
 T = TypeVar("T")
 
@@ -45,13 +47,26 @@ _COMBINE: dict[Combined, Callable[[Sequence[float]], float]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _OfRank:
+    """A metric as one rank, of so many ranks of the job, reported it."""
+
+    rank: int
+    ranks: int
+    metric: RunMetric
+
+
 def is_reported_file(name: str) -> bool:
     """Whether a file of an output directory is one of these."""
     return _FILE.fullmatch(name) is not None
 
 
-def fetch_reported(objects: ObjectStore, output_path: str, node_count: int, folder: Path) -> int:
-    """Copy the files of an output directory into `folder`; returns how many were left out because of their size."""
+def fetch_reported(
+    objects: ObjectStore, output_path: str, node_count: int, folder: Path, mask: Callable[[str], str]
+) -> int:
+    """Copy the files of an output directory into `folder`; returns how many were left out because of their size.
+
+    `mask` replaces secrets in their text."""
     sizes: dict[str, int] = {}
     for kind in ("metrics_", "phases_", "step_times_"):
         found = {stat.path.removeprefix(output_path): stat.size for stat in objects.list(output_path + kind)}
@@ -65,23 +80,30 @@ def fetch_reported(objects: ObjectStore, output_path: str, node_count: int, fold
     if names:
         folder.mkdir(parents=True, exist_ok=True)
     for path, content in objects.read_many(output_path + name for name in names).items():
-        write_whole(folder / path.removeprefix(output_path), content)
+        text = mask(content.decode("utf-8", "surrogateescape"))
+        write_whole(folder / path.removeprefix(output_path), text.encode("utf-8", "surrogateescape"))
     return len(sizes) - len(names)
 
 
 def read_metrics(folder: Path) -> tuple[list[RunMetric], list[Message]]:
     """The metrics of the ranks, combined, by name; and what was refused, with the reason."""
     refused: dict[str, Message] = {}
-    by_name: dict[str, list[tuple[int, RunMetric]]] = defaultdict(list)
+    by_name: dict[str, list[_OfRank]] = defaultdict(list)
     for _, _, content in _iter_files(folder, "metrics"):
-        last = {metric.name: (rank, metric) for rank, metric in _parse_metrics(content)}
-        for rank, metric in last.values():
-            problem = metric_problem(metric)
+        for one in {one.metric.name: one for one in _iter_json(content, _to_metric)}.values():
+            problem = metric_problem(one.metric)
             if problem:
-                refused.setdefault(metric.name, problem)
+                refused.setdefault(one.metric.name, problem)
             else:
-                by_name[metric.name].append((rank, metric))
-    return [_combine_ranks(reported) for _, reported in sorted(by_name.items())], list(refused.values())
+                by_name[one.metric.name].append(one)
+    ranks = max((one.ranks for reported in by_name.values() for one in reported), default=1)
+    metrics = []
+    for name, reported in sorted(by_name.items()):
+        metric, problem = _combine_ranks(reported, ranks)
+        metrics += [metric] if metric else []
+        if problem:
+            refused.setdefault(name, problem)
+    return metrics, list(refused.values())
 
 
 def bound_metrics(
@@ -98,13 +120,25 @@ def bound_metrics(
     return stored[:MOST_METRICS], problems
 
 
-def _combine_ranks(reported: list[tuple[int, RunMetric]]) -> RunMetric:
-    """The run's metric; unit and way are those of the lowest rank, and values in other units do not count."""
-    reported.sort(key=lambda pair: pair[0])
-    first = reported[0][1]
-    values = [metric.value for _, metric in reported if metric.unit == first.unit]
-    value = _COMBINE[first.combined](values)
-    return RunMetric(first.name, value, first.unit, first.better, first.combined, "", MetricSource.JOB)
+def _combine_ranks(reported: list[_OfRank], ranks: int) -> tuple[RunMetric | None, Message | None]:
+    """The run's metric, and what is wrong with it; there is no sum of only some ranks.
+
+    Unit and way are those of the lowest rank, and values in other units do not count."""
+    first = min(reported, key=lambda one: one.rank).metric
+    values = [one.metric.value for one in sorted(reported, key=lambda one: one.rank) if one.metric.unit == first.unit]
+    try:
+        value = _COMBINE[first.combined](values)
+    except OverflowError:
+        value = math.inf
+    metric = RunMetric(first.name, value, first.unit, first.better, first.combined, "", MetricSource.JOB)
+    problem = metric_problem(metric)
+    # A metric of one rank only is usually meant to be; but a sum is said to be of all.
+    is_sum = first.combined is Combined.SUM
+    if not problem and len(values) < (ranks if is_sum else len(reported)):
+        counts = {"name": first.name, "count": len(values), "ranks": ranks, "unit": first.unit}
+        problem = Message("metric {name}: {count} of {ranks} ranks reported it in the unit {unit!r}", **counts)
+        return None if is_sum else metric, problem
+    return None if problem else metric, problem
 
 
 def read_phases(folder: Path) -> list[PhaseSpan]:
@@ -145,15 +179,11 @@ def _iter_json(content: bytes, parse: Callable[[Any], T]) -> Iterator[T]:
         yield value
 
 
-def _parse_metrics(content: bytes) -> Iterator[tuple[int, RunMetric]]:
-    return _iter_json(content, _to_metric)
-
-
-def _to_metric(values: Any) -> tuple[int, RunMetric]:
+def _to_metric(values: Any) -> _OfRank:
     value = math.nan if values["value"] is None else float(values["value"])
     name, unit = str(values["name"]), str(values["unit"])
     rank, better, combined = _to_rank(values["rank"]), Better(values["better"]), Combined(values["combined"])
-    return rank, RunMetric(name, value, unit, better, combined)
+    return _OfRank(rank, _to_rank(values.get("ranks", 1)), RunMetric(name, value, unit, better, combined))
 
 
 def _to_rank(value: object) -> int:
@@ -193,7 +223,7 @@ def _parse_step_times(content: bytes, server: int, card: int) -> Iterator[StepTi
             measured = (float(seconds), float(samples), float(tokens) if tokens else None)
             if (
                 process
-                and 0 < measured[0] < math.inf
+                and 0 < measured[0] <= LONGEST_S
                 and all(value is None or 0 <= value < math.inf for value in measured)
             ):
                 yield StepTime(server, card, rank, process, int(number), _to_time(at), *measured)

@@ -4,6 +4,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.domain.goodput.account import TimeAccount, make_account
 from aisbench_core.domain.goodput.metrics import INTERRUPTIONS, LOST, PRODUCTIVE
+from aisbench_core.model import MetricSource
 
 
 def account_run(cur: DuckDBPyConnection, run_id: str) -> TimeAccount | None:
@@ -22,8 +23,8 @@ def _sum_time(cur: DuckDBPyConnection, condition: str, run_id: str) -> TimeAccou
             select run_id, card_count * date_diff('millisecond', started_at, ended_at) / 86400e3 as device_days
             from runs where {condition})
         select name, sum(value), count(*), sum(device_days) from own join run_metrics using (run_id)
-        where name in (?, ?) or starts_with(name, ?) group by name""",
-        [run_id, PRODUCTIVE, INTERRUPTIONS, LOST],
+        where (name in (?, ?) or starts_with(name, ?)) and source = ? group by name""",
+        [run_id, PRODUCTIVE, INTERRUPTIONS, LOST, MetricSource.CONSOLE],
     )
     rows = cur.fetchall()
     runs, device_days = next(((runs, days) for name, _, runs, days in rows if name == PRODUCTIVE), (0, None))
