@@ -22,7 +22,7 @@ PEAK = 294.912e12
 
 def make_run(**changes: Any) -> LlmRun:
     settings = {
-        "shape": CONFIGS["Qwen3-8B"], "sequence_length": 4096, "global_batch_size": 32, "first_step": 11,
+        "shape": CONFIGS["Qwen3-8B"], "sequence_length": 4096, "global_batch_size": 4, "first_step": 11,
         "last_step": 50, "lowest_numerical_precision_in_linear": "bf16", "recomputation": "none",
     }  # fmt: skip
     run = read_llm(LlmSection.model_validate(settings | changes).resolve({}))
@@ -44,7 +44,7 @@ def derive(times: list[StepTime], ranks: int = 2, chip: str = CHIP, **changes: A
 
 
 STEPS = [
-    step(number, 2.0 + 0.1 * rank + (number == 20), 65_536, rank) for rank in (0, 1) for number in range(1, 61)
+    step(number, 2.0 + 0.1 * rank + (number == 20), 8_192, rank) for rank in (0, 1) for number in range(1, 61)
 ]  # fmt: skip
 
 
@@ -52,10 +52,10 @@ def test_a_step_takes_as_long_as_its_slowest_rank_and_has_the_tokens_of_all() ->
     metrics = derive(STEPS)
     seconds = 40 * 2.1 + 1
 
-    assert metrics["tokens_per_s"].value == pytest.approx(40 * 131_072 / seconds)
+    assert metrics["tokens_per_s"].value == pytest.approx(40 * 16_384 / seconds)
     assert metrics["tokens_per_s"].definition == "tokens/counted/steps/11-50"
-    assert metrics["tokens_per_s_per_die"].value == pytest.approx(20 * 131_072 / seconds)
-    assert metrics["nominal_tokens_per_s"].value == pytest.approx(40 * 32 * 4096 / seconds)
+    assert metrics["tokens_per_s_per_die"].value == pytest.approx(20 * 16_384 / seconds)
+    assert metrics["nominal_tokens_per_s"].value == pytest.approx(40 * 4 * 4096 / seconds)
     assert metrics["step_p50_s"] == RunMetric(
         "step_p50_s", 2.1, "s", Better.LOWER, definition="steps/11-50", source=MetricSource.CONSOLE
     )
@@ -70,7 +70,7 @@ def test_mfu_names_its_formula_and_its_peak(formula: str) -> None:
     mfu = metrics[f"mfu.{formula}"]
     assert mfu.value == pytest.approx(100 * rate * sum_products(formula, CONFIGS["Qwen3-8B"]) / PEAK, rel=1e-9)
     assert mfu.unit == "% of 294.912 bf16 TFLOPS"
-    assert mfu.definition == f"{formula}/bf16/294.912/vendor"
+    assert mfu.definition == f"{formula}/bf16/294.912/vendor/tokens/counted/steps/11-50"
     assert metrics[f"hfu.{formula}"].value == mfu.value, "nothing is computed again"
 
 
@@ -100,11 +100,79 @@ def test_without_known_recomputation_there_is_no_hfu() -> None:
     assert "hfu.palm" not in metrics
 
 
-def test_tokens_are_nominal_where_a_rank_did_not_count_its_own() -> None:
-    metrics = derive([each for each in STEPS if each.rank == 0])
+def test_tokens_are_nominal_where_nobody_counts_them() -> None:
+    for tokens in (None, 0):
+        metrics = derive([step(each.number, each.seconds, tokens, each.rank) for each in STEPS])
 
-    assert metrics["tokens_per_s"].definition == "tokens/nominal/steps/11-50"
-    assert metrics["tokens_per_s"].value == metrics["nominal_tokens_per_s"].value
+        assert metrics["tokens_per_s"].definition == "tokens/nominal/steps/11-50"
+        assert metrics["tokens_per_s"].value == metrics["nominal_tokens_per_s"].value
+
+
+def test_without_tokens_and_a_global_batch_there_is_no_rate_and_no_mfu() -> None:
+    metrics = derive([step(each.number, each.seconds, 0, each.rank) for each in STEPS], global_batch_size=None)
+
+    assert [name for name in metrics if name.startswith(("tokens", "mfu", "nominal"))] == []
+
+
+def test_a_rank_that_did_not_count_its_tokens_leaves_no_rate_and_a_reason() -> None:
+    metrics = derive([each for each in STEPS if each.rank == 0])
+    training = describe_training(make_run(), metrics.values(), CHIP, read_chips())
+
+    assert [name for name in metrics if name.startswith(("tokens", "mfu"))] == []
+    assert "nominal_tokens_per_s" in metrics
+    assert str(training.why_no_mfu) == "some ranks counted their tokens and others did not, so that there is no rate"
+
+
+def test_a_step_that_one_rank_did_not_report_is_left_out_of_the_rate() -> None:
+    short = [step(each.number, 2.0, 1000, each.rank) for each in STEPS]
+    metrics = derive([each for each in short if (each.rank, each.number) != (1, 30)])
+
+    assert metrics["tokens_per_s"].value == 1000
+    assert metrics["tokens_per_s"].definition == "tokens/counted/steps/11-50"
+
+
+def test_the_definition_names_the_steps_that_were_counted() -> None:
+    metrics = derive([each for each in STEPS if (each.rank, each.number) != (1, 50)])
+
+    assert metrics["tokens_per_s"].definition == "tokens/counted/steps/11-49"
+
+
+@pytest.mark.parametrize("tokens", [8_192, None])
+def test_servers_that_train_alone_add_up(tokens: float | None) -> None:
+    times = [
+        StepTime(server, rank, rank, NOW, number, NOW, 1.0 + server, 0, tokens)
+        for server in (0, 1) for rank in (0, 1) for number in range(1, 61)
+    ]  # fmt: skip
+
+    metrics = by_name(derive_training(make_run(), times, None, 4, CHIP, read_chips(), servers=2))
+
+    assert metrics["nominal_tokens_per_s"].value == pytest.approx(16_384 * 1.5)
+    assert metrics["tokens_per_s"].value == pytest.approx(16_384 * 1.5)
+    assert metrics["tokens_per_s_per_die"].value == pytest.approx(16_384 * 1.5 / 4)
+    assert metrics["step_p50_s"].value == 1.5
+
+
+def test_servers_have_no_common_rate_if_one_reports_nothing() -> None:
+    metrics = by_name(derive_training(make_run(), STEPS, None, 4, CHIP, read_chips(), servers=2))
+
+    assert [name for name in metrics if "tokens" in name or name.startswith("mfu")] == []
+
+
+def test_a_share_above_the_peak_is_shown_and_not_stored() -> None:
+    metrics = derive([step(each.number, 0.001, 8_192, each.rank) for each in STEPS])
+    training = describe_training(make_run(), metrics.values(), CHIP, read_chips())
+
+    assert [name for name in metrics if name.startswith(("mfu", "hfu"))] == []
+    assert all(reading.mfu > 1 for reading in training.readings)
+
+
+@pytest.mark.parametrize(("unit", "source"), [("ktokens/s", MetricSource.CONSOLE), ("tokens/s", MetricSource.JOB)])
+def test_what_a_job_reports_as_its_rate_is_no_mfu(unit: str, source: MetricSource) -> None:
+    reported = RunMetric("tokens_per_s_per_die", 3.0, unit, source=source)
+
+    training = describe_training(make_run(), [reported], CHIP, read_chips())
+
+    assert (training.readings, str(training.why_no_mfu)) == ((), "no tokens were counted within the measured steps")
 
 
 def test_nothing_is_derived_of_steps_outside_the_window() -> None:
@@ -112,7 +180,7 @@ def test_nothing_is_derived_of_steps_outside_the_window() -> None:
 
 
 def test_steps_that_a_later_attempt_repeats_count_as_it_made_them() -> None:
-    again = [step(number, 4.0, 65_536, rank, attempt=1) for rank in (0, 1) for number in (12, 13)]
+    again = [step(number, 4.0, 8_192, rank, attempt=1) for rank in (0, 1) for number in (12, 13)]
 
     joined = {one.number: one.seconds for one in join_ranks([*STEPS, *again], 2)}
 
@@ -132,11 +200,15 @@ def test_one_training_printed_in_four_frameworks_styles_has_one_mfu() -> None:
     for name, write in STYLES.items():
         lines = "".join(write(number) for number in range(1, logged.STEPS + 1))
         log = logged.measure(lines, 11, 50)
-        metrics = by_name(derive_training(make_run(), [], log, logged.CARDS, CHIP, read_chips()))
+        metrics = by_name(
+            derive_training(
+                make_run(shape=CONFIGS["Qwen3-1.7B"], global_batch_size=32), [], log, logged.CARDS, CHIP, read_chips()
+            )
+        )
         measured[name] = metrics["mfu.palm"].value
 
     rate = logged.TOKENS / logged.average(11, 50) / logged.CARDS
-    expected = 100 * rate * sum_products("palm", CONFIGS["Qwen3-8B"]) / PEAK
+    expected = 100 * rate * sum_products("palm", CONFIGS["Qwen3-1.7B"]) / PEAK
     assert measured == {name: pytest.approx(expected, rel=1e-3) for name in STYLES}
 
 
@@ -169,7 +241,7 @@ def test_a_target_that_was_reached_has_its_time_and_tokens_and_a_missed_one_noth
     metrics = by_name(derive_target(reached, steps))
 
     assert metrics["time_to_target_s"].value == 65.5
-    assert metrics["tokens_to_target"].value == 30 * 131_072
+    assert metrics["tokens_to_target"].value == 30 * 16_384
     assert list(derive_target(None, steps)) == []
     assert "tokens_to_target" not in by_name(derive_target(reached, steps[5:])), "the first steps are not known"
 
@@ -182,7 +254,7 @@ def test_a_description_says_how_tokens_were_counted_and_why_there_is_no_mfu() ->
 
     assert training.readings == ()
     assert str(training.why_no_mfu) == "Ascend 910B may be 910B1, 910B2, 910B3, 910B4: state which"
-    assert training.rate.excess == pytest.approx(131_072 / 2000 - 1)
+    assert training.rate.excess == pytest.approx(16_384 / 2000 - 1)
 
 
 @pytest.mark.parametrize(

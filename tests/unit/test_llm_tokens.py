@@ -4,7 +4,15 @@ import statistics
 
 import pytest
 
-from aisbench_core.domain.llm.tokens import Devices, TokenRate, TrainingStep, Window, compute_rate, summarize_times
+from aisbench_core.domain.llm.tokens import (
+    Devices,
+    TokenRate,
+    TrainingStep,
+    Window,
+    choose_counted,
+    compute_rate,
+    summarize_times,
+)
 
 STEPS = [TrainingStep(number, 1.0 + number / 100, 1000.0) for number in range(1, 51)]
 
@@ -54,11 +62,18 @@ def test_tokens_a_second_are_all_tokens_over_all_seconds() -> None:
     assert rate.value == 150
 
 
-def test_a_step_without_a_count_leaves_nominal_tokens_only() -> None:
+def test_steps_of_which_some_have_a_count_have_no_rate() -> None:
     rate = compute_rate([TrainingStep(1, 1.0, 100), TrainingStep(2, 1.0)], nominal_tokens=400)
 
-    assert rate == TokenRate(None, 400)
-    assert rate.value == 400
+    assert rate == TokenRate(None, 400, is_partly_counted=True)
+    assert rate.value is None
+
+
+def test_a_few_steps_without_a_count_are_left_out() -> None:
+    steps = [*STEPS[:9], TrainingStep(10, 1.0)]
+
+    assert choose_counted(steps) == STEPS[:9]
+    assert choose_counted(steps[1:]) == steps[1:], "one of nine is too many"
 
 
 @pytest.mark.parametrize(

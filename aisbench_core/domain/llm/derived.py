@@ -9,7 +9,16 @@ from aisbench_core.base.messages import Message
 from aisbench_core.domain.llm.chips import Chips
 from aisbench_core.domain.llm.llm_settings import LlmRun
 from aisbench_core.domain.llm.mfu import MfuReading, select_ranked
-from aisbench_core.domain.llm.tokens import Devices, StepTimes, TokenRate, TrainingStep, compute_rate, summarize_times
+from aisbench_core.domain.llm.tokens import (
+    Devices,
+    StepTimes,
+    TokenRate,
+    TrainingStep,
+    add_rates,
+    choose_counted,
+    compute_rate,
+    summarize_times,
+)
 from aisbench_core.domain.llm.training import (
     COUNTED_BY,
     NOMINAL,
@@ -17,8 +26,9 @@ from aisbench_core.domain.llm.training import (
     PER_DIE,
     PRINTED_BY,
     TOKENS,
+    TOKENS_UNIT,
     describe_training,
-    join_ranks,
+    join_servers,
 )
 from aisbench_core.domain.progress.logged import LogMeasures
 from aisbench_core.model import Better, Combined, MetricSource, PhaseName, PhaseSpan, RunMetric, StepTime
@@ -27,23 +37,34 @@ HIGHER, LOWER = Better.HIGHER, Better.LOWER
 
 
 def derive_training(
-    run: LlmRun, times: Sequence[StepTime], log: LogMeasures | None, ranks: int, named: str, chips: Chips
+    run: LlmRun,
+    times: Sequence[StepTime],
+    log: LogMeasures | None,
+    ranks: int,
+    named: str,
+    chips: Chips,
+    servers: int = 1,
 ) -> list[RunMetric]:
-    """Rates, times of steps and MFU within the run's window: from what its ranks reported, otherwise from its log."""
-    steps = run.window.select(join_ranks(times, ranks))
-    summary, rate = summarize_times(steps), compute_rate(steps, run.nominal_tokens)
+    """Rates, times of steps and MFU within the run's window: from what its ranks reported, otherwise from its log.
+
+    `servers`: how many train alone, each its own global batch: their rates add up, and their steps count alike."""
+    of_servers = [run.window.select(steps) for steps in join_servers(times, ranks, servers)]
+    counted = [choose_counted(steps) for steps in of_servers]
+    summary = summarize_times(list(chain.from_iterable(of_servers)))
+    rate = add_rates([compute_rate(steps, run.nominal_tokens) for steps in counted])
     counted_by = COUNTED_BY
-    if not steps and log:
+    if not summary and log:
         nominal = run.nominal_tokens / log.step_s if run.nominal_tokens and log.step_s else None
         rate, counted_by = TokenRate(log.tokens_per_s, nominal), PRINTED_BY
-    first, last = (summary.first, summary.last) if summary else (log.first, log.last) if log else (0, 0)
+    numbers = [step.number for step in chain.from_iterable(counted)] or ([log.first, log.last] if log else [0])
+    window = f"steps/{min(numbers)}-{max(numbers)}"
     chip = chips.find(named)
     devices = Devices(ranks, chip.dies_per_card if chip else 0)
-    metrics = [*_list_rates(rate, devices, counted_by, f"steps/{first}-{last}"), *_list_times(summary)]
-    if not steps and log and log.step_s:
-        metrics.append(_make_metric("step_mean_s", log.step_s, "s", LOWER, f"steps/{first}-{last}"))
+    metrics = [*_list_rates(rate, devices, counted_by, window), *_list_times(summary)]
+    if not summary and log and log.step_s:
+        metrics.append(_make_metric("step_mean_s", log.step_s, "s", LOWER, window))
     readings = describe_training(run, metrics, named, chips).readings
-    return [*metrics, *_list_readings(select_ranked(readings))]
+    return [*metrics, *_list_readings(select_ranked(readings), metrics)]
 
 
 def derive_checkpoints(phases: Iterable[PhaseSpan]) -> Iterator[RunMetric]:
@@ -80,15 +101,17 @@ def derive_target(reached: Message | None, steps: Sequence[TrainingStep]) -> Ite
 
 
 def _list_rates(rate: TokenRate | None, devices: Devices, counted_by: str, window: str) -> Iterator[RunMetric]:
-    if rate is None or rate.value is None:
+    if rate is None:
+        return
+    if rate.nominal is not None:
+        yield _make_metric(NOMINAL, rate.nominal, TOKENS_UNIT, Better.NEITHER, f"{NOMINAL_BY}/{window}")
+    if rate.value is None:
         return
     definition = f"{NOMINAL_BY if rate.counted is None else counted_by}/{window}"
-    yield replace(_make_metric(TOKENS, rate.value, "tokens/s", HIGHER, definition), combined=Combined.SUM)
-    yield _make_metric(PER_DIE, rate.value / devices.dies, "tokens/s", HIGHER, definition)
+    yield replace(_make_metric(TOKENS, rate.value, TOKENS_UNIT, HIGHER, definition), combined=Combined.SUM)
+    yield _make_metric(PER_DIE, rate.value / devices.dies, TOKENS_UNIT, HIGHER, definition)
     if devices.dies_per_card:
-        yield _make_metric("tokens_per_s_per_card", rate.value / devices.cards, "tokens/s", HIGHER, definition)
-    if rate.nominal is not None:
-        yield _make_metric(NOMINAL, rate.nominal, "tokens/s", Better.NEITHER, f"{NOMINAL_BY}/{window}")
+        yield _make_metric("tokens_per_s_per_card", rate.value / devices.cards, TOKENS_UNIT, HIGHER, definition)
 
 
 def _list_times(times: StepTimes | None) -> Iterator[RunMetric]:
@@ -101,13 +124,16 @@ def _list_times(times: StepTimes | None) -> Iterator[RunMetric]:
         yield _make_metric("step_jitter", times.jitter, "", LOWER, definition)
 
 
-def _list_readings(readings: Iterable[MfuReading]) -> Iterator[RunMetric]:
-    """In percent of a peak that the unit names: values in two units are never in one ranking."""
+def _list_readings(readings: Iterable[MfuReading], rates: Iterable[RunMetric]) -> Iterator[RunMetric]:
+    """In percent of a peak that the unit names: values in two units are never in one ranking.
+
+    A share above 1 is no measurement: the page warns of it."""
+    of_rate = next((f"/{rate.definition}" for rate in rates if rate.name == PER_DIE), "")
     for reading in readings:
         unit = f"% of {reading.peak.tflops:g} {reading.precision} TFLOPS"
-        yield _make_metric(f"mfu.{reading.formula}", 100 * reading.mfu, unit, HIGHER, reading.definition)
-        if reading.hfu is not None:
-            yield _make_metric(f"hfu.{reading.formula}", 100 * reading.hfu, unit, HIGHER, reading.definition)
+        for name, share in (("mfu", reading.mfu), ("hfu", reading.hfu)):
+            if share is not None and share <= 1:
+                yield _make_metric(f"{name}.{reading.formula}", 100 * share, unit, HIGHER, reading.definition + of_rate)
 
 
 def _make_metric(name: str, value: float, unit: str, better: Better, definition: str) -> RunMetric:

@@ -7,14 +7,20 @@ from dataclasses import dataclass
 MOST_APART = 0.01
 """How far real and nominal tokens may be apart, as a share, without a warning."""
 
+LEAST_COUNTED = 0.9
+"""Of the steps of a window, that all ranks must have counted: the few others are left out of the rate."""
+
 
 @dataclass(frozen=True, slots=True)
 class TrainingStep:
-    """One step of the whole job: how long its slowest rank took, and the tokens that all ranks counted, if they did."""
+    """One step of the whole job: how long its slowest rank took, and the tokens that all ranks counted, if they did.
+
+    `is_partly_counted`: only some ranks did."""
 
     number: int
     seconds: float
     tokens: float | None = None
+    is_partly_counted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +55,16 @@ class StepTimes:
 class TokenRate:
     """Tokens per second of the whole job. `nominal`: global batch × sequence per step, whatever was in it.
 
-    `counted` None: no rank counted its tokens."""
+    `counted` None: no rank counted its tokens; or too few did, `is_partly_counted`."""
 
     counted: float | None
     nominal: float | None
+    is_partly_counted: bool = False
 
     @property
     def value(self) -> float | None:
-        """What other numbers are computed from: real tokens where they were counted."""
-        return self.nominal if self.counted is None else self.counted
+        """What other numbers are computed from: real tokens, and nominal ones only where nobody counted."""
+        return self.nominal if self.counted is None and not self.is_partly_counted else self.counted
 
     @property
     def excess(self) -> float | None:
@@ -90,7 +97,8 @@ def summarize_times(steps: Sequence[TrainingStep]) -> StepTimes | None:
     import numpy as np  # takes 0.1 s, which commands need not wait for
 
     p50, p95, p99 = map(float, np.percentile(seconds, [50, 95, 99]))
-    return StepTimes(steps[0].number, steps[-1].number, len(steps), p50, p95, p99, jitter)
+    numbers = [step.number for step in steps]
+    return StepTimes(min(numbers), max(numbers), len(steps), p50, p95, p99, jitter)
 
 
 def compute_rate(steps: Sequence[TrainingStep], nominal_tokens: float | None) -> TokenRate | None:
@@ -101,5 +109,27 @@ def compute_rate(steps: Sequence[TrainingStep], nominal_tokens: float | None) ->
     if not seconds:
         return None
     counts = [step.tokens for step in steps if step.tokens is not None]
-    counted = sum(counts) / seconds if len(counts) == len(steps) else None
-    return TokenRate(counted, None if nominal_tokens is None else nominal_tokens * len(steps) / seconds)
+    nominal = None if nominal_tokens is None else nominal_tokens * len(steps) / seconds
+    if len(counts) == len(steps):
+        return TokenRate(sum(counts) / seconds, nominal)
+    return TokenRate(None, nominal, bool(counts) or any(step.is_partly_counted for step in steps))
+
+
+def choose_counted(steps: Sequence[TrainingStep]) -> Sequence[TrainingStep]:
+    """The steps that all ranks counted if nearly all are, otherwise all."""
+    counted = [step for step in steps if step.tokens is not None]
+    return counted if len(counted) >= LEAST_COUNTED * len(steps) else steps
+
+
+def add_rates(rates: Sequence[TokenRate | None]) -> TokenRate | None:
+    """Of servers that train alone; None unless each has one."""
+    known = [rate for rate in rates if rate]
+    if len(known) < len(rates) or not known:
+        return None
+    counted = [rate.counted for rate in known if rate.counted is not None]
+    nominal = [rate.nominal for rate in known if rate.nominal is not None]
+    return TokenRate(
+        sum(counted) if len(counted) == len(known) else None,
+        sum(nominal) if len(nominal) == len(known) else None,
+        any(rate.is_partly_counted for rate in known) or 0 < len(counted) < len(known),
+    )

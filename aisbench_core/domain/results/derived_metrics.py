@@ -20,6 +20,7 @@ from aisbench_core.model import (
     Event,
     MetricSample,
     MetricSource,
+    Mode,
     PhaseSpan,
     Run,
     RunAttempt,
@@ -58,6 +59,11 @@ class Measured:
         """How many the job has: one for each card that the cloud counts."""
         return self.run.spec.node_count * self.run.spec.cards_per_node
 
+    @property
+    def servers(self) -> int:
+        """How many train alone: 1 if all train together."""
+        return self.run.spec.node_count if self.run.spec.mode is Mode.SINGLE_SERVER else 1
+
 
 Formula = Callable[[Measured], Iterable[RunMetric]]
 """Pure. What cannot be computed is left out; a metric that the job reported under the same name is replaced."""
@@ -76,7 +82,9 @@ def measure_training(measured: Measured) -> Iterable[RunMetric]:
     llm = read_llm(measured.workload.speed_parameters)
     if llm is None:
         return []
-    return derive_training(llm, measured.steps, measured.log, measured.ranks, measured.chip, measured.chips)
+    return derive_training(
+        llm, measured.steps, measured.log, measured.ranks, measured.chip, measured.chips, measured.servers
+    )
 
 
 def measure_checkpoints(measured: Measured) -> Iterable[RunMetric]:
@@ -85,9 +93,9 @@ def measure_checkpoints(measured: Measured) -> Iterable[RunMetric]:
 
 
 def measure_target(measured: Measured) -> Iterable[RunMetric]:
-    """Time and tokens to the workload's target."""
+    """Time and tokens to the workload's target; no tokens of servers that reach it one by one."""
     reached = next((event.message for event in measured.events if seconds_in(event) is not None), None)
-    steps = join_ranks(measured.steps, measured.ranks)
+    steps = join_ranks(measured.steps, measured.ranks) if measured.servers == 1 else []
     return derive_target(reached if isinstance(reached, Message) else None, steps)
 
 
