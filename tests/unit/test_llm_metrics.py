@@ -223,6 +223,7 @@ def test_checkpoints_are_the_median_save_and_what_the_slowest_rank_was_blocked()
     phases = [
         phase(load, 0, 7), phase(save, 10, 12), phase(save, 20, 24), phase(save, 30, None),
         phase(save, 10, 13, rank=1), phase(save, 20, 26, rank=1), phase(PhaseName.TRAIN, 0, 99),
+        phase(save, 90, 30), phase(load, 90, 30),
     ]  # fmt: skip
 
     metrics = by_name(derive_checkpoints(phases))

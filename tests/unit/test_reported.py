@@ -24,7 +24,7 @@ from tests.memory_store import MemoryStore
 REPORTER = HOME / "workloads" / "_reporter"
 
 
-def train(out: Path, calls: str, rank: int = 0, **variables: str) -> subprocess.CompletedProcess[str]:
+def train(out: Path | str, calls: str, rank: int = 0, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a script that makes these calls on a rank."""
     script = f"import os, signal\nfrom aisbench_report import *\n{calls}\n"
     environment = {
@@ -70,6 +70,29 @@ def test_the_attempt_after_a_kill_adds_to_what_is_there(tmp_path: Path) -> None:
     assert [step.number for step in steps] == [7, 5]
     assert steps[0].process_began_at < steps[1].process_began_at
     assert [(phase.name, phase.ended_at is None) for phase in phases] == [("train", True), ("checkpoint_load", False)]
+
+
+def test_an_object_store_keeps_what_each_life_reported(tmp_path: Path) -> None:
+    """Its objects are written whole: a stand-in for moxing writes into a folder."""
+    fake = (
+        "import pathlib, sys, types, aisbench_lines\n"
+        f"path = lambda address: pathlib.Path({str(tmp_path)!r}, address.rpartition('/')[2])\n"
+        "file = types.SimpleNamespace(make_dirs=str, write=lambda address, text: path(address).write_text(text))\n"
+        "sys.modules['moxing'] = types.SimpleNamespace(file=file)\n"
+    )
+    for life in (1, 2):
+        began = f"aisbench_lines._began = 1764072000.0 + {life}\n"
+        train(
+            "obs://b/out",
+            f"{fake}{began}metric('m', {life}); phase('train'); step(1, 1.0); step(1, 1.0); throughput(1); done()",
+        )
+
+    steps = read_step_times(tmp_path)
+
+    assert [metric.value for metric in read_metrics(tmp_path)[0]] == [2.0]
+    assert len({phase.process_began_at for phase in read_phases(tmp_path)}) == 2
+    assert [step.number for step in steps] == [1, 2, 3, 4], "steps without a number go on counting"
+    assert len({step.process_began_at for step in steps}) == 2
 
 
 @pytest.mark.parametrize(

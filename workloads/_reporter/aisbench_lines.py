@@ -1,7 +1,8 @@
 """Files of one rank that grow line by line, for aisbench_report.py: on Python 3.7 and later.
 
 A line is with the system before its call returns, so that nothing is lost when the rank dies. Objects (obs://, s3://)
-cannot be appended to: they are written anew from time to time, and when the script ends.
+cannot be appended to: they are written anew from time to time, and when the script ends, under a name that ends with
+the second in which the process began.
 
     metrics_{server}_{card}.jsonl     a line for each metric()
     phases_{server}_{card}.jsonl      a line where a phase begins
@@ -50,8 +51,11 @@ class _Lines:
         self.path, self._is_ended = "", False
         try:
             directory = aisbench_report._train_url().rstrip("/")
+            is_remote = directory.startswith(aisbench_report._REMOTE)
+            if is_remote:
+                self._name = f"{self._name.rpartition('.')[0]}_{int(_began)}.{suffix}"
             self.path = f"{directory}/{self._name}"
-            if directory.startswith(aisbench_report._REMOTE):
+            if is_remote:
                 self._remote = self.path
                 atexit.register(self.flush)
                 return
@@ -149,12 +153,13 @@ def _make_tail(name: str, unit: str, better: str, combined: str) -> str:
     return tail
 
 
-def add_step(n: int, seconds: float, samples: float, tokens: float | None) -> None:
+def add_step(n: int, seconds: float, samples: float, tokens: float | None, is_counted: bool) -> None:
     """Add a line about a step; lines with other first letters than digits are about the process."""
     file = _files.get("step_times")
     if file is None:
         file = _open("step_times", "csv", _REMOTE_STEP_SECONDS)
-        file.add(f"process,{_began:.3f},{aisbench_report._rank()}\n")
+        counted = ",counted" if is_counted else ""  # from 1, as the script gives no numbers
+        file.add(f"process,{_began:.3f},{aisbench_report._rank()}{counted}\n")
     file.add(f"{n},{time.time():.4f},{seconds:.7g},{samples:.9g},{'' if tokens is None else f'{tokens:.12g}'}\n")
 
 

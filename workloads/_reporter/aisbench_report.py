@@ -127,7 +127,7 @@ def step(
 
     Ranks that wait for each other take equally long: measure without the exchange of gradients to see which one the
     others wait for. Without `seconds` the time since the last call counts, so the first call only starts the clock;
-    without `n` steps are counted from 1. Whatever goes wrong does not disturb the script."""
+    without `n` steps are counted, also across restarts. Whatever goes wrong does not disturb the script."""
     if not _steps:
         _steps.append(_Steps())
         print(f"aisbench: rank {_rank()} reports its steps", flush=True)  # the console looks for this line
@@ -204,7 +204,7 @@ class _Steps:
         count = float(samples if samples is not None else tokens or 0)
         if spent is None or not (count > 0 and spent > 0 and math.isfinite(count) and math.isfinite(spent)):
             return
-        _lines().add_step(self._n, spent, count if samples is not None else 0.0, tokens)
+        _lines().add_step(self._n, spent, count if samples is not None else 0.0, tokens, n is None)
         self._samples, self._seconds = self._samples + count, self._seconds + spent
         if now - self._written >= self._every:
             self._written = now

@@ -12,6 +12,8 @@ from aisbench_core.model import PhaseName, PhaseSpan, Run, RunAttempt, StepTime
 # A pause between two steps counts as a stall from so many usual ones on, and if it is no mere hiccup.
 STALL_STEPS = 10
 SHORTEST_STALL = timedelta(seconds=0.5)
+# Reports that leave the job's time by more are those of a node whose clock is wrong.
+MOST_CLOCK_ERROR = timedelta(minutes=1)
 
 _CAUSES = {
     PhaseName.INIT: TimeCause.START,
@@ -63,7 +65,10 @@ def list_processes(
             by_start.setdefault(step.process_began_at, ([], []))[1].append(step)
     lives = sorted(by_start.items())
     bounds = [*(began for began, _ in lives[1:]), ended]
-    return [_make_process(*life, bound, attempts) for life, bound in zip(lives, bounds, strict=False)]
+    return [
+        _make_process(*life, bound, attempts, is_last=number == len(lives))
+        for number, (life, bound) in enumerate(zip(lives, bounds, strict=False), start=1)
+    ]
 
 
 def _make_process(
@@ -71,24 +76,36 @@ def _make_process(
     reported: tuple[list[PhaseSpan], list[StepTime]],
     bound: datetime,
     attempts: Sequence[RunAttempt],
+    *,
+    is_last: bool,
 ) -> RankLife:
     phases, steps = reported
-    signs = [began, *(phase.ended_at or phase.began_at for phase in phases), *(step.at for step in steps)]
-    last_sign = min(max(signs), bound)
+    last_sign = min(max(_list_signs(began, phases, steps)), bound)
     ends = (attempt.ended_at for attempt in attempts if attempt.ended_at)
-    died = min((end for end in ends if last_sign <= end <= bound), default=last_sign)
+    # Without steps nothing tells when its open phase ended before the job did.
+    default = bound if is_last and not steps else last_sign
+    died = min((end for end in ends if last_sign <= end <= bound), default=default)
     is_open = any(phase.ended_at is None for phase in phases)
     return RankLife(began, last_sign, died if is_open else last_sign, tuple(phases), tuple(steps))
+
+
+def _list_signs(began: datetime, phases: Sequence[PhaseSpan], steps: Sequence[StepTime]) -> list[datetime]:
+    return [began, *(phase.ended_at or phase.began_at for phase in phases), *(step.at for step in steps)]
 
 
 def divide_time(
     run: Run, attempts: Sequence[RunAttempt], phases: Sequence[PhaseSpan], steps: Sequence[StepTime]
 ) -> list[TimeSpan]:
-    """The time from the submission to the end of a job, without gaps; empty unless its ranks reported their time."""
+    """The time from the submission to the end of a job, without gaps.
+
+    Empty unless its ranks reported their time, by a clock that agrees with the platform's."""
     began, ended = run.submitted_at or run.started_at, run.ended_at
     if began is None or ended is None or ended <= began:
         return []
     processes = list_processes(phases, steps, attempts, ended)
+    signs = [sign for process in processes for sign in _list_signs(process.began, process.phases, process.steps)]
+    if signs and (min(signs) < began - MOST_CLOCK_ERROR or max(signs) > ended + MOST_CLOCK_ERROR):
+        return []
     return paint_time(began, ended, _iter_spans(run, began, ended, processes)) if processes else []
 
 

@@ -75,6 +75,8 @@ def derive_checkpoints(phases: Iterable[PhaseSpan]) -> Iterator[RunMetric]:
         if phase.ended_at is None:
             continue
         seconds = (phase.ended_at - phase.began_at).total_seconds()
+        if seconds < 0:  # the node's clock was set back
+            continue
         if phase.name is PhaseName.CHECKPOINT_SAVE:
             saves.setdefault(phase.rank, []).append(seconds)
         elif phase.name is PhaseName.CHECKPOINT_LOAD:

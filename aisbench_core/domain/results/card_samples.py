@@ -33,7 +33,7 @@ MOST_BYTES = 17 * 1024 * 1024
 MOST_FILES_PER_NODE = 64
 """Each attempt at a job begins a file."""
 
-_FILE = re.compile(r"cards_(?P<node>\d{1,6})_\d{1,12}\.jsonl")
+_FILE = re.compile(r"cards_(?P<node>\d{1,6})_\d{1,12}(_\d{1,12})?\.jsonl")
 _SAMPLE = TypeAdapter(CardSample)
 # What a card cannot have: the tools print such numbers when the driver is broken.
 _HIGHEST = {CORE_USE: 100.0}

@@ -36,7 +36,9 @@ MOST_TOTAL = 32 * 1024 * 1024
 MOST_RANKS = 1_000_000
 _PROBLEMS_NAMED = 8
 
-_FILE = re.compile(r"(?P<kind>metrics|phases|step_times)_(?P<server>\d{1,6})_(?P<card>\d{1,4})\.(jsonl|csv)")
+_FILE = re.compile(
+    r"(?P<kind>metrics|phases|step_times)_(?P<server>\d{1,6})_(?P<card>\d{1,4})(_(?P<start>\d{1,12}))?\.(jsonl|csv)"
+)
 
 _COMBINE: dict[Combined, Callable[[Sequence[float]], float]] = {
     Combined.SUM: math.fsum,
@@ -156,17 +158,21 @@ def read_step_times(folder: Path) -> list[StepTime]:
 
 
 def _iter_files(folder: Path, kind: str) -> Iterator[tuple[int, int, bytes]]:
+    """What each rank wrote, in order: an object store keeps a file of each of its lives."""
     if not folder.is_dir():
         return
+    of_rank: dict[tuple[int, int], list[bytes]] = defaultdict(list)
     for name in sorted((file.name for file in folder.glob(f"{kind}_*")), key=_rank_order):
         match = _FILE.fullmatch(name)
         if match and match["kind"] == kind:
-            yield int(match["server"]), int(match["card"]), (folder / name).read_bytes()
+            of_rank[int(match["server"]), int(match["card"])].append((folder / name).read_bytes())
+    for (server, card), contents in of_rank.items():
+        yield server, card, b"\n".join(contents)
 
 
-def _rank_order(name: str) -> tuple[int, int]:
+def _rank_order(name: str) -> tuple[int, int, int]:
     match = _FILE.fullmatch(name)
-    return (int(match["server"]), int(match["card"])) if match else (0, 0)
+    return (int(match["server"]), int(match["card"]), int(match["start"] or 0)) if match else (0, 0, 0)
 
 
 def _iter_json(content: bytes, parse: Callable[[Any], T]) -> Iterator[T]:
@@ -212,12 +218,14 @@ def _to_time(value: object) -> datetime:
 
 
 def _parse_step_times(content: bytes, server: int, card: int) -> Iterator[StepTime]:
-    process, rank = None, 0
+    process, rank, before, last = None, 0, 0, 0
     for line in content.decode("ascii", "replace").splitlines():
         cells = line.split(",")
         try:
             if cells[0] == "process":
                 process, rank = _to_time(cells[1]), _to_rank(cells[2])
+                # A script that numbers no steps is counted from 1 in each life, which says nothing of repeated ones.
+                before = last if cells[3:] == ["counted"] else 0
                 continue
             number, at, seconds, samples, tokens = cells
             measured = (float(seconds), float(samples), float(tokens) if tokens else None)
@@ -226,6 +234,8 @@ def _parse_step_times(content: bytes, server: int, card: int) -> Iterator[StepTi
                 and 0 < measured[0] <= LONGEST_S
                 and all(value is None or 0 <= value < math.inf for value in measured)
             ):
-                yield StepTime(server, card, rank, process, int(number), _to_time(at), *measured)
+                step = StepTime(server, card, rank, process, before + int(number), _to_time(at), *measured)
+                last = step.number
+                yield step
         except (ValueError, IndexError, OverflowError, OSError):
             continue
