@@ -91,6 +91,16 @@ def test_what_the_log_says_of_the_measured_steps_is_the_result(bench: Bench, san
     assert {metric.definition for metric in metrics.values()} == {"log/steps/11-50"}
 
 
+def test_a_log_that_goes_on_behind_the_window_has_a_result_of_the_lines_within_it(
+    bench: Bench, sandbox: SandboxProcess
+) -> None:
+    run = run_recipe(bench, sandbox, "".join(mindspeed(step) for step in range(20, 101, 20)))
+
+    definitions = {m.definition for m in record_of(bench, run).metrics if m.source is MetricSource.LOG}
+    assert run.state is RunState.COMPLETED, run.detail
+    assert definitions == {"log/steps/21-40"}
+
+
 def test_the_cards_of_a_result_in_a_log_are_not_known_and_no_reason_to_refuse_it(
     bench: Bench, sandbox: SandboxProcess
 ) -> None:

@@ -103,6 +103,25 @@ def test_one_training_is_as_fast_in_whatever_style_it_is_printed(style: Print) -
     assert (measures.first, measures.last) == (11, 50)
 
 
+@pytest.mark.parametrize(
+    ("steps", "measured"),
+    [
+        (range(1, 61), (11, 50)),
+        (range(40, 61), (40, 50)),  # its head was cut off
+        (range(20, 1001, 20), (21, 40)),
+        (range(10, 101, 10), (11, 50)),
+    ],
+)
+@pytest.mark.parametrize("style", [mindspeed, torchtitan])
+def test_the_steps_that_were_measured_are_those_that_lines_are_of(
+    style: Callable[[int], str], steps: range, measured: tuple[int, int]
+) -> None:
+    measures = measure("".join(map(style, steps)), 11, 50)
+
+    assert (measures.first, measures.last) == measured
+    assert measures.ended == steps[-1]
+
+
 @pytest.mark.parametrize("style", [mindspeed, torchtitan, verl])
 def test_what_a_framework_says_of_its_use_is_reported(style: Print) -> None:
     measures = measure(log_of(style), 11)

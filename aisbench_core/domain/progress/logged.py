@@ -23,7 +23,9 @@ _RATES = ("throughput", "samples_per_s", "tokens_per_s")
 
 @dataclass(frozen=True, slots=True)
 class LogMeasures:
-    """What a log comes to from the step `first` to `last`; None is not printed.
+    """What a log comes to from the step `first` to `last`, which its lines are of; None is not printed.
+
+    `ended`: the last step that the log names, also behind the window.
 
     Rates are of the whole job, `throughput` in the workload's unit; `mfu` (a fraction) and `tflops` (of a card) as the
     framework reports them; `loss` at the last step; `memory_gb`: the most that any line names."""
@@ -38,6 +40,7 @@ class LogMeasures:
     mfu: float | None = None
     tflops: float | None = None
     memory_gb: float | None = None
+    ended: int = 0
 
 
 @dataclass(slots=True)
@@ -72,19 +75,21 @@ class LoggedTraining:
         """From one step to another, both included; None if no line names a step between them.
 
         A line that is printed every ten steps counts if all ten are between them."""
-        steps = [step for series in self.values.values() for step in series if first <= step <= (last or step)]
+        named = {step for series in self.values.values() for step in series}
+        steps = [step for step in named if first <= step <= (last or step)]
         if not steps:
             return None
         last = max(steps)
         window = _Window(self.values, first, last)
+        measured_from, measured_to = window.find_measured() or (min(steps), last)
         card_batch = self.tracker.batch
         batch = window.average("batch") or (card_batch * self.tracker.count_cards() if card_batch else None)
         samples, tokens = window.rate("samples_per_s", batch), window.rate("tokens_per_s", window.tokens_per_step())
         counts_tokens = self.tracker.unit.lower().startswith("token")
         losses = {step: loss for step, loss in self.values["loss"].items() if first <= step <= last}
         return LogMeasures(
-            first=first,
-            last=last,
+            first=measured_from,
+            last=measured_to,
             step_s=window.seconds(),
             throughput=window.rate("throughput", None) or (tokens if counts_tokens else samples),
             samples_per_s=samples,
@@ -93,6 +98,7 @@ class LoggedTraining:
             mfu=window.average("mfu"),
             tflops=window.average("tflops"),
             memory_gb=max(self.values["memory_gb"].values(), default=None),
+            ended=max(named),
         )
 
     def _iterate_values(self, reading: Reading) -> Iterator[tuple[str, float]]:
@@ -148,6 +154,11 @@ class _Window:
     values: Mapping[str, Mapping[int, float]]
     first: int
     last: int
+
+    def find_measured(self) -> tuple[int, int] | None:
+        """The first and the last step that the lines are of which tell the speed."""
+        entries = next(filter(None, map(self._list_entries, (*_RATES, "step_s", "elapsed_s", "bar_step_s"))), None)
+        return (entries[0][0] - entries[0][1] + 1, entries[-1][0]) if entries else None
 
     def average(self, name: str) -> float | None:
         """Of what lines say of the steps since the line before."""

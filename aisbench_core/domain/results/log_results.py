@@ -79,8 +79,8 @@ def _find_problems(logs: Sequence[LogMeasures | None], window: LogWindow, unit: 
             yield Message("the log names no step from {first} to {last}", first=window.first, last=last)
         elif log.throughput is None:
             yield Message("the log does not say how many {unit} it trains", unit=unit)
-        elif window.last is not None and log.last < window.last:
-            yield Message("the log ends at step {found}, before step {last}", found=log.last, last=window.last)
+        elif window.last is not None and log.ended < window.last:
+            yield Message("the log ends at step {found}, before step {last}", found=log.ended, last=window.last)
 
 
 def _list_servers(result: CollectedResult, throughputs: Sequence[float | None]) -> Iterator[ServerResult]:
