@@ -78,6 +78,40 @@ def test_a_metric_in_two_units_is_never_in_one_ranking(warehouse: Warehouse) -> 
     ]
 
 
+def test_a_metric_of_two_definitions_is_never_in_one_ranking(warehouse: Warehouse) -> None:
+    def counted(run_id: str, value: float, way: str) -> RunRecord:
+        metric = RunMetric("tokens_per_s", value, "tokens/s", Better.HIGHER, Combined.SUM, f"tokens/{way}/steps/11-50")
+        return replace(a.record(run_id), metrics=(metric,))
+
+    warehouse.record_many([counted("real", 2000.0, "counted"), counted("nominal", 2048.0, "nominal")])
+
+    page = warehouse.board.list_benchmarks(replace(QUERY, metric="tokens_per_s"), 10)
+
+    assert sorted([(row.throughput, row.rank) for row in block.rows] for block in page.rows) == [
+        [(2000.0, "1")],
+        [(2048.0, "1")],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "is_lower"),
+    [("hhhhhl", False), ("lllllh", True), ("hl", True), ("lh", False), ("nnl", True)],
+)
+def test_most_runs_say_which_way_is_better_and_the_newest_if_they_are_even(
+    warehouse: Warehouse, said: str, is_lower: bool
+) -> None:
+    ways = {"h": Better.HIGHER, "l": Better.LOWER, "n": Better.NEITHER}
+    runs = a.records([100.0 + number for number in range(len(said))])
+    warehouse.record_many(
+        with_metric(run, 1.0 + number, better=ways[one])
+        for number, (run, one) in enumerate(zip(runs, said, strict=True))
+    )
+
+    [benchmark] = warehouse.board.list_benchmarks(replace(QUERY, metric="energy"), 10).rows
+
+    assert benchmark.rows[0].is_lower_better is is_lower
+
+
 def test_a_sum_has_a_share_of_each_card_and_a_mean_has_none(warehouse: Warehouse) -> None:
     total = RunMetric("tokens/s", 800.0, "tokens/s", Better.HIGHER, Combined.SUM)
     mean = RunMetric("mfu", 0.4, "", Better.HIGHER, Combined.MEAN)

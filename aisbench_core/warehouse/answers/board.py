@@ -81,8 +81,11 @@ _GROUPS = build_groups_sql(_SHOWN)
 # All runs of a group are on as many cards: one factor leads from its throughput to that of a card.
 _GROUPS_PER_CARD = build_groups_sql(_SHOWN, ranked_per=" * per_card / throughput")
 
-# Rows that are equal in these are of one benchmark in one unit, and ranked among each other.
-_BENCHMARK = ("region", "rehearsal", "fingerprint", "throughput_unit", "synthetic_data", "dataset_sha256")
+# Rows that are equal in these are of one benchmark in one unit by one definition, and ranked among each other.
+_BENCHMARK = (
+    "region", "rehearsal", "fingerprint", "throughput_definition", "throughput_unit", "synthetic_data",
+    "dataset_sha256",
+)  # fmt: skip
 
 _SAME_BENCHMARK = " and ".join(f"other.{name} = page.{name}" for name in _BENCHMARK)
 

@@ -1,6 +1,6 @@
 """Shows runs to a cursor with a named metric in place of their throughput, so that every query ranks by it.
 
-A metric in two units is never in one ranking: the unit is one of the keys of a group, as that of throughputs is.
+A metric in two units or of two definitions is never in one ranking: both are among the keys of a group.
 """
 
 from collections.abc import Mapping
@@ -12,15 +12,28 @@ from aisbench_core.warehouse.tables.schema import RESULTS, RUNS
 from aisbench_core.warehouse.values.runs import PRIMARY, THROUGHPUT
 
 _NAMED = """create temp table named as
-    select run_id, name, value, unit, better, combined from run_metrics where name = ?"""
+    select run_id, name, value, unit, better, combined, definition
+    from run_metrics where name = ?"""
 
 # A run without its workload's primary metric has no number that it could be ranked by.
 _PRIMARY = """create temp table named as
-    select runs.run_id, primary_metric as name, value, coalesce(unit, '') as unit, primary_better as better, combined
+    select runs.run_id, primary_metric as name, value, coalesce(unit, '') as unit, primary_better as better, combined,
+        definition
     from runs left join run_metrics on runs.run_id = run_metrics.run_id and name = primary_metric
     where primary_metric <> ''"""
 
-_OF_RUNS = {"throughput_unit": "unit", "primary_metric": "name"}
+_DEFINITION = "coalesce(nullif(definition, ''), stored.throughput_definition)"
+_OF_RUNS = {"throughput_unit": "unit", "primary_metric": "name", "throughput_definition": _DEFINITION}
+
+# As GROUP_ID, and apart by definition; runs whose metric has none keep theirs.
+_GROUP_ID = f"""case when coalesce(definition, '') = '' then {GROUP_ID}
+    else (md5_number_lower(concat_ws(chr(31), {GROUP_ID}, definition)) >> 1)::BIGINT end"""
+
+# Where runs differ in which way is better, most of them decide, and the newest if as many say either.
+_LOWER = """select coalesce(list(name), []) from (
+    select name, better, row_number() over (partition by name order by count(*) desc, max(created_at) desc) as place
+    from named join runs using (run_id) where better in ('higher', 'lower') group by name, better)
+    where place = 1 and better = 'lower'"""
 
 # The sum over all ranks can be divided among them; another number is none of a node.
 _OF_RESULTS = {
@@ -38,14 +51,13 @@ def overlay_metric(cur: DuckDBPyConnection, name: str) -> None:
     if name in ("", THROUGHPUT) or (is_primary and not _has_primary(cur)):
         return
     cur.execute(_PRIMARY if is_primary else _NAMED, [] if is_primary else [name])
-    lower = "select coalesce(list(distinct name), []) from named where better = 'lower'"
-    cur.execute(f"set variable lower_is_better = ({lower})")
+    cur.execute(f"set variable lower_is_better = ({_LOWER})")
     unchanged = _select_statistics(cur) if is_primary else ""
     runs, results, join = _make_room(cur, "runs"), _make_room(cur, "results"), "left join" if is_primary else "join"
     cells = _replace_cells(RUNS, _OF_RUNS)
     cur.execute(
-        f"""create temp view runs as select * replace ({GROUP_ID} as group_id) from (
-            select {cells}, stored.rowid as rowid from {runs} stored {join} named using (run_id))"""
+        f"""create temp view runs as select * exclude definition replace ({_GROUP_ID} as group_id) from (
+            select {cells}, stored.rowid as rowid, definition from {runs} stored {join} named using (run_id))"""
     )
     cells = _replace_cells(RESULTS, _OF_RESULTS)
     sizes = f"(select run_id, node_count, card_count from {runs})"
