@@ -55,6 +55,7 @@ _CARRIED_NUMBERS = ("queue_s", "throughput_cluster", "throughput_per_node", "thr
 
 Cells = Mapping[str, str]
 
+_MOST_DEFINITION = 200
 _METRICS = TypeAdapter(list[RunMetric])
 
 
@@ -96,9 +97,14 @@ def _build_record(result: ParsedResult, where: Provenance, rehearsed: frozenset[
 
 def _read_metrics(cells: Cells) -> tuple[RunMetric, ...]:
     metrics = _METRICS.validate_json(cells.get("metrics_json") or "[]")
-    if len(metrics) > MOST_METRICS or any(map(metric_problem, metrics)):
+    names = {metric.name for metric in metrics}
+    if len(metrics) > MOST_METRICS or len(names) < len(metrics) or not all(map(_is_storable, metrics)):
         raise ValueError("exported metrics can be stored")
     return tuple(metrics)
+
+
+def _is_storable(metric: RunMetric) -> bool:
+    return not metric_problem(metric) and len(metric.definition) <= _MOST_DEFINITION and metric.definition.isprintable()
 
 
 def _read_primary(cells: Cells) -> PrimaryMetric | None:
