@@ -73,6 +73,8 @@ def test_every_answer_chooses_the_same_runs(warehouse: Warehouse, texts: list[st
         ('parameter.a"b:1', "no such number"),
         ("1=1 or true:1", "no such number"),
         ("metric.mfu:high", "is a number"),
+        ("parameter.\udcff:1", "not UTF-8"),
+        ("parameter.p:\udcff", "not UTF-8"),
     ],
 )
 def test_what_is_no_condition_is_refused_with_what_is_allowed(text: str, said: str) -> None:

@@ -24,7 +24,8 @@ NUMBERS: Mapping[str, Column] = {
 """The columns that a condition may name."""
 
 _FORM = re.compile(r"\s*([^:]+?)\s*:\s*(.+?)\s*", re.S)
-_FREE_NAME = re.compile(r"[^\"\\\x00-\x1f]{1,100}")
+_FREE_NAME = re.compile(r"[^\"\\\x00-\x1f\ud800-\udfff]{1,100}")
+_BROKEN = re.compile(r"[\ud800-\udfff]")  # bytes of a command line that are not UTF-8
 _RANGE = re.compile(r"(.*?)\.\.(.*)", re.S)
 
 
@@ -71,6 +72,8 @@ def parse_conditions(texts: Iterable[str]) -> tuple[Condition, ...]:
 def parse_condition(text: str) -> Condition:
     """`NAME:VALUE`, or `NAME:LOW..HIGH` with one end or both. Raises SpecError."""
     parts = _FORM.fullmatch(text)
+    if _BROKEN.search(text):
+        raise _make_error(text, Message("not UTF-8"))
     if not parts:
         raise _make_error(text, Message("must be NAME:VALUE or NAME:LOW..HIGH"))
     name, wanted = parts.groups()
@@ -112,4 +115,4 @@ def _parse_number(text: str, missing: float) -> float | None:
 
 
 def _make_error(text: str, why: Message) -> SpecError:
-    return SpecError(Message("filter"), [Problem("where", why, text)])
+    return SpecError(Message("filter"), [Problem("where", why, _BROKEN.sub("\ufffd", text))])
