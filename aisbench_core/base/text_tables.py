@@ -65,7 +65,7 @@ def _format_latex(table: TextTable) -> str:
     ])  # fmt: skip
 
 
-_MARKDOWN = re.compile(r"([\\`*_\[\]<>|~#$&])")
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>|~#$&!])")
 
 
 def escape_markdown_cell(text: str) -> str:

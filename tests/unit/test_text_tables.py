@@ -31,6 +31,12 @@ def test_a_table_in_latex_has_its_caption_and_numbers_to_the_right() -> None:
     )
 
 
+def test_no_picture_or_link_arises_in_markdown() -> None:
+    table = TextTable("", [TextColumn("Note")], [["![x](javascript:y)"]])
+
+    assert r"| \!\[x\](javascript:y) |" in format_text_table(table, TextTableFormat.MARKDOWN)
+
+
 def test_a_table_in_markdown_stays_one_line_a_row() -> None:
     assert format_text_table(TABLE, TextTableFormat.MARKDOWN) == (
         "Runs of a\\_b: 100 %\n\n| Run | Throughput (samples/s) |\n| --- | ---: |\n| x\\|y | 1 |\n"
