@@ -114,7 +114,8 @@ class PhaseSpan:
 class StepTime:
     """One step of one rank: its number, when it ended, how long it took, and what was trained in it.
 
-    `samples` 0 and `tokens` None: not reported. Numbers go back where a later attempt repeats steps."""
+    `samples` 0 and `tokens` None: not reported. Numbers go back where a later attempt repeats steps, unless the script
+    gave none (`is_counted`)."""
 
     server: int
     card: int
@@ -125,3 +126,4 @@ class StepTime:
     seconds: float
     samples: float
     tokens: float | None
+    is_counted: bool = False

@@ -1,6 +1,7 @@
 """What a job's time was spent on: parts of a known life are found, and the parts of any life add up."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
@@ -77,6 +78,15 @@ def test_what_is_repeated_after_a_restart_was_rolled_back() -> None:
         "recovery_s/t0_rollback": 2, "recovery_s/t1_scheduling": 22, "recovery_s/t2_init": 4, "recovery_s/t3_load": 2,
         "recovery_s/t4_compile": 3,
     }  # fmt: skip
+
+
+def test_steps_without_numbers_say_nothing_of_a_rollback() -> None:
+    steps = [replace(step, is_counted=True) for step in [*steps_of(30, 1, 41, 42), *steps_of(50, 3, 61, 62)]]
+
+    names = {metric.name for metric in goodput_metrics(job(70), [], [], steps)}
+
+    assert "recovery_s/t1_scheduling" in names
+    assert "recovery_s/t0_rollback" not in names
 
 
 def test_a_pause_that_nothing_explains_is_a_stall_and_an_evaluation_is_none() -> None:

@@ -35,7 +35,7 @@ def goodput_metrics(
     for name, time in recovery_parts(processes).items():
         if name in _PARTS:
             yield _make_metric(RECOVERY + _PARTS[name], time.total_seconds(), "s", Better.LOWER)
-    if len(processes) > 1:
+    if len(processes) > 1 and not any(step.is_counted for step in steps):  # whose repeated steps are not known
         rolled_back = sums.get(TimeCause.ROLLED_BACK, timedelta())
         yield _make_metric(RECOVERY + "t0_rollback", rolled_back.total_seconds(), "s", Better.LOWER)
     count = max(len(processes), len(attempts)) - 1

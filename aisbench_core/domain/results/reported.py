@@ -218,14 +218,15 @@ def _to_time(value: object) -> datetime:
 
 
 def _parse_step_times(content: bytes, server: int, card: int) -> Iterator[StepTime]:
-    process, rank, before, last = None, 0, 0, 0
+    process, rank, before, last, is_counted = None, 0, 0, 0, False
     for line in content.decode("ascii", "replace").splitlines():
         cells = line.split(",")
         try:
             if cells[0] == "process":
                 process, rank = _to_time(cells[1]), _to_rank(cells[2])
                 # A script that numbers no steps is counted from 1 in each life, which says nothing of repeated ones.
-                before = last if cells[3:] == ["counted"] else 0
+                is_counted = cells[3:] == ["counted"]
+                before = last if is_counted else 0
                 continue
             number, at, seconds, samples, tokens = cells
             measured = (float(seconds), float(samples), float(tokens) if tokens else None)
@@ -234,7 +235,7 @@ def _parse_step_times(content: bytes, server: int, card: int) -> Iterator[StepTi
                 and 0 < measured[0] <= LONGEST_S
                 and all(value is None or 0 <= value < math.inf for value in measured)
             ):
-                step = StepTime(server, card, rank, process, before + int(number), _to_time(at), *measured)
+                step = StepTime(server, card, rank, process, before + int(number), _to_time(at), *measured, is_counted)
                 last = step.number
                 yield step
         except (ValueError, IndexError, OverflowError, OSError):
