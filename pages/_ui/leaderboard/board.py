@@ -224,7 +224,9 @@ def _by_benchmark(rows: Sequence[BoardRow]) -> Collection[list[BoardRow]]:
     """The rows of each benchmark, in their order: two benchmarks do not share an axis."""
     groups: dict[tuple[object, ...], list[BoardRow]] = {}
     for row in rows:
-        benchmark = (row.fingerprint, row.throughput_unit, row.synthetic_data, row.dataset_sha256)
+        benchmark = (
+            row.fingerprint, row.throughput_definition, row.throughput_unit, row.synthetic_data, row.dataset_sha256,
+        )  # fmt: skip
         groups.setdefault(benchmark, []).append(row)
     return groups.values()
 
