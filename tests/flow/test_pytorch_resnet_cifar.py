@@ -30,6 +30,7 @@ def test_two_nodes_of_two_cards_train_one_network_on_made_up_images(real_sandbox
         "accuracy_0.json",
         "ranksize.json",
         "rehearsal.json",
+        *[f"step_times_{node}_{card}.csv" for node in range(2) for card in range(2)],
         "steps_0.jsonl",
         "steps_1.jsonl",
         *[f"throughput_{rank}.json" for rank in range(4)],
