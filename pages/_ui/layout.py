@@ -62,6 +62,8 @@ _LINES = f"""
         -webkit-box-orient: vertical; overflow: hidden; }}
     [class*="st-key-{LINE}-"] [data-testid="stPageLink"] p {{ overflow: hidden; text-overflow: ellipsis; }}
     [class*="st-key-{LINE}-"] button {{ min-height: 32px; padding-block: 2px; }}
+    body [class*="st-key-{LINE}-"] > * > [data-testid="stHorizontalBlock"],
+    body [class*="st-key-{LINE}-"] > [data-testid="stHorizontalBlock"] {{ min-height: 32px; align-items: center; }}
     [class*="st-key-{LINE}-"] [data-testid="stSkeleton"] {{ height: 20px; }}
     body [class*="st-key-{LINE}-"] [data-testid="stColumn"]:last-child [data-testid="stSkeleton"] {{ height: 32px; }}
     [class*="st-key-{LINE}-failed"], [class*="st-key-{LINE}-regression"] {{ --sign: light-dark(#a3141a, #ff9a94); }}

@@ -27,7 +27,7 @@ from pages._ui.run.actions import show_run_actions
 from pages._ui.run.head import create_head, list_facts, show_run_facts, show_run_title
 from pages._ui.run.recorded import show_recorded
 from pages._ui.run.snapshot import read_snapshot
-from pages._ui.runs import card_metrics, cleaning, deleting, scalars
+from pages._ui.runs import card_metrics, cleaning, deleting, reproduce, scalars
 from pages._ui.runs.ranks import show_live_ranks
 from pages._ui.shell.core import core, ledger_answer
 from pages._ui.shell.errors import errors_shown
@@ -59,6 +59,7 @@ def show_run(run_id: str) -> None:
     if deletion:
         deleting.show_deletion(deletion)
     show_run_facts(list_facts(run), run_id)
+    reproduce.show_original(run_id)
     lineage.show_lineage(run)
     show_run_approval(run)
     cleaning.show_removals(run_id)
