@@ -10,7 +10,7 @@ from aisbench_core.model.columns import COUNTED, Compared, list_compared
 from aisbench_core.model.version_order import in_version_order
 from aisbench_core.warehouse.queries.filters import KIND, build_parameters, kind_parameters, statistics_of
 from aisbench_core.warehouse.queries.group_statistics import build_current_sql
-from aisbench_core.warehouse.values.conditions import METRIC, NUMBERS, PARAMETER
+from aisbench_core.warehouse.values.conditions import METRIC, NUMBERS, PARAMETER, is_condition
 from aisbench_core.warehouse.values.runs import BoardQuery, Facets, RegionFacts
 
 _REGIONS = """
@@ -84,7 +84,8 @@ def suggest_conditions(cur: DuckDBPyConnection, region: str = "", rehearsal: boo
     medians = cur.execute(_MEDIANS, scope).fetchone() or ()
     numbers = [f"{name}:{median:.3g}.." for name, median in zip(_SUGGESTED, medians, strict=True) if median]
     metrics = cur.execute(_METRICS, scope).fetchall()
-    return (*numbers, *(f"{METRIC}{name}:{median:.3g}.." for name, median in metrics), *parameters)
+    suggested = (*numbers, *(f"{METRIC}{name}:{median:.3g}.." for name, median in metrics), *parameters)
+    return tuple(filter(is_condition, suggested))  # names and values may hold anything
 
 
 def fetch_sizes(cur: DuckDBPyConnection, query: BoardQuery) -> tuple[int, ...]:

@@ -82,8 +82,10 @@ def parse_condition(text: str) -> Condition:
         close = get_close_matches(name, NUMBERS, 3) or ["throughput", "accuracy", "duration_s"]
         known = Message("no such number: use {names}, parameter.NAME or metric.NAME", names=", ".join(close))
         raise _make_error(text, known)
-    if ends := _RANGE.fullmatch(wanted):
-        low, high = _parse_number(ends[1], -math.inf), _parse_number(ends[2], math.inf)
+    ends = _RANGE.fullmatch(wanted)
+    low, high = (_parse_number(ends[1], -math.inf), _parse_number(ends[2], math.inf)) if ends else (None, None)
+    # Texts of parameters, such as paths, may hold two dots.
+    if ends and not (prefix == PARAMETER and (low is None or high is None)):
         if low is None or high is None or low > high or (math.isinf(low) and math.isinf(high)):
             raise _make_error(text, Message("a range is LOW..HIGH, two numbers of which one may be left out"))
         return Condition(name, low, high)
@@ -93,6 +95,15 @@ def parse_condition(text: str) -> Condition:
     if prefix != PARAMETER:
         raise _make_error(text, Message("{name} is a number", name=name))
     return Condition(name, value=wanted)
+
+
+def is_condition(text: str) -> bool:
+    """Whether a text is a condition."""
+    try:
+        parse_condition(text)
+    except SpecError:
+        return False
+    return True
 
 
 def require_parameter_name(name: str) -> str:

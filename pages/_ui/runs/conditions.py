@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from aisbench_core.base.errors import SpecError
-from aisbench_core.warehouse.values.conditions import Condition, parse_conditions
+from aisbench_core.warehouse.values.conditions import Condition, is_condition, parse_conditions
 from pages._ui.shell import url
 from pages._ui.shell.callbacks import repeat_if_aborted
 from pages._ui.shell.errors import escape_markdown, show_sentence
@@ -24,7 +24,7 @@ def choose_conditions(suggested: Sequence[str]) -> tuple[Condition, ...]:
         return parse_conditions(named)
     except SpecError as error:
         show_sentence(error)
-        return parse_conditions(text for text in named if _is_condition(text))
+        return parse_conditions(text for text in named if is_condition(text))
 
 
 def show_conditions(conditions: Sequence[Condition]) -> None:
@@ -51,12 +51,4 @@ def _remove_condition(text: str) -> None:
 
 def _name_of(text: str) -> str:
     """As its chip names it."""
-    return str(parse_conditions([text])[0]) if _is_condition(text) else text
-
-
-def _is_condition(text: str) -> bool:
-    try:
-        parse_conditions([text])
-    except SpecError:
-        return False
-    return True
+    return str(parse_conditions([text])[0]) if is_condition(text) else text
