@@ -18,6 +18,7 @@ LONG = "resnet-" + "with-a-name-that-goes-on-" * 4 + "end"
 WHOLE_IN = {
     "compare/comparability.py": "the table of differences",
     "compare/comparison.py": "the cell's tooltip",
+    "compare/many.py": "the tooltip of head and cell",
     "compare/names.py": "the table of differences",
     "configure/folds.py": "the field, in the fold",
     "history/baselines.py": "the chart's tooltip",

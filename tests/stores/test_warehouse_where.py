@@ -3,7 +3,6 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 from io import BytesIO
-from pathlib import Path
 
 import pytest
 
@@ -101,16 +100,3 @@ def test_more_conditions_than_anybody_needs_are_refused() -> None:
     with pytest.raises(SpecError, match="at most 20"):
         parse_conditions(f"throughput:{at}.." for at in range(21))
     assert parse_conditions(["throughput:1..", "throughput: 1 .."]) == (Condition("throughput", 1.0),)
-
-
-def test_only_conditions_are_suggested_whatever_parameters_hold(tmp_path: Path) -> None:
-    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
-    for number, value in enumerate(["../../pretrain.yaml", "", "2..1", "4..8"]):
-        warehouse.record(a.record(f"r-{number}", speed_parameters={"config_path": value, 'a"b': value}))
-
-    warehouse.board.list_rows(ALL)  # brings the statistics up to date
-    suggested = warehouse.facets.suggest_conditions("cn-north-9")
-
-    assert [text for text in suggested if text.startswith("parameter.")] == [
-        "parameter.config_path:../../pretrain.yaml", "parameter.config_path:4..8"
-    ]  # fmt: skip

@@ -12,7 +12,9 @@ from aisbench_core.store.ledger.deletions import Deletion
 class ReasonQuery(Frozen):
     """Why a run is deleted."""
 
-    reason: Annotated[str, Field(max_length=2000, description="At most 500 letters; it stays beside the run.")]
+    reason: Annotated[
+        str, Field(max_length=2000, description="Needed; at most 500 letters. It stays beside the run.")
+    ] = ""
 
 
 def delete_run(call: ApiCall) -> Deletion:
