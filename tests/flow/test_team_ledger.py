@@ -249,7 +249,7 @@ def test_a_console_whose_clock_is_slow_says_so(slow: Core) -> None:
     found = {each.check: each for each in slow.doctor.examine()}
 
     assert by_ledger.startswith("the clock of this console is 8 min behind that of the ledger")
-    assert re.match(r"the clock of this console is (8 min 0|7 min 5\d) s behind that of region ", by_region)
+    assert re.match(r"the clock of this console is (8 min|7 min 5\d s) behind that of region ", by_region)
     assert (found["clock.ledger"].state, found["ledger"].state) == (State.WARN, State.OK)
     assert abs(slow.clock() - utc_now()) < timedelta(seconds=5)
 
