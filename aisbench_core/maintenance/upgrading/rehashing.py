@@ -6,7 +6,10 @@ from aisbench_core.warehouse.maintenance.stored_runs import CHUNK, StoredRun, re
 from aisbench_core.warehouse.records.record_hash import Cells, iter_hashes
 
 # What development versions added to other columns: hashed with a value only, while those were hashed without one, too.
-_LATER = {"price_per_node_hour", "currency", "not_known", "resolved", "stop_cause"}
+_LATER = {
+    *("price_per_node_hour", "currency", "not_known", "resolved", "stop_cause"),
+    *("primary_metric", "primary_better"),
+}
 
 
 def recompute_hashes(con: DuckDBPyConnection) -> None:

@@ -212,7 +212,7 @@ METRICS = (
         "metric by which the leaderboard ranks the workload; empty: throughput", stored=run(64, since=24),
         exported=Exported("metrics")),
     Column("primary_better", TEXT, "`higher` or `lower`: which values of it are better",
-        stored=run(65, since=24), exported=Exported("metrics", wording=OURS)),
+        stored=run(65, since=24), exported=Exported("metrics")),
     Column("metrics_json", TEXT,
         "named metrics, as a JSON list of `name`, `value`, `unit`, `better`, `combined`, `definition` and `source`",
         in_view=False, exported=Exported("metrics", sql="metrics_json", wording=PROSE)),

@@ -140,14 +140,12 @@ SCALING = (
             then 100 * throughput_cluster * base_nodes / (node_count * base_throughput) end""")),
 )  # fmt: skip
 
-# Cells of a launched run's block are measured; those of an imported one are as its source states them.
-READ_OR_STATED = "case when origin = 'launched' then 'card samples' else 'train_result_info' end"
-
 POWER = (
     Column("power_measured", TEXT, "`y` or `n`", in_view=False, exported=Exported("power", wording=OURS,
         sql="case when average_power is null and max_power is null then 'n' else 'y' end")),
     Column("power_source", TEXT, "source of the power", in_view=False, exported=Exported("power", wording=OURS,
-        sql=f"case when average_power is not null or max_power is not null then {READ_OR_STATED} end")),
+        sql="""case when origin = 'launched' and average_power is not null then 'card samples'
+            when average_power is not null or max_power is not null then 'train_result_info' end""")),
     Column("average_power_w", NUMBER, "mean power; launched: of all cards, from the reporter's readings", "W",
         label="Mean power", stored=result(4, name="average_power"), exported=Exported("power"), mlflow=METRIC,
         compared=LOWER, median_since=BASELINE, key=Key(
