@@ -19,6 +19,8 @@ from tests import records as a
 from tests.team_warehouse import TeamWarehouse
 
 OTHER_NAMES = {"best_at": "best_at_utc", "latest_at": "latest_at_utc"}
+# The view tells of throughputs; other metrics are in v_run_metrics.
+OF_A_METRIC = {"primary_metric": "", "is_lower_better": False}
 
 
 @pytest.fixture
@@ -67,6 +69,7 @@ def test_the_groups_are_those_of_the_leaderboard_in_every_region_and_kind(
         assert {row["latest_run_id"] for row in found} == set(board)
         for row in found:
             same = asdict(board[row["latest_run_id"]])
+            assert {name: same.pop(name) for name in OF_A_METRIC} == OF_A_METRIC
             told = {OTHER_NAMES.get(name, name): plain(value) for name, value in same.items()}
             told["currency"] = told["currency"] or None  # views say what is not known in one way
             assert {name: row[name] for name in told} == {name: close(value) for name, value in told.items()}
