@@ -7,6 +7,7 @@ import pytest
 
 from aisbench_core.base import strict_yaml
 from aisbench_core.config import flavor_names
+from aisbench_core.domain.llm import chips
 from aisbench_core.running.diagnosing.rules import shipped_rules
 from aisbench_core.warehouse.store import lake_refusals
 from tests.pattern_attacks import UsedPattern, attacks, grows_too_fast, used_patterns
@@ -23,6 +24,11 @@ KNOWN_WHEN_RUNNING: dict[str, Callable[[], list[UsedPattern]]] = {
     ],
     "aisbench_core/base/strict_yaml.py: f'(?:{_pattern})\\\\Z'": lambda: [
         UsedPattern("strict_yaml", re.compile(rf"(?:{pattern})\Z"), "match") for _, pattern, _ in strict_yaml._RESOLVERS
+    ],
+    "aisbench_core/domain/llm/chips.py: f'{before}{words}(?![A-Za-z0-9])'": lambda: [
+        UsedPattern(f"chip {name}", chips._to_pattern(name), "search")
+        for chip in chips.read_chips().chips
+        for name in chip.printed
     ],
     "aisbench_core/exchange/readers/moments.py: _WEEKDAY + day + "
     "'(?: ?(?:\\\\((?:[a-z]+|[星期周][一-鿿]+)\\\\)|(?:星期|周)[一-鿿]))?' + _CLOCK": (
