@@ -23,10 +23,8 @@ NUMBERS: Mapping[str, Column] = {
 }
 """The columns that a condition may name."""
 
-_FORM = re.compile(r"\s*([^:]+?)\s*:\s*(.+?)\s*", re.S)
 _FREE_NAME = re.compile(r"[^\"\\\x00-\x1f\ud800-\udfff]{1,100}")
 _BROKEN = re.compile(r"[\ud800-\udfff]")  # bytes of a command line that are not UTF-8
-_RANGE = re.compile(r"(.*?)\.\.(.*)", re.S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +69,20 @@ def parse_conditions(texts: Iterable[str]) -> tuple[Condition, ...]:
 
 def parse_condition(text: str) -> Condition:
     """`NAME:VALUE`, or `NAME:LOW..HIGH` with one end or both. Raises SpecError."""
-    parts = _FORM.fullmatch(text)
     if _BROKEN.search(text):
         raise _make_error(text, Message("not UTF-8"))
-    if not parts:
+    name, wanted = (part.strip() for part in text.split(":", 1)) if ":" in text else ("", "")
+    if not name or not wanted:
         raise _make_error(text, Message("must be NAME:VALUE or NAME:LOW..HIGH"))
-    name, wanted = parts.groups()
     prefix = next((each for each in (PARAMETER, METRIC) if name.startswith(each)), "")
     if not (prefix and _FREE_NAME.fullmatch(name.removeprefix(prefix))) and name not in NUMBERS:
         close = get_close_matches(name, NUMBERS, 3) or ["throughput", "accuracy", "duration_s"]
         known = Message("no such number: use {names}, parameter.NAME or metric.NAME", names=", ".join(close))
         raise _make_error(text, known)
-    ends = _RANGE.fullmatch(wanted)
-    low, high = (_parse_number(ends[1], -math.inf), _parse_number(ends[2], math.inf)) if ends else (None, None)
+    first, dots, last = wanted.partition("..")
+    low, high = (_parse_number(first, -math.inf), _parse_number(last, math.inf)) if dots else (None, None)
     # Texts of parameters, such as paths, may hold two dots.
-    if ends and not (prefix == PARAMETER and (low is None or high is None)):
+    if dots and not (prefix == PARAMETER and (low is None or high is None)):
         if low is None or high is None or low > high or (math.isinf(low) and math.isinf(high)):
             raise _make_error(text, Message("a range is LOW..HIGH, two numbers of which one may be left out"))
         return Condition(name, low, high)
