@@ -108,7 +108,7 @@ def main() -> None:
     check("lifecycle", set_and_get_lifecycle, 3)
     check("versioning", keep_versions, (b"one", 3))
     for name in ("policy", "encryption", "notification", "tags", "replication"):
-        check(f"bucket {name}", lambda name=name: getattr(client, f"get_bucket_{name}")(bucket))  # type: ignore[misc]
+        check(f"bucket {name}", lambda name=name: getattr(client, f"get_bucket_{name}")(bucket))  # type: ignore[misc]  # mypy infers no default
     check("object lock", lambda: client.get_object_lock_config(bucket))
     check("delete many, then the bucket", remove_all, [])
 

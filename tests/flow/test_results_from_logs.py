@@ -155,7 +155,7 @@ def test_the_log_is_that_of_the_node_on_which_the_style_prints(tmp_path: Path, s
     """Both nodes print the same steps, one of them with other numbers."""
     folder = RunFolder(tmp_path / "run-1")
     folder.logs.mkdir(parents=True)
-    lines = log_of(style)  # type: ignore[arg-type]
+    lines = log_of(style)  # type: ignore[arg-type]  # one of the four, which a parameter cannot say
     folder.log(node).write_text(lines)
     folder.log(1 - node).write_text(lines.replace("lm loss: ", "lm loss: 9").replace('"loss": ', '"loss": 9'))
     watch = ProgressWatch(Workloads(HOME / "workloads"))

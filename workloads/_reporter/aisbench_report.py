@@ -150,7 +150,7 @@ def phase(name: str) -> Any:
     return _lines().begin_phase(name)
 
 
-def eval(epoch: int, accuracy: float | None = None, *, step: int | None = None, loss: float | None = None) -> None:  # noqa: A001
+def eval(epoch: int, accuracy: float | None = None, *, step: int | None = None, loss: float | None = None) -> None:  # noqa: A001  # the word that a script says
     """Report a test while training: progress() with the epoch, and the stage "evaluate"."""
     if step is None:
         return progress(epoch, accuracy=accuracy, loss=loss, stage="evaluate")
