@@ -56,6 +56,36 @@ def test_every_callback_of_a_page_is_whole() -> None:
     assert called - {name for tree in trees for name in whole_functions(tree)} == set()
 
 
+def test_no_callback_takes_out_of_the_session_what_it_still_needs() -> None:
+    """One that Streamlit aborts after that begins again without it: a draft to restore, a folder to remove."""
+    trees = [ast.parse(path.read_text("utf-8")) for path in files_of("pages")]
+    called = {name for tree in trees for name in (*callbacks(tree), *closing(tree))}
+
+    assert "_clear_import" in called
+    assert [
+        node.name
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.name in called and takes_a_value(node)
+    ] == []
+
+
+def closing(tree: ast.Module) -> Iterator[str]:
+    """The functions that a module calls when a dialog is closed."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and node.arg == "on_close":
+            yield ast.unparse(node.value)
+
+
+def takes_a_value(function: ast.FunctionDef) -> bool:
+    """Whether it uses what it pops from the session; forgetting something is a statement of its own."""
+    forgotten = {id(node.value) for node in ast.walk(function) if isinstance(node, ast.Expr)}
+    return any(
+        isinstance(node, ast.Call) and ast.unparse(node.func) == "st.session_state.pop" and id(node) not in forgotten
+        for node in ast.walk(function)
+    )
+
+
 def callbacks(tree: ast.Module) -> Iterator[str]:
     """The functions that a module gives to its widgets; a text is one of Streamlit's own answers."""
     for node in ast.walk(tree):

@@ -131,7 +131,8 @@ def _delete_draft() -> None:
 
 @repeat_if_aborted
 def _restore_draft() -> None:
-    name, text = st.session_state.pop(DELETED, ("", ""))
+    name, text = st.session_state.get(DELETED, ("", ""))
     if name:
         st.query_params["draft"] = name
         drafts.store_text(text)
+    st.session_state.pop(DELETED, None)

@@ -203,10 +203,9 @@ def _close_dialog() -> None:
 
 
 def _clear_import() -> None:
-    package = st.session_state.pop(PACKAGE, None)
-    if package:
-        core().packages.drop(package)
-    for key in (DOCUMENT, OUTCOME, REFUSED):
+    if package := st.session_state.get(PACKAGE):
+        core().packages.drop(package)  # before it is forgotten: Streamlit may abort this halfway, and begin again
+    for key in (PACKAGE, DOCUMENT, OUTCOME, REFUSED):
         st.session_state.pop(key, None)
     widgets.forget(WORKLOAD)
     widgets.forget(JOB)
