@@ -34,7 +34,10 @@ decide: where it no longer fits a processor's cache, it took 2.7 times as long."
 
 MOST_CHARACTERS = 64 * 1024
 EXPONENTIAL = 96
-"""Characters below which nothing that can be measured is anything but exponential."""
+"""Characters below which a cost that can be measured is either exponential or the same for any text."""
+
+LEAST_EXPONENTIAL_GROWTH = 3
+"""Of four characters more; where each character can be matched in two ways, they cost 16 times as much."""
 
 SUFFIXES = ("", "\n\0")
 
@@ -153,12 +156,12 @@ def grows_too_fast(cost: Callable[[int], float], most: int = MOST_CHARACTERS) ->
 
     Sizes grow until the cost can be measured; what is never slow up to the longest line need not be compared."""
     size = 16
-    while (small := _least_cost(cost, size)) < MEASURABLE:
+    while (small := _least_cost(cost, size)) < MEASURABLE or size < EXPONENTIAL:
+        if small >= MEASURABLE and (faster := _exceeds(cost, size, (size + 4) / size, LEAST_EXPONENTIAL_GROWTH)):
+            return faster
         if size >= most:
             return ""
         size = size + 8 if size < EXPONENTIAL else int(size * min(4, max(1.25, 1.5 * MEASURABLE / small)))
-    if size < EXPONENTIAL:
-        return f"{size} characters cost {cost(size):.4f} s already"
     if cost(2 * size) <= CLEARLY_LINEAR * small or not _exceeds(cost, size, 2, MOST_GROWTH):
         return ""
     return _exceeds(cost, size, WIDE, MOST_WIDE_GROWTH)
@@ -173,15 +176,16 @@ def _least_cost(cost: Callable[[int], float], size: int) -> float:
     return least
 
 
-def _exceeds(cost: Callable[[int], float], size: int, times: int, most: float) -> str:
+def _exceeds(cost: Callable[[int], float], size: int, times: float, most: float) -> str:
     small = large = math.inf
+    longer = round(size * times)
     for attempt in range(10):  # by turns, so that a busy moment of the machine meets both
-        small, large = min(small, cost(size)), min(large, cost(size * times))
+        small, large = min(small, cost(size)), min(large, cost(longer))
         if attempt >= SEVERAL and large <= most * small:
             return ""
         if attempt >= SEVERAL and (large > 1 or large > 1.5 * most * small):  # no pause of a machine lasts 4 times
             break
-    return f"{size} characters: {small:.4f} s, {times} times as many: {large:.4f} s"
+    return f"{size} characters: {small:.4f} s, {longer}: {large:.4f} s"
 
 
 def _of_re(call: ast.Call) -> bool:
