@@ -12,9 +12,7 @@ import yaml
 
 from aisbench_core.model import Run, RunSpec
 from tests.flow.following import Bench, bench_on
-from tests.flow.jobs import LONGEST_SECONDS
 from tests.sandbox_process import SandboxProcess
-from tests.training_client import await_true
 
 RECORDED = Path(__file__).parents[1] / "failures" / "sandbox.yaml"
 
@@ -111,12 +109,7 @@ def died(bench: Bench, folder: Path) -> dict[str, Run]:
     """Runs that have died, by the name of the way."""
     launched = {name: bench.launch(spec_of(way, folder / name)) for name, way in WAYS.items()}
 
-    def all_ended() -> bool:
-        bench.tick()
-        return all(bench.run(run).state.is_terminal for run in launched.values())
-
-    await_true(all_ended, "the end of all runs", 3 * LONGEST_SECONDS)
-    return {name: bench.run(run) for name, run in launched.items()}
+    return {name: bench.await_end(run) for name, run in launched.items()}
 
 
 def record(bench: Bench, folder: Path) -> None:

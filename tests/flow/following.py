@@ -1,5 +1,6 @@
 """What the flow tests share: a core on a scripted sandbox, a clock that tests move, and a follower driven by hand."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -13,9 +14,13 @@ from aisbench_core.running.follower import Follower
 from aisbench_core.wiring import Core, open_core
 from tests.actors import named
 from tests.sandbox_process import SandboxProcess
+from tests.training_client import await_true
 
 PERSON = "tester"
 MOST_TICKS = 400
+LONGEST_SECONDS = 180.0
+"""That a job may take on a machine that does other work as well."""
+
 GOOD = {"ranksize.json": "2", "throughput_0.json": "100.5", "throughput_1.json": "99.5", "accuracy.json": "0.97"}
 SPEC = RunSpec(workload="quickstart_digits", flavor="sandbox.cpu.2cards", cards_per_node=2)
 
@@ -59,6 +64,20 @@ class Bench:
         self.clock.move(seconds)
         self.follower.tick()
         self.follower.settle()
+
+    def await_tick(self, condition: Callable[[], bool], what: str, seconds: float = LONGEST_SECONDS) -> None:
+        """Tick until a condition holds for a job that really runs, at most so long."""
+
+        def ticked() -> bool:
+            self.tick()
+            return condition()
+
+        await_true(ticked, what, seconds)
+
+    def await_end(self, run: Run, seconds: float = LONGEST_SECONDS) -> Run:
+        """The run, ticked until its job, which really runs, has ended."""
+        self.await_tick(lambda: self.run(run).state.is_terminal, "the end of the run", seconds)
+        return self.run(run)
 
     def follow(self, run: Run, until: RunState | None = None) -> Run:
         """Tick until the run is in a state (default: has ended)."""

@@ -16,7 +16,6 @@ from tests.failure_corpus import answer
 from tests.flow.command_line import CommandLine
 from tests.flow.dying_jobs import WAYS, WITNESS, Way, died, spec_of
 from tests.flow.following import PERSON, Bench, bench_on
-from tests.flow.jobs import LONGEST_SECONDS
 from tests.sandbox_process import SandboxProcess
 from tests.training_client import await_true
 
@@ -112,13 +111,9 @@ def test_a_run_that_a_person_stopped_is_not_explained(bench: Bench, shell: Comma
     way = Way("time.sleep(600)", "stopped")
     run = bench.launch(spec_of(way, tmp_path / "code"))
 
-    def ticked(condition: bool) -> bool:
-        bench.tick()
-        return condition
-
-    await_true(lambda: ticked("step 1" in bench.core.files.log_tail(run.run_id, 0)), "the job at work", LONGEST_SECONDS)
+    bench.await_tick(lambda: "step 1" in bench.core.files.log_tail(run.run_id, 0), "the job at work")
     bench.core.runs.stop(run.run_id, named(PERSON))
-    await_true(lambda: ticked(bench.run(run).state.is_terminal), "its end", LONGEST_SECONDS)
+    bench.await_end(run)
 
     answered = shell.type("explain", run.run_id)
 
@@ -152,11 +147,4 @@ def test_a_run_ends_as_ever_where_ascend_fd_fails(real_sandbox: SandboxProcess, 
 
 
 def ended(bench: Bench, spec: RunSpec) -> Run:
-    run = bench.launch(spec)
-
-    def has_ended() -> bool:
-        bench.tick()
-        return bench.run(run).state.is_terminal
-
-    await_true(has_ended, "the end of the run", LONGEST_SECONDS)
-    return bench.run(run)
+    return bench.await_end(bench.launch(spec))

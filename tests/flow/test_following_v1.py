@@ -11,11 +11,9 @@ from aisbench_core.domain.authoring.workloads import Workloads
 from aisbench_core.model import Api, Run, RunPart, RunSpec, RunState
 from tests.actors import named
 from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on
-from tests.flow.jobs import LONGEST_SECONDS
 from tests.flow.trouble import IMPATIENT, assert_retrying
 from tests.legacy_client import LegacyClient
 from tests.sandbox_process import SandboxProcess
-from tests.training_client import await_true
 
 CREATE = {"service": "modelarts", "method": "POST", "path": "/v1/[^/]*/training-jobs$"}
 LIST = {"service": "modelarts", "method": "GET", "path": r"/v1/[^/]*/training-jobs\?"}
@@ -185,12 +183,7 @@ def test_the_quickstart_really_trains_and_reports_through_moxing(real_sandbox: S
     run = bench.launch(
         RunSpec(workload="quickstart_digits", flavor="sandbox.cpu.2cards", cards_per_node=2, parameters={"epochs": 12})
     )
-
-    def ended() -> bool:
-        bench.tick()
-        return bench.run(run).state.is_terminal
-
-    await_true(ended, "the end of the run", LONGEST_SECONDS)
+    bench.await_end(run)
 
     log = bench.core.files.log_tail(run.run_id, 0)
     recorded = bench.core.warehouse.runs.find_row(run.run_id)

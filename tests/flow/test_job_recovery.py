@@ -1,6 +1,6 @@
 """Runs whose really running job loses its node or hangs: seen at the next poll, and kept with both attempts."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ from aisbench_core.people.notifications.channels import channel_of
 from tests.actors import named
 from tests.flow.command_line import CommandLine
 from tests.flow.following import PERSON, Bench, bench_on
-from tests.flow.jobs import LONGEST_SECONDS
 from tests.sandbox_process import SandboxProcess
 from tests.training_client import await_true
 
@@ -65,14 +64,6 @@ def plan(region: SandboxProcess, *bad: int, **more: Any) -> None:
     region.admin("PUT", "capacity", {"pools": [pool], **more})
 
 
-def await_tick(bench: Bench, condition: Callable[[], bool], what: str) -> None:
-    def ticked() -> bool:
-        bench.tick()
-        return condition()
-
-    await_true(ticked, what, LONGEST_SECONDS)
-
-
 def details_of(bench: Bench, run: Run) -> JobDetails:
     return bench.core.files.job(run.run_id)
 
@@ -87,10 +78,10 @@ def test_a_node_that_dies_is_told_with_the_last_words_of_its_job_and_the_attempt
 ) -> None:
     plan(region)
     run = bench.launch(spec)
-    await_tick(bench, lambda: uploaded(bench, run), "the job at work")
+    bench.await_tick(lambda: uploaded(bench, run), "the job at work")
 
     plan(region, 0)
-    await_tick(bench, lambda: bench.run(run).state.is_terminal, "the end of the run")
+    bench.await_end(run)
     record = bench.core.files.record(run.run_id)
 
     assert bench.run(run).state is RunState.COMPLETED, bench.run(run).detail
@@ -112,7 +103,7 @@ def test_a_job_that_is_restarted_after_a_hang_tells_so_and_goes_on(
 ) -> None:
     plan(region, hang_s=1.0)
     run = bench.launch(spec.model_copy(update={"retry_on_hang": True}))
-    await_tick(bench, lambda: bench.run(run).state.is_terminal, "the end of the run")
+    bench.await_end(run)
     record = bench.core.files.record(run.run_id)
 
     assert bench.run(run).state is RunState.COMPLETED, bench.run(run).detail
@@ -125,7 +116,7 @@ def test_a_job_that_is_restarted_after_a_hang_tells_so_and_goes_on(
 def test_a_hang_turns_the_banner_within_one_poll(bench: Bench, spec: RunSpec, region: SandboxProcess) -> None:
     plan(region, hang_s=1.0)
     run = bench.launch(spec)
-    await_tick(bench, lambda: uploaded(bench, run), "the job at work")
+    bench.await_tick(lambda: uploaded(bench, run), "the job at work")
     training = bench.core.jobs.interactive("sandbox", None).training
     job_id = bench.run(run).job_id
     await_true(lambda: any("suspected" in event.message for event in training.events(job_id)), "the suspicion")
@@ -145,7 +136,7 @@ def test_a_hang_is_told_once_to_who_wants_to_know(bench: Bench, spec: RunSpec, r
     bench.core.notifications.channels.save(channel_of(told, Message("channel")), named(PERSON))
     plan(region, hang_s=1.0)
     run = bench.launch(spec)
-    await_tick(bench, lambda: bench.core.notifications.outbox.page(5)[1] > 0, "the alert")
+    bench.await_tick(lambda: bench.core.notifications.outbox.page(5)[1] > 0, "the alert")
 
     another = bench_on(region, bench.core.settings.data_dir)  # knows nothing of what was announced
     for _ in range(3):

@@ -7,7 +7,6 @@ import pytest
 from aisbench_core.model import MetricSource, Run, RunMetric, RunSpec, RunState
 from tests.flow.following import Bench, bench_on
 from tests.sandbox_process import SandboxProcess
-from tests.training_client import await_true
 
 MANIFEST = """
 title: Tiny LLM
@@ -60,14 +59,8 @@ def run_to_the_end(bench: Bench) -> Run:
     (code / "code").mkdir(parents=True)
     (code / "workload.yaml").write_text(MANIFEST)
     (code / "code" / "train.py").write_text(TRAIN)
-    run = bench.launch(RunSpec(workload="tiny_llm", flavor="sandbox.cpu.2cards", cards_per_node=2, node_count=1))
-
-    def ended() -> bool:
-        bench.tick()
-        return bench.run(run).state.is_terminal
-
-    await_true(ended, "the end of the run", 120)
-    return bench.run(run)
+    spec = RunSpec(workload="tiny_llm", flavor="sandbox.cpu.2cards", cards_per_node=2, node_count=1)
+    return bench.await_end(bench.launch(spec))
 
 
 def metrics_of(bench: Bench, run: Run) -> dict[str, RunMetric]:

@@ -7,7 +7,6 @@ from aisbench_core.model import RunSpec, RunState
 from tests.flow.command_line import CommandLine
 from tests.flow.following import bench_on
 from tests.sandbox_process import SandboxProcess
-from tests.training_client import await_true
 
 TOOL = """#!/bin/sh
 cat <<END
@@ -45,12 +44,7 @@ def test_what_a_job_measured_on_its_cards_is_kept_and_shown(real_sandbox: Sandbo
         workload="quickstart_digits", code_dir=str(code), flavor="sandbox.cpu.2cards", cards_per_node=2, node_count=1
     )
     run = bench.launch(spec)
-
-    def ended() -> bool:
-        bench.tick()
-        return bench.run(run).state.is_terminal
-
-    await_true(ended, "the end of the run", 120)
+    bench.await_end(run)
     command = CommandLine(bench.core.settings.data_dir, real_sandbox)
     shown = command.type("show", run.run_id).stdout
     cards = json.loads(command.type("show", run.run_id, "--json").stdout)["cards"]
@@ -93,12 +87,7 @@ def test_the_block_of_a_run_holds_the_power_that_was_read(real_sandbox: SandboxP
         workload="quickstart_digits", code_dir=str(code), flavor="sandbox.cpu.2cards", cards_per_node=2, node_count=1
     )
     run = bench.launch(spec)
-
-    def ended() -> bool:
-        bench.tick()
-        return bench.run(run).state.is_terminal
-
-    await_true(ended, "the end of the run", 120)
+    bench.await_end(run)
     command = CommandLine(bench.core.settings.data_dir, real_sandbox)
     assert bench.run(run).state is RunState.COMPLETED, bench.run(run).detail
     block = json.loads(Path(bench.core.settings.data_dir, "runs", run.run_id, "train_result_info.json").read_text())

@@ -12,9 +12,7 @@ from aisbench_core.model import Api, Mode, Run, RunSpec, RunState
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
 from tests.flow.command_line import CommandLine
 from tests.flow.following import Bench, bench_on
-from tests.flow.jobs import LONGEST_SECONDS
 from tests.sandbox_process import SandboxProcess
-from tests.training_client import await_true
 
 CANN = "Ascend-cann-nnae_5.0.2.1_linux-aarch64.run"
 MINDSPORE = "mindspore_ascend-1.3.0-py3-none-any.whl"
@@ -95,14 +93,7 @@ def bench(real_sandbox: SandboxProcess, tmp_path: Path) -> Bench:
 
 def ended(bench: Bench, spec: RunSpec, **answers: object) -> Run:
     """The run of a spec, at its end; the sandbox really runs it."""
-    run = bench.launch(RunSpec.model_validate(spec.model_dump() | answers))
-
-    def has_ended() -> bool:
-        bench.tick()
-        return bench.run(run).state.is_terminal
-
-    await_true(has_ended, "the end of the run", LONGEST_SECONDS)
-    return bench.run(run)
+    return bench.await_end(bench.launch(RunSpec.model_validate(spec.model_dump() | answers)))
 
 
 def log(bench: Bench, run: Run, node: int = 0) -> str:

@@ -15,7 +15,6 @@ from aisbench_core.store.run_folders import run_paths
 from tests.flow.following import Bench, bench_on
 from tests.flow.jobs import LONGEST_SECONDS, Region
 from tests.sandbox_process import SandboxProcess
-from tests.training_client import await_true
 
 PRETRAIN = Workloads(HOME / "workloads").get("pytorch_llm_pretrain")
 STEPS, TOKENS = 50, 16 * 128  # of nano; tokens of a step, over all ranks
@@ -112,7 +111,7 @@ def test_a_rank_that_is_killed_is_recovered_from_and_the_loss_is_that_of_a_train
             }
         )
     )
-    follow(bench, run)
+    bench.await_end(run, 2 * LONGEST_SECONDS)
     log, files = bench.core.files.log_tail(run.run_id, 0), written(bench, run)
     record = bench.core.files.record(run.run_id)
 
@@ -133,16 +132,6 @@ def test_a_rank_that_is_killed_is_recovered_from_and_the_loss_is_that_of_a_train
     assert of_run.keys() >= {"tokens_per_s", "step_p50_s", "step_p99_s", "checkpoint_save_s", "checkpoint_load_s"}
     assert of_run.keys() >= {f"recovery_s/{part}" for part in ("t0_rollback", "t1_scheduling", "t2_init", "t3_load")}
     assert of_run["tokens_per_s"] == of_run["nominal_tokens_per_s"], "every token is a real one"
-
-
-def follow(bench: Bench, run: Run) -> None:
-    """Follow a run with two attempts to its end."""
-
-    def has_ended() -> bool:
-        bench.tick()
-        return bench.run(run).state.is_terminal
-
-    await_true(has_ended, "the end of the run", 2 * LONGEST_SECONDS)
 
 
 def written(bench: Bench, run: Run) -> Mapping[str, str]:

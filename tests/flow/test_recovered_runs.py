@@ -10,9 +10,7 @@ from aisbench_core.model import Finding, Run, RunSpec, RunState
 from aisbench_core.store.run_folders import run_paths
 from tests.flow.command_line import CommandLine
 from tests.flow.following import Bench, bench_on
-from tests.flow.jobs import LONGEST_SECONDS
 from tests.sandbox_process import SandboxProcess
-from tests.training_client import await_true
 
 TRAIN = """
 import argparse, os, pathlib, time
@@ -57,14 +55,8 @@ def resumed(bench: Bench, spec: RunSpec) -> list[Finding]:
 
 
 def ended(bench: Bench, spec: RunSpec, **changes: object) -> tuple[Run, str]:
-    run = bench.launch(RunSpec.model_validate(spec.model_dump() | changes))
-
-    def has_ended() -> bool:
-        bench.tick()
-        return bench.run(run).state.is_terminal
-
-    await_true(has_ended, "the end of the run", LONGEST_SECONDS)
-    return bench.run(run), bench.core.files.log_tail(run.run_id, 0)
+    run = bench.await_end(bench.launch(RunSpec.model_validate(spec.model_dump() | changes)))
+    return run, bench.core.files.log_tail(run.run_id, 0)
 
 
 def test_a_job_that_is_restarted_goes_on_from_the_checkpoint_in_its_output(bench: Bench, spec: RunSpec) -> None:

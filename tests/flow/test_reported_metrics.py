@@ -10,7 +10,6 @@ from tests.flow.api_process import ApiProcess, Program, token_of
 from tests.flow.command_line import CommandLine
 from tests.flow.following import Bench, bench_on
 from tests.sandbox_process import SandboxProcess
-from tests.training_client import await_true
 
 TRAIN = """
 import os, pathlib, signal, time
@@ -50,14 +49,7 @@ def run_script(bench: Bench, folder: Path, *, killed: bool) -> Run:
     spec = RunSpec(
         workload="quickstart_digits", code_dir=str(code), flavor="sandbox.cpu.2cards", cards_per_node=2, node_count=1
     )
-    run = bench.launch(spec)
-
-    def ended() -> bool:
-        bench.tick()
-        return bench.run(run).state.is_terminal
-
-    await_true(ended, "the end of the run", 120)
-    return bench.run(run)
+    return bench.await_end(bench.launch(spec))
 
 
 def metrics_of(bench: Bench, run: Run) -> dict[str, RunMetric]:

@@ -58,7 +58,7 @@ def ticked(bench: Bench, run: Run, seconds: float = 10.0) -> Run:
 
 def stop(bench: Bench, run: Run) -> None:
     bench.core.runs.stop(run.run_id, named(PERSON))
-    await_true(lambda: ticked(bench, run).state.is_terminal, "the end", LONGEST_SECONDS)
+    bench.await_end(run)
 
 
 def test_a_job_on_two_nodes_that_hangs_is_called_stalled(bench: Bench, tmp_path: Path) -> None:
