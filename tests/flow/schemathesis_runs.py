@@ -23,7 +23,7 @@ class Fuzzed:
     passed: int
 
 
-def fuzzed(url: str, token: str, folder: Path, *options: str, seconds: float = 300) -> Fuzzed:
+def fuzzed(url: str, token: str, folder: Path, *options: str, seconds: float = 1200) -> Fuzzed:
     """Requests to all endpoints with a token; always the same ones. Fails with what it found."""
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{url}/api/v1/openapi.json", "--no-color"]
     command += ["--header", f"Authorization: Bearer {token}", "--checks", ",".join(CHECKS)]
