@@ -8,7 +8,7 @@ from pages._ui.compare import comparison as parts
 from pages._ui.compare.comparability import show_comparability
 from pages._ui.compare.groups import fold_peers, show_peers
 from pages._ui.compare.many import MANY, choose_baseline, show_baseline_field, show_many
-from pages._ui.compare.metrics import show_metrics
+from pages._ui.compare.metrics import choose_metrics, show_metrics
 from pages._ui.compare.names import names_of
 from pages._ui.compare.training import show_trainings
 from pages._ui.compare.verdict import show_sentences, show_verdict
@@ -41,13 +41,14 @@ with st.container(horizontal=True, vertical_alignment="center"):
     show_table_files(lambda: build_comparison_table(comparison), "aisbench-compare")
     show_report(comparison.runs)
     parts.choose_compared()
+    metrics = choose_metrics(comparison)
     if is_many:
         show_baseline_field(run_ids)
 if is_many:
-    show_many(comparison, run_ids)
+    show_many(comparison, run_ids, metrics)
     fold_peers(comparison)
 else:
-    show_metrics(comparison)
+    show_metrics(comparison, metrics)
     parts.show_differences(comparison)
     show_peers(comparison)
 show_llm_training(names_of(comparison))

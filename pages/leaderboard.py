@@ -47,7 +47,7 @@ show_rehearsal(region)
 if view == "blocks":
     ticked = blocks.show_blocks(replace(query, limit=blocks.BLOCKS), names, tab)
 else:
-    ticked = single_runs.show_single_runs(query, names) if view == "runs" else board.show_groups(query)
+    ticked = single_runs.show_single_runs(query, names) if view == "runs" else board.show_groups(query, names)
 show_rulesets(query)
 watch_results(drawn, ticked=ticked)
 if view != "runs":

@@ -8,24 +8,24 @@ from pages._ui.grid.sorting import read_sorting
 from pages._ui.runs import run_list
 from pages._ui.runs.run_actions import OUTCOME, show_actions, show_questions
 from pages._ui.runs.run_filters import PARTS, ListPart, choose_filters, show_filters
-from pages._ui.runs.run_rows import choose_columns
-from pages._ui.shell import url
+from pages._ui.runs.run_rows import choose_run_columns
+from pages._ui.shell import saved_views, url
 from pages._ui.shell.core import is_allowed
-from pages._ui.shell.navigation import CONFIGURE, REGION, link_main_page, link_page
+from pages._ui.shell.navigation import CONFIGURE, REGION, RUNS, link_main_page, link_page
 from pages._ui.shell.outcomes import show_outcome
 from pages._ui.shell.status import title_tab
 from pages._ui.shell.words import t
 
-with st.container(horizontal=True, vertical_alignment="center"):
-    st.title(t("runs.title"), width="content")
+with saved_views.show_title(RUNS, t("runs.title")):
     badge = st.empty()
 with st.container(horizontal=True, vertical_alignment="center"):
     choice = choose_filters()
-    keys = choose_columns()
+    keys = choose_run_columns()
     link_page(REGION, t("jobs.title"), {"show": "jobs"})
     if is_allowed("Runs.launch"):
         link_main_page(CONFIGURE, t("menu.configure"), {"draft": MINE})
 show_filters(choice)
+saved_views.show_missing()
 sorting = read_sorting(list(RunSort), RunSort.LAUNCHED, texts=[RunSort.WORKLOAD, RunSort.STATE, RunSort.BY, RunSort.ID])
 
 # Before anything is drawn: what changes while the page is drawn is noticed, too.

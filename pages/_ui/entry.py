@@ -13,7 +13,16 @@ from pages._ui.session.open_sessions import show_sessions, show_sessions_button
 from pages._ui.shell.chart_files import install_svg_buttons
 from pages._ui.shell.core import core, default_language, ended_session
 from pages._ui.shell.errors import PageEnd, errors_shown
-from pages._ui.shell.navigation import HOME, ICONS, SECTIONS, STORING, install_one_step, link_page, open_page
+from pages._ui.shell.navigation import (
+    HOME,
+    ICONS,
+    SECTIONS,
+    STORING,
+    install_one_step,
+    keep_columns,
+    link_page,
+    open_page,
+)
 from pages._ui.shell.numbers import install_descriptions
 from pages._ui.shell.preloading import freeze_after_run
 from pages._ui.shell.status import show_processes, show_read_only, show_sign_out_button, title_tab
@@ -59,6 +68,7 @@ def show_page() -> None:
     """The menu, and the page of the address."""
     page = st.navigation(every_page(), position="hidden")
     title_tab(page.title)
+    keep_columns(page.url_path)
     with st.sidebar:
         show_search_button(page.url_path)
         show_menu()

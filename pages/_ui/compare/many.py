@@ -1,6 +1,6 @@
 """More runs than a screen has room for: a column for each run, in a frame that scrolls."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 import streamlit as st
@@ -25,14 +25,19 @@ LETTERS = 24  # of the name of a run in the head
 LONGEST = 12  # letters of a value that leaves room for the change behind it
 
 
-def show_many(comparison: Comparison, run_ids: Sequence[str]) -> None:
-    """Metrics, then the fields that differ; at a click the equal ones, too. Columns are in the order of `run_ids`."""
+def show_many(comparison: Comparison, run_ids: Sequence[str], chosen: Collection[str]) -> None:
+    """The chosen metrics, then the fields that differ; at a click the equal ones, too. Columns are in the order of
+    `run_ids`."""
     names, runs = names_of(comparison), {run.run_id: run for run in comparison.runs}
     columns = [GridColumn("name", t("compare.metric"), width=NAME)]
     columns += [_build_column(runs[run_id], names[run_id], comparison) for run_id in run_ids]
     every = url.input_switch("all", t("compare.all_fields", count=len(comparison.same)))
     fields = [*dict.fromkeys((*comparison.deciding, *comparison.differences)), *(comparison.same if every else ())]
-    rows = [_build_verdicts(comparison), *_list_metrics(comparison), *(_build_field(comparison, one) for one in fields)]
+    rows = [
+        _build_verdicts(comparison),
+        *_list_metrics(comparison, chosen),
+        *(_build_field(comparison, one) for one in fields),
+    ]
     if any(run.rehearsal for run in comparison.runs):
         st.caption(t("board.rehearsal"))
     show_grid(columns, rows, t("compare.many"), key="many", visible=VISIBLE)
@@ -57,9 +62,9 @@ def _build_verdicts(comparison: Comparison) -> GridRow:
     return GridRow("against", label, {"name": GridCell(label), **cells})
 
 
-def _list_metrics(comparison: Comparison) -> Iterator[GridRow]:
+def _list_metrics(comparison: Comparison, chosen: Collection[str]) -> Iterator[GridRow]:
     """The rows of the table of few runs, with the change behind each value; the head says their validity."""
-    for row in list_metric_rows(comparison):
+    for row in list_metric_rows(comparison, chosen):
         if row.id == "validity":
             continue
         cells = {"name": row.cells["metric"]}

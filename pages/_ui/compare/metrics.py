@@ -1,6 +1,6 @@
 """The table of a comparison: each metric of each side, the change against the baseline, and how much runs vary."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import streamlit as st
 
@@ -12,11 +12,13 @@ from aisbench_core.warehouse.values.compared import ComparedBy, Comparison, Metr
 from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.compare.names import names_of
 from pages._ui.compare.verdict import colour_of
+from pages._ui.grid.column_choice import choose_columns
 from pages._ui.grid.table import show_grid
 from pages._ui.grid.values import Align, GridCell, GridColumn, GridRow, Tone
 from pages._ui.runs.target import peers_text, target_text
 from pages._ui.shell import charts
 from pages._ui.shell.formats import format_interval
+from pages._ui.shell.navigation import METRICS
 from pages._ui.shell.words import t
 
 TONES = {"red": Tone.BAD, "green": Tone.GOOD, "gray": Tone.PLAIN}
@@ -26,7 +28,7 @@ SECONDS = 3  # significant digits of a duration
 Cells = Sequence[GridCell]  # one for each side
 
 
-def show_metrics(comparison: Comparison) -> None:
+def show_metrics(comparison: Comparison, chosen: Collection[str]) -> None:
     """The throughput that decides and how sure it is, then every other metric that was measured."""
     names = names_of(comparison)
     columns = [GridColumn("metric", t("compare.metric"))]
@@ -39,17 +41,26 @@ def show_metrics(comparison: Comparison) -> None:
         if not is_first:
             hint = t("compare.change_hint", candidate=name, baseline=first)
             columns.append(GridColumn(f"change-{run.run_id}", "Δ", Align.RIGHT, hint=hint, mixed=True))
-    show_grid(columns, list(list_metric_rows(comparison)), t("compare.metrics"), key="metrics")
+    show_grid(columns, list(list_metric_rows(comparison, chosen)), t("compare.metrics"), key="metrics")
     if comparison.by is ComparedBy.ROWS:
         st.caption(t("compare.of_rows"))
 
 
-def list_metric_rows(comparison: Comparison) -> Iterator[GridRow]:
-    """A row for each metric, with the cells `metric`, and `value-` and `change-` of each run."""
-    measured = sorted(filter(_is_measured, comparison.metrics), key=lambda metric: not metric.decides)
+def choose_metrics(comparison: Comparison) -> list[str]:
+    """The names of those that have a row, behind a button: all that were measured, unless the URL names some."""
+    titles = {metric.name: charts.metric_title(metric) for metric in _list_measured(comparison) if not metric.decides}
+    return choose_columns([*titles], [*titles], titles.__getitem__, METRICS)
+
+
+def list_metric_rows(comparison: Comparison, chosen: Collection[str]) -> Iterator[GridRow]:
+    """A row for each metric that decides or is chosen, with the cells `metric`, and `value-` and `change-` of each
+    run."""
+    measured = _list_measured(comparison)
     if not any(metric.decides for metric in measured):
         yield from _list_noise(comparison)
     for metric in measured:
+        if not metric.decides and metric.name not in chosen:
+            continue
         pairs = list(zip(comparison.runs, metric.values, strict=True))
         cells = [_show_value(metric, value, run) for run, value in pairs]
         changes = _list_changes(comparison, metric)
@@ -114,8 +125,12 @@ def _build_row(comparison: Comparison, row_id: str, name: str, cells: Cells, cha
     return GridRow(row_id, name, {"metric": GridCell(name), **by_column})
 
 
-def _is_measured(metric: MetricComparison) -> bool:
-    return metric.decides or any(cell.value is not None for cell in metric.values)
+def _list_measured(comparison: Comparison) -> list[MetricComparison]:
+    """What decides comes first."""
+    measured = (
+        each for each in comparison.metrics if each.decides or any(cell.value is not None for cell in each.values)
+    )
+    return sorted(measured, key=lambda metric: not metric.decides)
 
 
 def _show_value(metric: MetricComparison, value: MetricValue, run: RunRow) -> GridCell:

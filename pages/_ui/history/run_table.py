@@ -9,6 +9,7 @@ from aisbench_core.base.formats import PERCENT_DIGITS, format_number, shorten_ha
 from aisbench_core.warehouse.measures.sorts import HISTORY_SORTS
 from aisbench_core.warehouse.values.histories import History, HistoryRun, MetricHistory, RegressionVerdict
 from aisbench_core.warehouse.values.runs import BoardQuery
+from pages._ui.grid.column_choice import narrow_columns
 from pages._ui.grid.sorting import read_sorting
 from pages._ui.grid.table import show_grid
 from pages._ui.grid.values import Align, GridCell, GridColumn, GridRow, PageLink, Tone
@@ -39,6 +40,7 @@ def show_history_runs(history: History, metric: MetricHistory) -> tuple[str, ...
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = choose_text(t("listing.search"), t("history.search_in"))
         size = choose_size()
+        columns = narrow_columns(_list_columns(names))
     sorting = read_sorting(sorts, "moment", texts=TEXT_SORTS)
     query = BoardQuery(history.row.group.region, include_invalid=st.query_params.get("invalid") == "1")
     query = replace(
@@ -54,8 +56,7 @@ def show_history_runs(history: History, metric: MetricHistory) -> tuple[str, ...
         st.info(t("board.no_match"), icon=":material/search:")
         return ()
     rows = [_build_row(run, history.verdict, metric.name, names) for run in page.rows]
-    columns, title = _list_columns(names), t("history.runs")
-    ticked = show_grid(columns, rows, title, key=KEY, is_tickable=True, sorting=sorting, visible=VISIBLE)
+    ticked = show_grid(columns, rows, t("history.runs"), key=KEY, is_tickable=True, sorting=sorting, visible=VISIBLE)
     show_pages(page.total, query.limit)
     show_outcome(OUTCOME)
     show_actions(KEY, ticked)

@@ -4,27 +4,23 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import streamlit as st
-
 from aisbench_core.base.formats import MISSING, format_change, format_number, format_percent
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.values.boards import BoardRow
 from aisbench_core.warehouse.values.compared import RunDot
 from aisbench_core.warehouse.values.histories import TrendVerdict
 from aisbench_core.warehouse.values.runs import BoardQuery, TargetOutcome
+from pages._ui.grid.column_choice import choose_columns
 from pages._ui.grid.values import Align, CellPart, GridCell, GridColumn, GridRow, PageLink, Spark, Tone
 from pages._ui.leaderboard.changes import COLOURS, change_text
 from pages._ui.leaderboard.columns import BLOCK_COLUMNS, COLUMNS, Cells, find_head, find_title, rank_text, read_cells
 from pages._ui.runs.target import target_text
-from pages._ui.shell import url
 from pages._ui.shell.navigation import CONFIGURATION
 from pages._ui.shell.tables import without_prefix
 from pages._ui.shell.words import t
 
 NEWEST = 30  # runs of a curve
 LEAST_NEWEST = 3  # fewer show no course
-
-PARAMETER = "columns"  # of the URL
 
 # What fits into a window of 1280 pixels. `parameters` is there only where rows differ in nothing else, and `note` only
 # where runs scatter.
@@ -43,10 +39,7 @@ def choose_block_columns(query: BoardQuery) -> list[str]:
     """The names of the columns to show, behind a button; the URL has them where they are not the default ones."""
     chosen = {*DEFAULT_COLUMNS, *(_OF_INVALID if query.include_invalid else ())}
     default = [name for name in BLOCK_COLUMNS if name in chosen]
-    with st.popover(t("board.columns"), icon=":material/view_column:"):
-        return url.choose_options(
-            PARAMETER, t("board.columns"), [*BLOCK_COLUMNS], find_title, default=default, help=t("board.columns_help")
-        )
+    return choose_columns([*BLOCK_COLUMNS], default, find_title)
 
 
 def block_cells(

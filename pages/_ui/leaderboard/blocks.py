@@ -22,7 +22,7 @@ from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.formats import to_percent, whole_name
 from pages._ui.shell.listing import page_of, show_pages
-from pages._ui.shell.navigation import LEADERBOARD, link_page
+from pages._ui.shell.navigation import COLUMNS, LEADERBOARD, link_page
 from pages._ui.shell.words import t
 
 BLOCKS, MOST = 6, 10  # benchmarks on a page, and rows of each: what somebody reads at once
@@ -87,7 +87,7 @@ def _key_of(block: BenchmarkBoard) -> str:
 
 def _without_size(names: Sequence[str], block: BenchmarkBoard, tab: SizeTab) -> list[str]:
     """The title has the size that all rows share, unless the reader chose the column."""
-    is_chosen = block_columns.PARAMETER in st.query_params
+    is_chosen = COLUMNS in st.query_params
     return [name for name in names if name != "size" or is_chosen or not _shared_size(block, tab)]
 
 

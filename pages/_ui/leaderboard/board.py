@@ -16,6 +16,7 @@ from aisbench_core.warehouse.values.histories import TrendVerdict
 from aisbench_core.warehouse.values.runs import BoardQuery, RegionFacts, Validity
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.grid.action_bar import create_action_bar
+from pages._ui.grid.column_choice import choose_columns
 from pages._ui.grid.sorting import read_sorting
 from pages._ui.grid.table import show_grid
 from pages._ui.grid.values import GridCell, GridColumn, GridRow
@@ -25,19 +26,20 @@ from pages._ui.leaderboard.changes import change_text, known_changes, link_to_ot
 from pages._ui.leaderboard.columns import (
     GROUP_COLUMNS,
     Cells,
+    find_list_title,
     list_titles,
     read_cells,
     system_text,
 )
-from pages._ui.leaderboard.single_runs import RUN_COLUMNS, SINGLE_RUN_COLUMNS
+from pages._ui.leaderboard.single_runs import SINGLE_RUN_COLUMNS
 from pages._ui.runs.conditions import choose_conditions
-from pages._ui.runs.run_rows import choose_columns
+from pages._ui.runs.run_rows import choose_run_columns
 from pages._ui.runs.validity import choose_ruleset, show_rules
-from pages._ui.shell import charts, url
+from pages._ui.shell import charts, navigation, url
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.filters import FACETS, choose_facets, choose_ranking_metric, filter_by
 from pages._ui.shell.listing import choose_sorting, choose_text, page_of, show_pages
-from pages._ui.shell.navigation import COMPARE, ICONS, LEADERBOARD, link_page
+from pages._ui.shell.navigation import COMPARE, ICONS, LEADERBOARD, RUN_COLUMNS, link_page
 from pages._ui.shell.words import t
 
 PARAMETER = "parameter"  # of the URL, and the key of its column
@@ -68,10 +70,10 @@ def choose_view() -> str:
 
 
 def choose_board_columns(view: str, query: BoardQuery) -> list[str]:
-    """The columns that the URL names of this view's table; none of the table of all configurations, which has all."""
-    if view == "blocks":
-        return choose_block_columns(query)
-    return choose_columns(SINGLE_RUN_COLUMNS, RUN_COLUMNS) if view == "runs" else []
+    """The columns that the URL names of this view's table."""
+    if view == "groups":
+        return choose_columns(GROUP_COLUMNS, GROUP_COLUMNS, find_list_title, navigation.GROUP_COLUMNS)
+    return choose_block_columns(query) if view == "blocks" else choose_run_columns(SINGLE_RUN_COLUMNS, RUN_COLUMNS)
 
 
 def choose_board_query(region: RegionFacts, view: str) -> BoardQuery:
@@ -144,8 +146,8 @@ def _choose_validity(query: BoardQuery) -> BoardQuery:
     return replace(query, validity=validity)
 
 
-def show_groups(query: BoardQuery) -> bool:
-    """Runs of equal configuration as one row each, the fastest first."""
+def show_groups(query: BoardQuery, names: Collection[str]) -> bool:
+    """Runs of equal configuration as one row each, the fastest first, with the columns of these names."""
     page = page_of(core().warehouse.board.list_rows, query)
     if not page.rows:
         st.info(t("board.no_match"), icon=":material/search:")
@@ -157,10 +159,10 @@ def show_groups(query: BoardQuery) -> bool:
     parameters = run_cached(
         core().warehouse.board.find_distinctions, query.region, fingerprints, rehearsal=page.rehearsal
     )
-    names = [", ".join(filter(None, (parameters.get(row.fingerprint), system_text(row)))) for row in page.rows]
+    texts = [", ".join(filter(None, (parameters.get(row.fingerprint), system_text(row)))) for row in page.rows]
     changes = known_changes(query, page.rows)
-    cells = [_group_cells(row, name, changes) for row, name in zip(page.rows, names, strict=True)]
-    columns, table = build_list(page.rows, cells, list_titles(cells, GROUP_COLUMNS, page.rows))
+    cells = [_group_cells(row, text, changes) for row, text in zip(page.rows, texts, strict=True)]
+    columns, table = build_list(page.rows, cells, list_titles(cells, names, page.rows))
     if query.by_parameter:
         columns, table = _add_parameter(query.by_parameter, page.rows, columns, table)
     sorting = read_sorting(BOARD_SORTS, "throughput")

@@ -160,8 +160,13 @@ def list_titles(cells: Sequence[Cells], names: Iterable[str], rows: Sequence[Boa
     """The titles of a list of several benchmarks, by name; the column of units only where the heads cannot name one."""
     unit = common_unit(rows)
     present = [name for name in find_present(cells, names) if name != "unit" or unit != rows[0].throughput_unit]
-    keys = {name: COLUMNS[name].in_list or COLUMNS[name].title for name in present}
-    return {name: t(key, unit=unit) if isinstance(key, str) else t.column(key) for name, key in keys.items()}
+    return {name: find_list_title(name, unit) for name in present}
+
+
+def find_list_title(name: str, unit: str = "") -> str:
+    """A column's title in a list of several benchmarks; without a unit that all rows share, each has its own."""
+    title = COLUMNS[name].in_list or COLUMNS[name].title
+    return t(title, unit=unit or t("board.unit_beside")) if isinstance(title, str) else t.column(title)
 
 
 def find_title(name: str) -> str:

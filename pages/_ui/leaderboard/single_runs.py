@@ -17,7 +17,6 @@ from pages._ui.shell.outcomes import show_outcome
 from pages._ui.shell.words import t
 
 KEY = "single-runs"  # of the table
-RUN_COLUMNS = "run_columns"  # parameter of the URL: other tables of the page have other columns
 VISIBLE = 25  # rows that are visible at a time
 
 # What fits into a window of 1280 pixels.

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
-import streamlit as st
-
 from aisbench_core.base.errors import AisbenchError
 from aisbench_core.base.formats import (
     format_change,
@@ -25,14 +23,14 @@ from aisbench_core.warehouse.values.histories import Outcome, RegressionVerdict,
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow, TargetOutcome, Validity
 from pages._ui.cards import run_cards as cards
 from pages._ui.cards.job_details import alert_kind, describe_silence
+from pages._ui.grid.column_choice import choose_columns
 from pages._ui.grid.sorting import Sorting
 from pages._ui.grid.values import Align, CellPart, Dot, GridCell, GridColumn, GridRow, PageLink, Tone
 from pages._ui.runs.target import target_text
 from pages._ui.runs.validity import join_reasons
-from pages._ui.shell import url
 from pages._ui.shell.core import core, ledger_answer, run_cached
 from pages._ui.shell.formats import format_age, format_time
-from pages._ui.shell.navigation import LIVE
+from pages._ui.shell.navigation import COLUMNS, LIVE
 from pages._ui.shell.tables import without_prefix
 from pages._ui.shell.words import t
 
@@ -86,15 +84,11 @@ class ListedRun:
         return self.known.spec if isinstance(self.known, Run) else self.known
 
 
-def choose_columns(usual: Sequence[str] = DEFAULT, parameter: str = "columns") -> list[str]:
+def choose_run_columns(usual: Sequence[str] = DEFAULT, parameter: str = COLUMNS) -> list[str]:
     """The keys of the columns that the URL names in this parameter, behind a button, or the usual ones."""
     first, *default = usual
     offered = [key for key in dict.fromkeys((*usual, *DEFAULT, *ADDED)) if key != first]
-    with st.popover(t("run_rows.columns"), icon=":material/view_column:"):
-        chosen = url.choose_options(
-            parameter, t("run_rows.columns"), offered, lambda key: t(f"run_rows.{key}"), default=default
-        )
-    return [first, *(key for key in offered if key in chosen)]
+    return [first, *choose_columns(offered, default, lambda key: t(f"run_rows.{key}"), parameter)]
 
 
 def list_columns(runs: Sequence[ListedRun], keys: Sequence[str]) -> list[GridColumn]:

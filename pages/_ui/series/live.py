@@ -1,22 +1,28 @@
 """One series, which updates itself until it is settled."""
 
+from collections.abc import Collection
+from dataclasses import dataclass
+
 import streamlit as st
 
 from aisbench_core.base.formats import format_number
 from aisbench_core.model import ParameterSearch
 from aisbench_core.running.series.matrix import Matrix
 from aisbench_core.warehouse.values.compared import MAX_COMPARED
+from pages._ui.grid.column_choice import ICON as COLUMNS_ICON
+from pages._ui.grid.column_choice import choose_hidden
 from pages._ui.series import matrix as tables
 from pages._ui.series.comparison import show_against
 from pages._ui.series.form import NODE_HOURS
 from pages._ui.series.parallel import show_parallel
 from pages._ui.series.series_list import series_badge, series_facts, series_title, show_progress
-from pages._ui.series.trials import show_search_plan, show_trials
+from pages._ui.series.trials import list_trial_titles, show_search_plan, show_trials
 from pages._ui.shell import navigation, numbers
 from pages._ui.shell.core import actor, core, is_allowed
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import errors_shown, escape_markdown
 from pages._ui.shell.formats import format_time
+from pages._ui.shell.navigation import ATTEMPT_COLUMNS, COLUMNS
 from pages._ui.shell.status import create_heading, title_tab
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
@@ -29,6 +35,14 @@ MAX_SCATTERS = 3  # rows that the warning about scatter names
 CONFIRMATION = Dialog("series-question")  # about `stop` or `rerun`
 
 
+@dataclass(frozen=True, slots=True)
+class _Hidden:
+    """The columns that nobody chose: of the statistics or trials, and of the attempts."""
+
+    rows: frozenset[str]
+    attempts: frozenset[str]
+
+
 def follow_series(series_id: str) -> None:
     """One series, kept up to date until it ends."""
     title = create_heading()
@@ -36,21 +50,22 @@ def follow_series(series_id: str) -> None:
     matrix = core().series.matrix(series_id)
     title.title(escape_markdown(series_title(matrix)))
     st.caption(series_facts(matrix))
-    _show_actions(matrix)
+    hidden = _show_actions(matrix)
     show_series_approval(matrix.series)
     if matrix.can_stop and matrix.hours.budget is not None:
         _show_budget(matrix)
     ended = matrix.is_settled
     if not matrix.here:
         st.info(t("series.elsewhere"), icon=":material/group:")
-    st.fragment(_draw_series, run_every=None if ended else SECONDS)(series_id, ended)
+    st.fragment(_draw_series, run_every=None if ended else SECONDS)(series_id, ended, hidden)
     show_against(matrix)
     CONFIRMATION.show(
         t("series.stop_title" if CONFIRMATION.subject == "stop" else "series.rerun_title"), _show_confirmation, matrix
     )
 
 
-def _show_actions(matrix: Matrix) -> None:
+def _show_actions(matrix: Matrix) -> _Hidden:
+    """What can be done with it; returns the hidden columns of its tables."""
     with st.container(horizontal=True, vertical_alignment="center"):
         navigation.link_page(navigation.SERIES, t("series.all"), {})
         owner = matrix.series.created_by
@@ -72,9 +87,21 @@ def _show_actions(matrix: Matrix) -> None:
             navigation.link_page(navigation.COMPARE, t("series.compare"), {"ids": run_ids[:MAX_COMPARED]})
         if run_ids and len(matrix.series.plan.node_counts) > 1:
             navigation.link_page(navigation.SCALING, t("series.scaling"), {"run": run_ids[:MAX_COMPARED]})
+        return _choose_hidden(matrix)
 
 
-def _draw_series(series_id: str, had_ended: bool) -> None:
+def _choose_hidden(matrix: Matrix) -> _Hidden:
+    """Outside of what updates itself, so that the menu's links know of it."""
+    search = matrix.series.plan.search
+    label, titles = t("series.statistics"), tables.list_statistics_titles()
+    if search:
+        label, titles = t("series.trials"), list_trial_titles(matrix, search)
+    with st.popover(t("run_rows.columns"), icon=COLUMNS_ICON):
+        rows = choose_hidden(label, titles, COLUMNS)
+        return _Hidden(rows, choose_hidden(t("series.attempts"), tables.list_attempt_titles(), ATTEMPT_COLUMNS))
+
+
+def _draw_series(series_id: str, had_ended: bool, hidden: _Hidden) -> None:
     with errors_shown():
         matrix = core().series.matrix(series_id)
         _redraw_if_changed(matrix, had_ended)
@@ -83,32 +110,32 @@ def _draw_series(series_id: str, had_ended: bool) -> None:
         show_progress(matrix)
         _show_warnings(matrix)
         if matrix.series.plan.search:
-            _show_search(matrix, matrix.series.plan.search)
+            _show_search(matrix, matrix.series.plan.search, hidden.rows)
         else:
-            _show_grid(matrix)
+            _show_grid(matrix, hidden.rows)
         with st.expander(t("series.attempts"), expanded=matrix.lost > 0):
-            tables.show_attempts(matrix)
+            tables.show_attempts(matrix, hidden.attempts)
         with st.expander(t("live.timeline")):
             _show_events(matrix)
         if not had_ended:
             st.caption(t("live.updated", at=format_time(core().clock(), "%H:%M:%S")))
 
 
-def _show_search(matrix: Matrix, search: ParameterSearch) -> None:
+def _show_search(matrix: Matrix, search: ParameterSearch, hidden: Collection[str]) -> None:
     show_search_plan(matrix, search)
     show_parallel(matrix)
     st.header(t("series.trials"))
-    show_trials(matrix, search)
+    show_trials(matrix, search, hidden)
 
 
-def _show_grid(matrix: Matrix) -> None:
+def _show_grid(matrix: Matrix, hidden: Collection[str]) -> None:
     tables.show_best(matrix)
     show_parallel(matrix)
     st.header(t("series.matrix"))
     tables.show_matrix(matrix)
     tables.show_spread(matrix)
     st.header(t("series.statistics"))
-    tables.show_statistics(matrix)
+    tables.show_statistics(matrix, hidden)
     st.header(t("repeatability.title"))
     tables.show_series_verdicts(matrix)
 

@@ -1,5 +1,7 @@
 """A series as tables: the matrix of its cells, statistics and verdicts of its rows, and every attempt."""
 
+from collections.abc import Collection
+
 import altair as alt
 import streamlit as st
 
@@ -161,11 +163,19 @@ def show_best_row(best: BestRow, key: str, more: str = "") -> None:
             show_clone_button(best.row.typical.run.run_id, key="best")
 
 
-def show_statistics(matrix: Matrix) -> None:
-    """Statistics over the valid values of each row."""
+def show_statistics(matrix: Matrix, hidden: Collection[str]) -> None:
+    """Statistics over the valid values of each row, without the hidden columns."""
     long = any(len(row_title(row.planned)) > LONG_TITLE for row in matrix.rows)
     rows = [_to_statistics_row(row) for row in matrix.rows]
-    titles = {
+    widths: dict[str, Width] = {"row": "medium"} if long else {}
+    titles = {key: title for key, title in list_statistics_titles().items() if key not in hidden}
+    show_table(rows, titles, t("series.statistics"), widths=widths, visible=VISIBLE)
+    st.caption(t("series.statistics_about"))
+
+
+def list_statistics_titles() -> dict[str, str]:
+    """By field, in their order."""
+    return {
         "row": t("series.row"),
         "cards": t("series.cards"),
         "valid": t("series.n"),
@@ -175,9 +185,6 @@ def show_statistics(matrix: Matrix) -> None:
         OLYMPIC_MEAN.name: t.statistic(OLYMPIC_MEAN.name),
         "unit": t("series.unit"),
     }
-    widths: dict[str, Width] = {"row": "medium"} if long else {}
-    show_table(rows, titles, t("series.statistics"), widths=widths, visible=VISIBLE)
-    st.caption(t("series.statistics_about"))
 
 
 def _to_statistics_row(row: MatrixRow) -> dict[str, str]:
@@ -230,8 +237,8 @@ def show_series_verdicts(matrix: Matrix) -> None:
                 show_check(check, ruleset)
 
 
-def show_attempts(matrix: Matrix) -> None:
-    """Every attempt at every cell, also those that do not count, with the reasons."""
+def show_attempts(matrix: Matrix, hidden: Collection[str]) -> None:
+    """Every attempt at every cell, also those that do not count, with the reasons; without the hidden columns."""
     rows = [
         _to_attempt_row(row, cell, attempt)
         for row in matrix.rows
@@ -240,20 +247,25 @@ def show_attempts(matrix: Matrix) -> None:
         if attempt.run
     ]
     if rows:
-        titles = {
-            "row": t("series.row"),
-            "repeat": t("series.repeat_head"),
-            "attempt": t("series.attempt_head"),
-            "state": t("series.state"),
-            "value": t("series.value"),
-            "began": t("series.began"),
-            "took": t("series.took"),
-            "run": t("series.run"),
-            "detail": t("series.detail"),
-        }
+        titles = {key: title for key, title in list_attempt_titles().items() if key not in hidden}
         show_table(rows, titles, t("series.attempts"), widths={"detail": "large"}, visible=VISIBLE)
     else:
         st.caption(t("series.no_attempts"))
+
+
+def list_attempt_titles() -> dict[str, str]:
+    """By field, in their order."""
+    return {
+        "row": t("series.row"),
+        "repeat": t("series.repeat_head"),
+        "attempt": t("series.attempt_head"),
+        "state": t("series.state"),
+        "value": t("series.value"),
+        "began": t("series.began"),
+        "took": t("series.took"),
+        "run": t("series.run"),
+        "detail": t("series.detail"),
+    }
 
 
 def _to_attempt_row(row: MatrixRow, cell: Cell, attempt: Tried) -> dict[str, object]:

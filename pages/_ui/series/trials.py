@@ -1,5 +1,7 @@
 """A series that searches: how, its best trial, and a table of all trials whose values are chosen."""
 
+from collections.abc import Collection
+
 import streamlit as st
 
 from aisbench_core.base.formats import format_duration, format_number
@@ -39,18 +41,19 @@ def show_search_plan(matrix: Matrix, search: ParameterSearch) -> None:
     show_why_no_best(matrix)
 
 
-def show_trials(matrix: Matrix, search: ParameterSearch) -> None:
-    """A row for each trial whose values are chosen, with the reason if it ended without a value."""
+def show_trials(matrix: Matrix, search: ParameterSearch, hidden: Collection[str]) -> None:
+    """A row for each trial whose values are chosen, with the reason if it ended without a value; without the hidden
+    columns."""
     chosen = [(row, cell) for row in matrix.rows for cell in row.cells if row.planned.parameters]
     if not chosen:
         st.caption(t("series.no_attempts"))
         return
     rows = [_to_row(row, cell) for row, cell in chosen]
-    titles = _list_titles(matrix, search)
+    titles = {key: title for key, title in list_trial_titles(matrix, search).items() if key not in hidden}
     show_table(rows, titles, t("series.trials"), widths={"detail": "large"}, visible=VISIBLE)
 
 
-def _list_titles(matrix: Matrix, search: ParameterSearch) -> dict[str, str]:
+def list_trial_titles(matrix: Matrix, search: ParameterSearch) -> dict[str, str]:
     """Hyperparameters have no other names; what all trials have in common is no column."""
     plan = matrix.series.plan
     names = dict.fromkeys(name for row in matrix.rows for name in row.planned.parameters)

@@ -13,6 +13,7 @@ from pages._ui.shell import url
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.formats import whole_name
+from pages._ui.shell.navigation import COLUMN_PARAMETERS
 from pages._ui.shell.words import t
 
 Row = TypeVar("Row")
@@ -27,7 +28,15 @@ FACETS = {
 }
 
 
-LABELS = {"ruleset": "validity.ruleset", "worth": "board.validity"}  # texts of filters that are not board.<name>
+# Texts of filters that are not board.<name>.
+LABELS = {
+    **dict.fromkeys(COLUMN_PARAMETERS, "run_rows.columns"),
+    "ruleset": "validity.ruleset",
+    "worth": "board.validity",
+    "state": "runs.state",
+    "days": "runs.age",
+    "sort": "listing.sort",
+}
 
 
 def choose_region(regions: Sequence[RegionFacts], *, width: int = 350, **layout: Any) -> RegionFacts:

@@ -65,6 +65,11 @@ MAIN = "main"  # what the key of the container of a page's main link begins with
 
 Selection = Mapping[str, str | Sequence[str]]
 
+# Parameters of the URLs of all pages that name columns. Links lead back to a page with those that were chosen on it.
+COLUMNS, RUN_COLUMNS, GROUP_COLUMNS, ATTEMPT_COLUMNS, METRICS = COLUMN_PARAMETERS = (
+    *("columns", "run_columns", "group_columns", "attempt_columns", "metrics"),
+)
+
 # Once in the browser. `st.switch_page` takes two steps of its history: the new selection on the old page, then the new
 # page. The second one replaces the first, so that Back leads to the page as it was left.
 ONE_STEP = """<script>
@@ -91,15 +96,15 @@ def install_one_step() -> None:
 
 
 def open_page(page: Path, selection: Selection) -> NoReturn:
-    """Open another page; the language goes along."""
-    st.switch_page(page, query_params=_with_language(selection))
+    """Open another page; the language and the columns that were chosen there go along."""
+    st.switch_page(page, query_params=_complete_selection(page, selection))
 
 
 def address_of(page: Path, selection: Selection) -> str:
-    """Where another page is, beside this one; the language goes along."""
+    """Where another page is, beside this one."""
     parameters = [
         (name, value)
-        for name, values in _with_language(selection).items()
+        for name, values in _complete_selection(page, selection).items()
         for value in ([values] if isinstance(values, str) else values)
     ]
     return page.stem + query_string(parameters)
@@ -118,8 +123,10 @@ def open_address(stem: str, parameters: Iterable[Sequence[str]]) -> None:
 def link_page(
     page: Path, label: str, selection: Selection, *, icon: str | None = None, help_text: str | None = None
 ) -> None:
-    """A link to another page; the language goes along."""
-    st.page_link(page, label=label, icon=icon or ICONS[page], help=help_text, query_params=_with_language(selection))
+    """A link to another page."""
+    st.page_link(
+        page, label=label, icon=icon or ICONS[page], help=help_text, query_params=_complete_selection(page, selection)
+    )
 
 
 def link_main_page(page: Path, label: str, selection: Selection, *, icon: str | None = None) -> None:
@@ -128,5 +135,16 @@ def link_main_page(page: Path, label: str, selection: Selection, *, icon: str | 
         link_page(page, label, selection, icon=icon)
 
 
-def _with_language(selection: Selection) -> dict[str, str | Sequence[str]]:
-    return {**selection, "lang": t.language.value}
+def keep_columns(page: str) -> None:
+    """Remember those that the URL of the page names; none: its usual ones."""
+    named = {name: st.query_params.get_all(name) for name in COLUMN_PARAMETERS}
+    st.session_state[_slot_of(page)] = {name: values for name, values in named.items() if values}
+
+
+def _complete_selection(page: Path, selection: Selection) -> dict[str, str | Sequence[str]]:
+    """With the language, and the columns that were chosen on the page."""
+    return {**st.session_state.get(_slot_of(page.stem), {}), **selection, "lang": t.language.value}
+
+
+def _slot_of(page: str) -> str:
+    return f"columns.{page}"

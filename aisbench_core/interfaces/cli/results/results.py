@@ -306,7 +306,7 @@ def _format_spread(spread: ServerSpread | None) -> list[str]:
     return [mean, sd, formats.format_percent(spread.summary.cv), low, high]
 
 
-PAGES = ("leaderboard", "compare", "history", "scaling")
+PAGES = ("leaderboard", "runs", "compare", "history", "scaling")
 
 
 views = Group("views", help="List and delete views saved in the console.")
