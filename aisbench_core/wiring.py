@@ -83,6 +83,8 @@ from aisbench_core.store.run_folders.location import run_folders
 from aisbench_core.store.run_folders.migrating import FolderPublishing
 from aisbench_core.store.seals.comparing import SealComparing
 from aisbench_core.store.seals.service import Seals
+from aisbench_core.store.signing.private_key import KeyFile
+from aisbench_core.store.signing.service import SigningKeys
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.limited_exports import Exports
 from aisbench_core.warehouse.open.reading import Reader, make_reader
@@ -124,6 +126,7 @@ class Core:
         self.audit = Audit(
             ledger, settings.keep_audit_days, clock, AuditHeads(settings.audit_heads_path, settings.ledger)
         )
+        self.signing_keys = SigningKeys(KeyFile(settings.signing_key_path), ledger, self.audit, clock)
         self.people = People(ledger, clock)
         self.sign_in_audit = SignInAudit(self.audit.record, clock)
         self.sessions = Sessions(settings, self.people, clock, self.sign_in_audit)

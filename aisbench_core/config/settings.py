@@ -195,6 +195,7 @@ class Settings(Frozen):
 
     ledger_path = _DataPath("ledger.sqlite3")  # the run ledger (SQLite)
     audit_heads_path = _DataPath("audit-heads.json")  # the newest entry of the audit that this console has seen
+    signing_key_path = _DataPath("signing-key.pem")  # the key that signs evidence; made at first use, in no backup
     series_dir = _DataPath("series")  # one file for each series, with its plan
     runs_dir = _DataPath("runs")  # one folder per run: everything that the warehouse can be rebuilt from
     merged_dir = _DataPath("merged")  # runs that were merged from other warehouses

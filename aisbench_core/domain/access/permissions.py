@@ -136,6 +136,13 @@ PERMISSIONS: Mapping[str, Permission] = {
     "Audit.entries": Permission("audit.read", "", A, "says what everybody did", is_change=False),
     "Audit.count": Permission("audit.count", "", A, "says what everybody did", is_change=False),
     "Audit.verify": Permission("audit.verify", "", A, "says what everybody did", is_change=False),
+    "SigningKeys.rotate": Permission(
+        "signing_key.rotate", "made.fingerprint", A, "decides what this console signs with"
+    ),
+    "SigningKeys.trust": Permission(
+        "signing_key.trust", "made.fingerprint|name", L, "decides whose results are believed"
+    ),
+    "SigningKeys.withdraw": Permission("signing_key.withdraw", "fingerprint", L, "decides whose results are believed"),
     "LedgerCopies.copy": Permission("ledger.copy", "to", A, "copies everything that people did"),
     "FolderPublishing.publish": Permission("run-folders.publish", "", A, "sends everybody's files"),
     "Backups.create": Permission("backup.create", "target", A, "copies everything, keys as well"),

@@ -35,7 +35,10 @@ from aisbench_core.warehouse.facade import Warehouse
 
 # What others write anew, belongs to a running process, or is a region that is only played.
 # The noted heads may be newer than the ledger's copy: the manifest has the head of that.
-_EXCLUDED = frozenset({"sandbox", "uploads", "README.md", "audit-heads.json"})
+# Whoever has an archive could sign with the key.
+_EXCLUDED = frozenset(
+    {"sandbox", "uploads", "README.md", "audit-heads.json", "signing-key.pem", "signing-key-next.pem"}
+)
 _DRAFT_SUFFIXES = (".new", ".new.wal")
 
 WAREHOUSE = "warehouse.duckdb"

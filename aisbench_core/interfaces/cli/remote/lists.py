@@ -25,6 +25,7 @@ REMOTE = frozenset(
         *("budget list", "budget set", "budget remove", "approve", "decline"),
         *(f"people {name}" for name in ("list", "set-role", "revoke", "release")),
         "audit",
+        *("evidence keys", "evidence trust", "evidence withdraw"),
         *("session list", "session end", "session end-all"),
         *("token create", "token list", "token revoke"),
     }
@@ -39,6 +40,7 @@ LOCAL: Mapping[str, Message] = {
     **dict.fromkeys(("backup", "restore", "upgrade", "warehouse move", "ledger copy", "run-folders publish"), FOLDER),
     "mlflow export": Message("signs in to MLflow with the keys of the machine where it is typed"),
     "follow": Message("follows the runs of the machine where it is typed"),
+    "evidence rotate": Message("writes a key to the machine where it is typed"),
     "doctor": Message("examines the machine where it is typed"),
     "workload import": Message("unpacks a package, which can be too large to be sent: the page New run imports it"),
 }

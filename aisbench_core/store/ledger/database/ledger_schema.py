@@ -11,12 +11,13 @@ from aisbench_core.store.ledger.database.connection import LedgerConnection
 RELEASED = 24
 
 # One more with every change of what follows.
-VERSION = 26
+VERSION = 27
 
 # By version: the columns that it adds to tables of the version before it; an empty one is the whole table.
 ADDED = {
     25: (("progress", "stage text not null default ''"),),
     26: (("deletions", ""), ("parents", ""), ("tags", "")),
+    27: (("signing_keys", ""),),
 }
 
 UPGRADE = Message("run `aisbench upgrade`")
@@ -93,6 +94,10 @@ TABLES = {
     "seals": "run_id text primary key, entry integer not null, files text not null, is_recorded integer not null,"
     " removed text not null default '', changing text not null default '', gone_at text, gone_by text not null"
     " default '', expected text not null default ''",
+    # Keys that sign evidence, of this console (without an owner) and of others; see aisbench_core/store/signing/.
+    "signing_keys": "fingerprint text primary key, public_key text not null, owner text not null,"
+    " added_at text not null, added_by text not null, endorsement text not null, ended_at text,"
+    " ended_by text not null",
     # `role` is what an admin gave, `group_role` what the groups of the last sign-in give.
     "people": "name text primary key, role text not null, group_role text not null, first_seen_at text not null,"
     " last_seen_at text not null, changed_at text, changed_by text not null, revoked integer not null",

@@ -1,0 +1,1 @@
+"""Commands about evidence: what strangers can verify."""

@@ -1,0 +1,98 @@
+"""`aisbench evidence`: the keys that sign it."""
+
+from pathlib import Path
+
+import click
+
+from aisbench_core.base.errors import ConfigError
+from aisbench_core.base.messages import Message
+from aisbench_core.interfaces.cli import display
+from aisbench_core.interfaces.cli.core import get_actor, open_core
+from aisbench_core.interfaces.cli.options import Group, yes_option
+from aisbench_core.interfaces.cli.remote.paths import InputPath
+from aisbench_core.store.signing.public_key import FINGERPRINT
+from aisbench_core.store.signing.service import KnownKey
+
+evidence = Group("evidence", help="Sign results, so that others can verify them.")
+
+
+class KeySource(InputPath):
+    """A file with a public key, or a fingerprint."""
+
+    def __init__(self) -> None:
+        super().__init__(as_text=True)
+
+    def is_file(self, typed: str) -> bool:
+        """Whether it is not a fingerprint."""
+        return FINGERPRINT.fullmatch(typed) is None
+
+
+@evidence.command()
+@click.option("--public", is_flag=True, help="Print this console's public key only, for others to trust.")
+def keys(public: bool, as_json: bool) -> None:
+    """List the keys of this console and those that it trusts.
+
+    A fingerprint is what `ssh-keygen -l` prints of the key.
+    """
+    signing = open_core(writing=False).signing_keys
+    if public:
+        key = signing.get_public_key()
+        display.print_result({"fingerprint": key.fingerprint, "public_key": str(key)}, as_json, lambda: str(key))
+        return
+    listed = signing.list_keys()
+    display.print_result([display.as_dict(key) for key in listed], as_json, lambda: display.table_of(listed, COLUMNS))
+
+
+@evidence.command()
+@click.argument("key", metavar="KEYFILE|FINGERPRINT", type=KeySource())
+@click.option("--name", required=True, help="Whose key it is, as shown beside what it signed.")
+def trust(key: str, name: str, as_json: bool) -> None:
+    """Trust what another console signs.
+
+    Compare the fingerprint with one that you got in another way, such as by telephone.
+    """
+    known = open_core(writing=True).signing_keys.trust(_read_key(key), name, get_actor())
+    display.print_result(display.as_dict(known), as_json, lambda: f"{known.fingerprint}  {known.owner}")
+
+
+@evidence.command()
+@click.argument("fingerprint")
+def withdraw(fingerprint: str, as_json: bool) -> None:
+    """Trust another console's key no longer."""
+    key = open_core(writing=True).signing_keys.withdraw(fingerprint, get_actor())
+    display.print_result(display.as_dict(key), as_json, lambda: f"{key.fingerprint}  withdrawn")
+
+
+@evidence.command()
+@click.option("--lost", is_flag=True, help="The key is lost, so it cannot sign the new one.")
+@yes_option
+def rotate(lost: bool, yes: bool, as_json: bool) -> None:
+    """Replace the key of this console.
+
+    The old key signs the new one, and stays known: what it signed can still be verified. Send the new public key to
+    those who trust the old one, and copy data/signing-key.pem to the other machines of this ledger.
+    """
+    core = open_core(writing=True)
+    if not yes:
+        click.confirm("replace the key with which this console signs?", abort=True, err=True)
+    key = core.signing_keys.rotate(get_actor(), is_lost=lost)
+    display.print_result({"fingerprint": key.fingerprint, "public_key": str(key)}, as_json, lambda: str(key))
+
+
+COLUMNS: display.Columns[KnownKey] = {
+    "fingerprint": lambda key: key.fingerprint,
+    "of": lambda key: key.owner or "this console",
+    "since": lambda key: display.local_time(key.added_at),
+    "by": lambda key: key.added_by,
+    "until": lambda key: display.local_time(key.ended_at),
+}
+
+
+def _read_key(typed: str) -> str:
+    if FINGERPRINT.fullmatch(typed):
+        return typed
+    try:
+        return Path(typed).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", Message("not UTF-8"))
+        raise ConfigError(Message("the key {path} cannot be read: {why}", path=typed, why=why)) from None
