@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
 
 from aisbench_core.base.errors import ResultError, disk_error
 from aisbench_core.base.messages import Message, join_parts
@@ -104,6 +105,15 @@ def dump_record(record: RunRecord) -> bytes:
     )
     stored = _copy_as(_StoredRecord, record, run=run, result=result)
     return _RECORD.dump_json(stored, indent=2, exclude=_IN_OTHER_FILES)
+
+
+def build_record_schema(generator: type[GenerateJsonSchema]) -> dict[str, Any]:
+    """The JSON Schema of a record's file."""
+    schema = _RECORD.json_schema(mode="serialization", schema_generator=generator)
+    kept = {name: field for name, field in schema["properties"].items() if name not in _IN_OTHER_FILES}
+    required = [name for name in schema["required"] if name in kept]
+    title = {"$schema": generator.schema_dialect, "title": "record.json of a run"}
+    return {**schema, **title, "properties": kept, "required": required}
 
 
 def read_record(record_file: Path, metrics_file: Path, events_file: Path) -> RunRecord:

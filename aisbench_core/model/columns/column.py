@@ -68,6 +68,7 @@ UNIT = "throughput_unit"
 # The unit of money: the name of the column that holds it. Amounts of two currencies are never added or sorted.
 CURRENCY = "currency"
 
+# COUNT: also of ratios, and of numbers without a unit.
 FRACTION, COUNT, UTC = "fraction", "1", "UTC"
 
 
@@ -122,11 +123,11 @@ class Key:
 class Column:
     """One column of a run.
 
-    `name`: in views and in MLflow. `unit` may be the name of the column that holds it. `sql`: over `runs join results`,
-    if it is not stored as it is; `view_sql`: if it differs in the view `v_runs`, which has it if `in_view`. `row`: the
-    field of RunRow, if that has another name. `label`: its head in tables, in English; the Chinese is the message
-    `column.<name>`. `median_since`: the version of the schema from which rows of the leaderboard and of exported series
-    have the median over their valid runs, under this name."""
+    `name`: in views and in MLflow. `unit`: of numbers and times; it may be the name of the column that holds it.
+    `sql`: over `runs join results`, if it is not stored as it is; `view_sql`: if it differs in the view `v_runs`,
+    which has it if `in_view`. `row`: the field of RunRow, if that has another name. `label`: its head in tables, in
+    English; the Chinese is the message `column.<name>`. `median_since`: the version of the schema from which rows
+    of the leaderboard and of exported series have the median over their valid runs, under this name."""
 
     name: str
     kind: Kind

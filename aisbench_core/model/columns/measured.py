@@ -130,10 +130,10 @@ THROUGHPUT = (
 SCALING = (
     Column("base_nodes", INTEGER,
         "smallest node count with a valid run of the same benchmark configuration, version and system (flavor, "
-        "pool, cards per node, accelerator, image, code, data)", in_view=False,
+        "pool, cards per node, accelerator, image, code, data)", COUNT, in_view=False,
         exported=Exported("scaling", sql=f"case when {COUNTED} then base_nodes end")),
     Column("speedup", NUMBER, "throughput_cluster / median throughput at base_nodes; empty below the target accuracy",
-        in_view=False, exported=Exported("scaling", sql=f"""case when {COUNTED} and not {MISSED}
+        COUNT, in_view=False, exported=Exported("scaling", sql=f"""case when {COUNTED} and not {MISSED}
             then throughput_cluster / base_throughput end""")),
     Column("efficiency_pct", NUMBER, "100 · speedup · base_nodes / node_count", "%", in_view=False,
         exported=Exported("scaling", sql=f"""case when {COUNTED} and not {MISSED}
@@ -157,10 +157,11 @@ POWER = (
             zero_is_unmeasured=True)),
     Column("energy_j", NUMBER, "energy; imported: assumed to be in J; launched: of the time in which cards were read",
         "J", label="Energy",
-        stored=result(6, name="energy_consumption"), exported=Exported("power", "energy", unit=""), mlflow=METRIC,
+        stored=result(6, name="energy_consumption"), exported=Exported("power", "energy"), mlflow=METRIC,
         key=Key("energy consumption, energy, 能耗, 总能耗, 能源消耗, 耗电量", zero_is_unmeasured=True)),
-    Column("power_efficiency", NUMBER, "`efficientcy`: work by energy; launched: throughput / mean power, in samples/J",
-        stored=result(7, name="efficientcy"), exported=Exported("power"), mlflow=METRIC, key=Key(
+    Column("power_efficiency", NUMBER,
+        "`efficientcy`: work by energy; launched: throughput / mean power; imported: in the unit of the source",
+        f"{UNIT}/W", stored=result(7, name="efficientcy"), exported=Exported("power"), mlflow=METRIC, key=Key(
             "efficientcy, power efficiency, energy efficiency, 能效, 能效比",
             zero_is_unmeasured=True)),
 )  # fmt: skip

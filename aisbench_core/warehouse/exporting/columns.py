@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from aisbench_core.model.columns import SQL_TYPES, Kind, Wording
+from aisbench_core.model.columns import COUNT, SQL_TYPES, UTC, Kind, Wording
 
 
 @dataclass(frozen=True, slots=True)
 class SheetColumn:
-    """One column. `unit` may be the name of the column that holds it; without `sql` the cells are empty.
+    """One column. `unit`: of numbers and times; it may be the name of the column that holds it. Without `sql` the cells
+    are empty.
 
     `wording`: of text only."""
 
@@ -76,12 +77,12 @@ def make_prose(name: str, meaning: str, sql: str | None = None) -> SheetColumn:
     return SheetColumn(name, Kind.TEXT, meaning, name if sql is None else sql, wording=Wording.PROSE)
 
 
-def make_integer(name: str, meaning: str, sql: str | None = None, unit: str = "") -> SheetColumn:
+def make_integer(name: str, meaning: str, sql: str | None = None) -> SheetColumn:
     """A column of whole numbers."""
-    return SheetColumn(name, Kind.INTEGER, meaning, name if sql is None else sql, unit)
+    return SheetColumn(name, Kind.INTEGER, meaning, name if sql is None else sql, COUNT)
 
 
-def make_number(name: str, meaning: str, unit: str = "", sql: str | None = None) -> SheetColumn:
+def make_number(name: str, meaning: str, unit: str = COUNT, sql: str | None = None) -> SheetColumn:
     """A column of numbers."""
     return SheetColumn(name, Kind.NUMBER, meaning, name if sql is None else sql, unit)
 
@@ -93,4 +94,4 @@ def make_flag(name: str, meaning: str, sql: str | None = None) -> SheetColumn:
 
 def make_time(name: str, meaning: str, sql: str) -> SheetColumn:
     """A column of times in UTC."""
-    return SheetColumn(name, Kind.TIME, meaning, sql, "UTC")
+    return SheetColumn(name, Kind.TIME, meaning, sql, UTC)

@@ -11,8 +11,8 @@ from aisbench_core.warehouse.answers.scaling import BASES, LINE
 from aisbench_core.warehouse.exporting.columns import CELLS, Sheet, SheetColumn
 from aisbench_core.warehouse.tables.schema import TABLES
 
-# How exports write units that views spell out.
-_UNITS = {columns.FRACTION: "1", columns.COUNT: ""}
+# How exports write the unit that views spell out.
+_UNITS = {columns.FRACTION: columns.COUNT}
 
 
 def _to_sheet_column(column: columns.Column, exported: Exported) -> SheetColumn:

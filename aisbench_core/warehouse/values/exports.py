@@ -40,6 +40,16 @@ class ExportFormat(StrEnum):
         return {"markdown": "md", "latex": "tex"}.get(self.value, self.value)
 
 
+class SchemaKind(StrEnum):
+    """What describes files and answers for programs: the first three an export, the others a run's record and REST."""
+
+    DATA_PACKAGE = "datapackage"
+    TABLE_SCHEMA = "tableschema"
+    CSVW = "csvw"
+    RECORD = "record"
+    REST = "rest"
+
+
 MEDIA_TYPES = {
     ExportFormat.CSV: "text/csv",
     ExportFormat.EXCEL: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",

@@ -81,7 +81,8 @@ def _find_meaning(name: str, owner: type) -> str:
     for base in owner.__mro__:
         if text := _read_meanings(base).get(name):
             return text
-    if (owner.__name__ in OF_RUNS or name in SHARED) and (column := by_field().get(name)):
+    of_runs = any(base.__name__ in OF_RUNS for base in owner.__mro__)
+    if (of_runs or name in SHARED) and (column := by_field().get(name)):
         return _write_sentence(column)
     return EVERYWHERE.get(name) or (_write_sentence(by_statistic()[name]) if name in by_statistic() else "")
 

@@ -74,6 +74,19 @@ def build_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     }
 
 
+def build_answer_schemas(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+    """The JSON Schema of the answers: `$defs` has one of each `operationId`, beside those that they refer to."""
+    answers: list[_Keyed] = [
+        (each.name, "serialization", TypeAdapter(each.answer)) for each in endpoints if each.answer
+    ]
+    schemas, shared = TypeAdapter.json_schemas(
+        answers, ref_template="#/$defs/{model}", schema_generator=DescribedSchemas
+    )
+    named = {name: schema for (name, _), schema in schemas.items()}
+    dialect = {"$schema": DescribedSchemas.schema_dialect, "title": "Answers of the REST API"}
+    return {**dialect, "$defs": {**shared.get("$defs", {}), **named, "Problem": _PROBLEM}}
+
+
 def _build_operation(endpoint: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]:
     schema = schemas[endpoint.name, "serialization"] if endpoint.answer else {}
     content = {media_type: {"schema": schema} for media_type in endpoint.media_type.split(", ")}

@@ -41,7 +41,7 @@ from aisbench_core.warehouse.open import queries
 from aisbench_core.warehouse.open.memory import memory_limited
 from aisbench_core.warehouse.open.queries import Cursor, Query, execute_query, has_both, too_slow
 from aisbench_core.warehouse.open.reading import FileReader, Reader
-from aisbench_core.warehouse.values.exports import Export, ExportFormat, ExportTable
+from aisbench_core.warehouse.values.exports import Export, ExportFormat, ExportTable, SchemaKind
 
 
 @command()
@@ -54,8 +54,17 @@ from aisbench_core.warehouse.values.exports import Export, ExportFormat, ExportT
 @valid_only_option
 @output_option
 @click.option("--bom", is_flag=True, help="Start CSV with a byte order mark, for Excel.")
+@click.option(
+    "--schema", type=choose_value(SchemaKind), help="Write what describes the CSV, a run's record or the REST answers."
+)
 def export(
-    output: Path | None, file_format: str | None, rows: str, bom: bool, valid_only: bool, **filters: Any
+    output: Path | None,
+    file_format: str | None,
+    rows: str,
+    bom: bool,
+    schema: str | None,
+    valid_only: bool,
+    **filters: Any,
 ) -> None:
     """Export results for compliance reports and other programs; docs/columns.md describes the columns.
 
@@ -63,6 +72,11 @@ def export(
     leaderboard row (aisbench-compliance-series/1). All formats hold the same rows; what was not measured is empty.
     Markdown and LaTeX have the columns that a paper has room for.
     """
+    if schema:
+        from aisbench_core.interfaces.cli.results.schemas import write_schema  # loads the REST API
+
+        display.write_text(output, write_schema(SchemaKind(schema), ExportTable(rows)))
+        return
     suffix = output.suffix.lower().removeprefix(".") if output else ""
     by_suffix = {each.extension: each for each in ExportFormat}
     form = ExportFormat(file_format) if file_format else by_suffix.get(suffix, ExportFormat.CSV)
