@@ -12,6 +12,8 @@ from pages._ui.shell.navigation import MAIN
 SCRIPTS, TILES = "scripts", "tiles"  # keys of containers
 LINE, LINKS = "line", "links"  # what the keys of lines, and of containers of links to pages, begin with
 
+GRID = Path(__file__).with_name("grid")  # the folder of the table
+
 SIDEBAR, GUTTER = 212, 32  # pixels: a window of 1280 leaves 1,004 for what a page shows
 
 # Keys of widgets at the top of pages that have a label.
@@ -124,10 +126,12 @@ STYLE = f"""<style>
 
 
 def build_head() -> str:
-    """What belongs into the head of each page: the style, and the font of icons, asked for before a script names it."""
+    """What belongs into the head of each page: the style, the table's script and style, which each table would send
+    again, and the font of icons, asked for before a script names it."""
     [font] = Path(st.__file__).parent.glob("static/static/media/MaterialSymbols-Rounded.*.woff2")
     link = f'<link rel="preload" href="./static/media/{font.name}" as="font" type="font/woff2" crossorigin>'
-    return link + STYLE
+    script, style = ((GRID / name).read_text("utf-8") for name in ("table.js", "table.css"))
+    return f'{link}{STYLE}<style>{style}</style><script type="module">{script}</script>'
 
 
 def create_script_container() -> DeltaGenerator:

@@ -1,5 +1,6 @@
 // The table of pages/_ui/grid: draws what table.py sends, and says what is ticked, opened and sorted by.
-// Texts of the data reach the page as text nodes and attributes only.
+// Texts of the data reach the page as text nodes and attributes only. It stands in the head of each page as a module,
+// so that only `drawGrid` is global: as the component's own script, each table would bring it anew in each rerun.
 
 const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 96, HEIGHT = 20, INSET = 3; // of a curve
@@ -8,7 +9,7 @@ const NUMBER = /^([^\d]*\d[\d,]*)(\.\d+)?(\s*%?)$/; // whole part, decimals, and
 
 const grids = new WeakMap(); // by the element in which Streamlit shows them
 
-export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
+globalThis.drawGrid = ({ data, parentElement, setStateValue, setTriggerValue }) => {
   let grid = grids.get(parentElement);
   if (!grid) grids.set(parentElement, (grid = new Grid(parentElement)));
   grid.say = setStateValue;
@@ -18,7 +19,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     grid.leave();
     grids.delete(parentElement);
   };
-}
+};
 
 const make = (tag, className = "", text = "") => {
   const element = document.createElement(tag);

@@ -20,7 +20,6 @@ Cells hold text, never HTML.
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -30,8 +29,6 @@ from pages._ui.grid.values import GridColumn, GridRow, encode_column, encode_row
 from pages._ui.shell.callbacks import repeat_if_aborted
 from pages._ui.shell.navigation import open_address
 from pages._ui.shell.words import t
-
-FOLDER = Path(__file__).parent
 
 HEAD, ROW, BELOW = 34, 32, 16  # heights in pixels, BELOW of a second line in the head
 EDGE = 10  # room below the last row, for the bar that scrolls columns that do not fit
@@ -90,8 +87,8 @@ def clear_ticks(key: str) -> None:
 
 @cache
 def _build_component() -> Callable[..., Any]:
-    script, style = ((FOLDER / name).read_text("utf-8") for name in ("table.js", "table.css"))
-    return st.components.v2.component("aisbench_grid", js=script, css=style, isolate_styles=False)
+    script = "export default drawn => globalThis.drawGrid(drawn);"
+    return st.components.v2.component("aisbench_grid", js=script, isolate_styles=False)
 
 
 def _read_state(key: str) -> dict[str, Any]:
