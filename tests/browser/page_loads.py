@@ -26,21 +26,23 @@ STREAMLITS = "/static/"
 
 WORDS = """height => {
     const no_prose = `[data-testid="stSidebar"], [data-testid="stHeader"], [data-testid="stSkipToContent"],
-        [data-testid="stIconMaterial"], [data-testid="stDataFrame"], nav, aside, tbody, [role="gridcell"],
-        [role="cell"], pre, svg, .log-lines`;
+        [data-testid="stIconMaterial"], [translate="no"], [data-testid="stDataFrame"], nav, aside, tbody, caption,
+        [role="gridcell"], [role="cell"], pre, svg, .log-lines`;
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
+    const gap = node => node.previousSibling?.nodeType === Node.TEXT_NODE ? "" : " ";
     let text = "";
     while (walker.nextNode()) {
         const node = walker.currentNode, parent = node.parentElement;
         if (!parent.checkVisibility({visibilityProperty: true}) || parent.closest(no_prose)) continue;
         range.selectNodeContents(node);
         const at = range.getBoundingClientRect();
-        if (at.width > 1 && at.height > 1 && at.bottom > 0 && at.top < height) text += ` ${node.textContent}`;
+        if (at.width > 1 && at.height > 1 && at.bottom > 0 && at.top < height) text += gap(node) + node.textContent;
     }
     return text.split(/\\s+/).filter(each => /[\\p{L}\\p{N}]/u.test(each));
 }"""
 """The words in the window that somebody has to read: titles, labels, heads of columns, sentences, numbers of tiles. Not
-the menu, which is the same on all pages, the cells of tables, lines of logs, the letters of charts, and icons."""
+the menu, which is the same on all pages, the cells of tables and their names for screen readers, lines of logs, the
+letters of charts, and icons."""
 
 
 @dataclass  # Playwright puts attributes on whose methods it calls

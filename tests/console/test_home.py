@@ -52,7 +52,6 @@ def test_a_regression_is_one_line_with_the_sentence_on_its_interval_and_runs(
     app = open_page("home")
 
     assert ":red[−6.3 % on 1 node]" in texts(app)
-    assert "6 and 3 runs" in texts(app)
     [sentence] = [text for label, text in links(app).items() if "r1.11 vs r1.10" in label]
     assert "**r1.11 is 6.3 % slower than r1.10** (95 % interval: 5.6–6.9 %; 3 and 6 runs)" in sentence
 
@@ -70,7 +69,6 @@ def test_configurations_that_changed_together_are_one_line_that_can_be_compared(
     app = open_page("home")
 
     assert ":red[−6.3 % on 1, 2, 4 nodes]" in texts(app)
-    assert "18 and 9 runs" in texts(app)
     assert len([label for label in links(app) if "r1.11 vs r1.10" in label]) == 1
     [compared] = [
         dict(parse_qsl(link.proto.query_string)) for link in app.page_link if "ids=" in link.proto.query_string
@@ -121,7 +119,7 @@ def test_missing_runs_are_one_click_away_as_a_series(open_page: OpenPage, data_d
     newest = version("r1.11", (8000.0,), 1)
     recorded(data_dir, *version("r1.10", GOOD, 0), *newest)
     app = open_page("home")
-    assert "1 more run needed" in texts(app)
+    assert "more run needed" not in texts(app)
 
     [button] = [button for button in app.button if button.label == "Launch 1 more…"]
     button.click().run()

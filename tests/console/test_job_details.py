@@ -32,15 +32,24 @@ def store(data: Path, run_id: str, details: JobDetails) -> None:
     write_details(details, RunFolder(data / "runs" / run_id))
 
 
-@pytest.mark.parametrize("page", [{}, {"run": RETRYING_RUN}])
-def test_a_suspected_hang_is_the_banner_of_the_run(open_page: OpenPage, used: Path, page: dict[str, str]) -> None:
+def test_a_suspected_hang_is_the_banner_of_the_run_in_the_list_of_active_ones(open_page: OpenPage, used: Path) -> None:
     store(used, RETRYING_RUN, JobDetails((HANG,), attempts=(replace(AGAIN, number=1),)))
 
-    english = open_page("live", **page)
-    chinese = open_page("live", lang="zh", **page)
+    english = open_page("live")
+    chinese = open_page("live", lang="zh")
 
     assert "The platform suspects that the job hangs." in [error.value.partition(" ·")[0] for error in english.error]
     assert any(error.value.startswith("平台检测到作业疑似卡死") for error in chinese.error)
+
+
+def test_the_page_of_a_run_that_hangs_says_so_once_with_what_to_do(open_page: OpenPage, used: Path) -> None:
+    store(used, RETRYING_RUN, JobDetails((HANG,), attempts=(replace(AGAIN, number=1),)))
+
+    app = open_page("live", run=RETRYING_RUN)
+
+    assert "What to do" in texts(app)
+    assert texts(app).count("The job hangs, according to the platform") == 1
+    assert list(app.error) == []
 
 
 @pytest.mark.parametrize("page", ["runs", "home"])
@@ -153,11 +162,13 @@ def test_a_stall_is_a_banner_and_a_mark_until_there_is_a_sign_of_life(open_page:
     quiet = begin_watch(Observation(AT, 1, 100), AT)
     watches.save(RETRYING_RUN, "resnet 8x8", replace(quiet, stalled_at=AT))
 
-    page, runs, chinese = open_page("live", run=RETRYING_RUN), open_page("runs"), open_page("live", lang="zh")
+    page, runs = open_page("live", run=RETRYING_RUN), open_page("runs")
+    active, chinese = open_page("live"), open_page("live", lang="zh")
     watches.save(RETRYING_RUN, "resnet 8x8", quiet)
     later = open_page("live", run=RETRYING_RUN)
 
-    assert any("No sign of life since then" in error.value for error in page.error)
+    assert "The job gave no sign of life" in texts(page)
+    assert any("No sign of life since then" in error.value for error in active.error)
     assert any("没有任何进展迹象" in error.value for error in chinese.error)
     assert "Suspected hang" in texts(runs)
-    assert not any("sign of life" in error.value for error in later.error)
+    assert "no sign of life" not in texts(later)

@@ -22,8 +22,9 @@ _OF_ROW = "group_id in (select unnest(?::BIGINT[]))"
 
 _RUNS = f"select run_id from runs where {_OF_ROW} order by created_at desc, run_id limit {MAX_RUNS}"
 
+_TOTAL = f"select count(*) from runs where {_OF_ROW}"
 _FACTS = f"""
-    select count(*), min(created_at), max(created_at),
+    select min(created_at), max(created_at),
         list_sort(list(distinct created_by) filter (where created_by <> ''))
     from runs where {_OF_ROW}
 """
@@ -33,11 +34,24 @@ _COSTS = costs_where(_OF_ROW)
 
 
 @dataclass(frozen=True, slots=True)
-class BoardRowDetails:
-    """A row of the leaderboard. `best` is its benchmark's fastest row, of those with a rank and without a missed
-    target where there are any; `ranked` is how many have one.
+class BoardPlace:
+    """A row of the leaderboard among those of its benchmark. `best` is the fastest of these with a rank and without a
+    missed target where there are any; `ranked` is how many have a rank.
 
-    `runs`: the newest MAX_RUNS of `total`, valid or not. `node_hours`, and `costs` by currency: of launched runs."""
+    `total`: its runs, valid or not, which are in these `groups`."""
+
+    row: BoardRow
+    best: BoardRow
+    ranked: int
+    total: int
+    groups: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRowDetails:
+    """A row of the leaderboard and its place.
+
+    `runs`: the newest MAX_RUNS. `node_hours`, and `costs` by currency: of launched runs."""
 
     row: BoardRow
     best: BoardRow
@@ -51,8 +65,8 @@ class BoardRowDetails:
     costs: Mapping[str, float]
 
 
-def board_row(cur: DuckDBPyConnection, run_id: str) -> BoardRowDetails | None:
-    """The row that counts this run; None if there is no such run, or if the row is beyond MAX_ROWS of its benchmark.
+def find_place(cur: DuckDBPyConnection, run_id: str) -> BoardPlace | None:
+    """Of the row that counts this run; None if there is no such run, or if the row is beyond MAX_ROWS of its benchmark.
 
     The cursor sees one moment."""
     named = by_ids(cur, [run_id])
@@ -71,19 +85,30 @@ def board_row(cur: DuckDBPyConnection, run_id: str) -> BoardRowDetails | None:
     row = next((row for row in rows if _group_of(row, run.region) == groups[0]), None)
     if row is None:  # beyond MAX_ROWS
         return None
-    total, first_at, last_at, people = cur.execute(_FACTS, [groups]).fetchall()[0]
+    [(total,)] = cur.execute(_TOTAL, [groups]).fetchall()
+    rows = [one for one in rows if (one.synthetic_data, one.dataset_sha256) == (row.synthetic_data, row.dataset_sha256)]
+    ranked = [one for one in rows if one.rank_from is not None]
+    best = max(ranked or rows, key=lambda one: (not one.missed, one.throughput or 0.0))
+    return BoardPlace(row, best, len(ranked), total, tuple(groups))
+
+
+def board_row(cur: DuckDBPyConnection, run_id: str) -> BoardRowDetails | None:
+    """The row that counts this run, as `find_place` finds it, with everything behind it."""
+    place = find_place(cur, run_id)
+    if place is None:
+        return None
+    groups = list(place.groups)
+    first_at, last_at, people = cur.execute(_FACTS, [groups]).fetchall()[0]
     ids = [newest for (newest,) in cur.execute(_RUNS, [groups]).fetchall()]
     by_id = {one.run_id: one for one in by_ids(cur, ids)}
     [(hours,)] = cur.execute(_HOURS, [groups]).fetchall()
     costs = dict(cur.execute(_COSTS, [groups]).fetchall())
-    rows = [one for one in rows if (one.synthetic_data, one.dataset_sha256) == (row.synthetic_data, row.dataset_sha256)]
-    ranked = [one for one in rows if one.rank_from is not None]
     return BoardRowDetails(
-        row,
-        max(ranked or rows, key=lambda one: (not one.missed, one.throughput or 0.0)),
-        len(ranked),
+        place.row,
+        place.best,
+        place.ranked,
         tuple(by_id[one] for one in ids),
-        total,
+        place.total,
         to_aware(first_at),
         to_aware(last_at),
         tuple(people or ()),

@@ -91,6 +91,7 @@ class BoardAnswers(WarehouseAnswers):
     list_rows = of_ranking(board.fetch_leaderboard)
     list_benchmarks = of_ranking(board.fetch_benchmarks)
     find_row = of_moment(board_row.board_row)
+    find_place = of_moment(board_row.find_place)
     account_row = of_moment(goodput.account_row)
     list_dots = of_ranking(dots.of_rows)
     list_newest_dots = of_ranking(dots.fetch_newest_dots)

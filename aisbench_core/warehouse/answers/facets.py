@@ -38,14 +38,12 @@ _TAGS = f"""
 MAX_NAMES, MAX_VALUES, MAX_CONFIGURATIONS = 12, 8, 500
 
 _SCOPE = "($region = '' or region = $region and rehearsal = $rehearsal)"
-_SPEEDS = f"""
-    select distinct speed_parameters from runs
-    where run_id in (select latest_run_id from group_statistics where {_SCOPE}) limit {MAX_CONFIGURATIONS}
-"""
+_NEWEST = f"run_id in (select latest_run_id from group_statistics where {_SCOPE})"  # of each configuration
+_SPEEDS = f"select distinct speed_parameters from runs where {_NEWEST} limit {MAX_CONFIGURATIONS}"
 _SUGGESTED = tuple(column.name for column in list_compared(Compared.HIGHER_IS_BETTER, Compared.LOWER_IS_BETTER))
 _MEDIANS = f"""
     select {", ".join(f"median({NUMBERS[name].value})" for name in _SUGGESTED)}
-    from runs join results using (run_id) where {_SCOPE} and {COUNTED}
+    from runs join results using (run_id) where {_NEWEST} and {COUNTED}
 """
 _METRICS = f"""
     select name, median(value) from run_metrics join runs using (run_id) where {_SCOPE}
@@ -73,7 +71,9 @@ def fetch_facets(cur: DuckDBPyConnection, region: str, rehearsal: bool | None = 
 
 
 def suggest_conditions(cur: DuckDBPyConnection, region: str = "", rehearsal: bool = False) -> tuple[str, ...]:
-    """Conditions that some runs fulfil: values of parameters, and medians of numbers; of all regions without one."""
+    """Conditions that some runs fulfil: values of parameters, and medians of numbers; of all regions without one.
+
+    They are those of each configuration's newest run: reading all runs would take a second of a million."""
     scope = {"region": region, "rehearsal": rehearsal}
     speeds = [json.loads(speed) or {} for (speed,) in cur.execute(_SPEEDS, scope).fetchall()]
     values: defaultdict[str, set[str]] = defaultdict(set)

@@ -49,12 +49,6 @@ class SharedChange:
         return min((at for group in self.groups if (at := _began_at(group))), default=None)
 
     @property
-    def runs(self) -> tuple[int, int]:
-        """How many runs were compared on all configurations together: those before, and those since."""
-        before = sum(metric.baseline.count for metric in self._metrics() if metric.baseline)
-        return before, sum(metric.candidate.count for metric in self._metrics() if metric.candidate)
-
-    @property
     def runs_missing(self) -> tuple[int, int] | None:
         """How many more runs each configuration takes for an answer, at least and at most; None if it has one."""
         missing = [group.verdict.runs_missing or 0 for group in self.groups]

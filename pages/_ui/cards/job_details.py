@@ -34,7 +34,7 @@ def show_alert(run: Run, details: JobDetails) -> None:
         return
     sentence = f"{escape_markdown(t.message(alert_message(alert)))} · {format_time(alert.at)}"
     if alert.is_stall:
-        st.error(f"{sentence} \n\n{t('job.hang_help')}", icon=":material/pause_circle:")
+        st.error(sentence, icon=":material/pause_circle:")
     elif alert.kind is AlertKind.QUIET:
         st.warning(f"{sentence} \n\n{t('job.quiet_help')}", icon=":material/hourglass_bottom:")
     else:

@@ -93,6 +93,7 @@ class Grid {
     this.box.setAttribute("role", "group");
     this.box.setAttribute("aria-label", data.name);
     this.box.classList.toggle("grid-scrolls", data.scrolls);
+    this.box.classList.toggle("grid-headless", data.headless);
     this.rows = new Map(data.rows.map(row => [row.id, row]));
     if (!this.rows.has(this.current)) this.current = data.rows.length ? data.rows[0].id : null;
     this.paddings = new Map(data.columns.map(column => [column.key, measure(column, data.rows)]));

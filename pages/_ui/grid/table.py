@@ -43,11 +43,13 @@ def show_grid(
     is_tickable: bool = False,
     sorting: Sorting[Any] | None = None,
     visible: int = 0,
+    has_head: bool = True,
 ) -> tuple[str, ...]:
     """Show the table, `visible` rows at a time or all of them; the ids of the rows that are ticked, in the order
     in which they were: what was ticked first is the baseline of a comparison.
 
-    `name` describes it to those who cannot see it."""
+    `name` describes it to those who cannot see it. Without `has_head`, only they are told what the columns are: a
+    table above has the same ones."""
     state = _read_state(key)
     keys = [column.key for column in columns]
     data = {
@@ -59,12 +61,13 @@ def show_grid(
         "ticked": state["ids"],
         "cleared": st.session_state.get(_cleared_slot(key), 0),
         "scrolls": 0 < visible < len(rows),
+        "headless": not has_head,
         "words": {"tick": t("grid.tick", name="{name}"), "all": t("grid.tick_all")},
     }
     result = _build_component()(
         key=_widget_key(key),
         data=data,
-        height=grid_height(min(len(rows), visible or len(rows))) + any(column.below for column in columns) * BELOW,
+        height=_measure_table(columns, min(len(rows), visible or len(rows)), has_head=has_head),
         on_ticked_change=_keep_state,
         on_opened_change=_keep_state,
         on_sorted_change=partial(_sort_rows, key, sorting),
@@ -78,6 +81,11 @@ def show_grid(
 def grid_height(rows: int) -> int:
     """Pixels of a table of so many rows."""
     return HEAD + rows * ROW + EDGE
+
+
+def _measure_table(columns: Sequence[GridColumn], rows: int, *, has_head: bool) -> int:
+    below = BELOW if any(column.below for column in columns) else 0
+    return grid_height(rows) + (below if has_head else -HEAD)
 
 
 def clear_ticks(key: str) -> None:

@@ -29,7 +29,7 @@ from pages._ui.shell.formats import format_time
 from pages._ui.shell.words import t
 
 # How many lines of each outcome are shown; History has all.
-LISTED = {Outcome.REGRESSION: 5, Outcome.IMPROVEMENT: 3, Outcome.NOT_ENOUGH: 3}
+LISTED = {Outcome.REGRESSION: 4, Outcome.IMPROVEMENT: 2, Outcome.NOT_ENOUGH: 1}
 
 ICONS = {
     Outcome.REGRESSION: ":material/trending_down:",
@@ -82,7 +82,8 @@ def _show_change(change: SharedChange, title: str, region: RegionFacts) -> None:
     metric = change.metric
     if metric and metric.name == "throughput" and len(change.first.recent) >= MIN_DRAWN:
         show_sparkline(picture, change.first.recent, t("home.sparkline", count=len(change.first.recent)))
-    when.caption(_format_when(change))
+    if not _can_launch(change):  # its button says how many runs are missing
+        when.caption(_format_when(change))
     with create_actions(actions):
         _show_actions(change)
 
@@ -113,9 +114,7 @@ def _format_when(change: SharedChange) -> str:
     if change.runs_missing:
         low, high = change.runs_missing
         return t("home.runs_decide" if low == high == 1 else "home.more_decide", runs=_format_range(low, high))
-    before, since = change.runs
-    counts = t("home.runs_of_both", before=f"{before:,}", runs=f"{since:,}")
-    return " · ".join([*([t("home.since", day=_format_day(change.since))] if change.since else []), counts])
+    return t("home.since", day=_format_day(change.since)) if change.since else ""
 
 
 def _format_range(low: int, high: int) -> str:
@@ -136,13 +135,18 @@ def _show_actions(change: SharedChange) -> None:
             selection = {"ids": compared, "by": "rows"}
             navigation.link_page(navigation.COMPARE, t("home.compare"), selection)
     elif row.group.origin is Origin.IMPORTED:
-        # A launched run is never one of an imported row: only more imported ones help.
         if is_allowed("ResultImport.save"):
             navigation.link_page(navigation.IMPORT, t("home.import_missing"), {})
-    elif is_allowed("SeriesService.launch"):
+    elif _can_launch(change):
         label = t("home.launch_missing", runs=missing)
         if st.button(label, key=f"missing-{row.group.id}", icon=":material/playlist_add:"):
             open_draft(row.latest_run_id, navigation.SERIES, {"new": "1", "repeats": str(missing)})
+
+
+def _can_launch(change: SharedChange) -> bool:
+    """Whether the missing runs are launched with a click; a launched run is never one of an imported row."""
+    is_missing = change.outcome is Outcome.NOT_ENOUGH and change.first.verdict.runs_missing is not None
+    return is_missing and change.first.row.group.origin is not Origin.IMPORTED and is_allowed("SeriesService.launch")
 
 
 def describe_change(verdict: RegressionVerdict) -> str:

@@ -26,6 +26,7 @@ from pages._ui.shell.navigation import COLUMNS, LEADERBOARD, link_page
 from pages._ui.shell.words import t
 
 BLOCKS, MOST = 6, 10  # benchmarks on a page, and rows of each: what somebody reads at once
+HEAD_EVERY = 12  # rows of equal columns that have one head: it is in the window with them
 
 
 def show_blocks(query: BoardQuery, names: Sequence[str], tab: SizeTab) -> bool:
@@ -57,13 +58,16 @@ def show_blocks(query: BoardQuery, names: Sequence[str], tab: SizeTab) -> bool:
         )
         for block in page.rows
     ]
+    head, rows_below = None, 0
     for block, (columns, table) in zip(page.rows, align_tables(tables), strict=True):
+        has_head = columns != head or rows_below + len(table) > HEAD_EVERY
+        head, rows_below = columns, len(table) + (0 if has_head else rows_below)
         name = benchmark_name(block, parameters)
         with st.container(gap="xsmall"):
             whole = whole_name(parameters.get(block.rows[0].fingerprint, ""), 80)
             st.markdown(benchmark_title(block, name, tab), help=whole)
             alt = f"{t('board.table')}: {name}"
-            ids = show_grid(columns, table, alt, key=_key_of(block), is_tickable=True)
+            ids = show_grid(columns, table, alt, key=_key_of(block), is_tickable=True, has_head=has_head)
             if block.total > len(block.rows):
                 label = t("board.all_configurations", count=f"{block.total:,}")
                 link_page(LEADERBOARD, label, _all_of(block, tab), icon=":material/list:")

@@ -76,8 +76,8 @@ def _show_how_far(now: RunSnapshot) -> None:
     st.markdown(f"**{t('run.how_far')}**")
     if now.overview.last is None:
         st.caption(t("run.no_progress"), help=t("run.no_progress_help"))
-    else:
-        st.markdown(" · ".join(_describe_position(now.overview)))
+        return
+    st.markdown(" · ".join(_describe_position(now.overview)))
     if now.run.state is RunState.RUNNING:
         st.markdown(_describe_ending(now.overview), help=t("run.ending_help"))
 

@@ -4,6 +4,7 @@ import streamlit as st
 
 from aisbench_core.base.errors import AisbenchError
 from aisbench_core.base.formats import MISSING
+from aisbench_core.domain.liveness.alerts import alert_of
 from aisbench_core.domain.logs.lines import Line, LogLevel
 from aisbench_core.model import FieldDifference, RunState
 from aisbench_core.running.diagnosing.cause import Cause, Confidence, Explanation, FirstError, Situation
@@ -15,6 +16,7 @@ from pages._ui.run.log import ANCHOR
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core, is_allowed
 from pages._ui.shell.errors import escape_markdown, show_error
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.words import t
 
 LINES_PX = 176  # of the lines of an error; they scroll
@@ -51,7 +53,7 @@ def _draw_explanation(now: RunSnapshot, found: Explanation) -> None:
 
 
 def _show_place(now: RunSnapshot, found: Explanation) -> None:
-    """Where it failed, at which step, and what the job itself said."""
+    """Where it failed, at which step, and what the job itself said; of one that hangs, since when."""
     error, last = found.error, now.overview.last
     numbers = [("cause.node", error.node), ("cause.rank", error.rank)] if error else []
     numbers += [("cause.step", last.step)] if last else []
@@ -59,6 +61,8 @@ def _show_place(now: RunSnapshot, found: Explanation) -> None:
     where = [t(key, number=f"{number:,}") for key, number in numbers if number is not None]
     if now.run.state is RunState.FAILED and now.run.detail:
         where.append(escape_markdown(t.message(now.run.detail)))
+    if found.situation is Situation.HANGING and (alert := alert_of(now.run, now.details, watch_of(now.run))):
+        where.append(t("cause.since", at=format_time(alert.at)))
     if where:
         st.caption(" · ".join(where))
 

@@ -31,8 +31,9 @@ MAX_LINES = 8  # with more nodes, lines hide each other: the chart has their ran
 
 
 def show_alerts(now: RunSnapshot) -> None:
-    """What needs a person's attention at once."""
-    if alert_of(now.run, now.details, watch_of(now.run)):
+    """What needs a person's attention at once, but for a hang: its cause stands above."""
+    alert = alert_of(now.run, now.details, watch_of(now.run))
+    if alert and not alert.is_stall:
         with st.container(key="alert"):
             show_alert(now.run, now.details)
 

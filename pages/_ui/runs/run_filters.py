@@ -1,9 +1,10 @@
 """Which runs the list of runs has: by a text, who launched them, state, age and tags, pinned or deleted, as the URL
 says."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 import streamlit as st
 
@@ -82,15 +83,24 @@ class RunChoice:
             return None
         return run_cached(core().warehouse.runs.list_fulfilling, self.where, MAX_FULFILLING)
 
-    def _narrow(self, states: Collection[RunState]) -> frozenset[RunState]:
-        return frozenset(states).intersection(self.states or states)
+    def _narrow(self, states: Collection[RunState]) -> frozenset[RunState] | None:
+        """None for all states: the few pinned runs are found by their tag, without a look at all others."""
+        narrowed = frozenset(states).intersection(self.states or states)
+        return None if narrowed == frozenset(RunState) else narrowed
+
+
+@lru_cache(maxsize=4)
+def _list_people(read: Callable[[], list[str]], _minute: datetime) -> list[str]:
+    """Read once a minute: it takes a look at all runs, and each heartbeat of a follower changes the ledger."""
+    return read()
 
 
 def choose_filters() -> RunChoice:
     """The search, and the other filters behind a button; `show_filters` says which ones filter."""
     text = choose_text(t("runs.filter"), t("runs.search"), width="stretch", label_visibility="collapsed")
+    minute = core().clock().replace(second=0, microsecond=0)
     with st.popover(t("board.filters"), icon=":material/filter_alt:"):
-        people = _choose_named(WHO, t("runs.who"), ledger_answer(core().ledger.list_people), t("runs.everybody"))
+        people = _choose_named(WHO, t("runs.who"), _list_people(core().ledger.list_people, minute), t("runs.everybody"))
         states = url.choose_options(STATE, t("runs.state"), list(RunState), lambda state: t(f"state.{state}"),
             resets=["page"], placeholder=t("runs.every_state"))  # fmt: skip
         days = url.choose_option(st.selectbox, DAYS, t("runs.age"), AGES, _describe_age, resets=["page"])
@@ -100,8 +110,7 @@ def choose_filters() -> RunChoice:
         where = choose_conditions(run_cached(core().warehouse.facets.suggest_conditions))
         if where:
             st.caption(t("where.recorded", most=f"{MAX_FULFILLING:,}"))
-    # To the minute: the ledger's answers are kept by what was asked.
-    since = core().clock().replace(second=0, microsecond=0) - timedelta(days=days) if days else None
+    since = minute - timedelta(days=days) if days else None  # the ledger's answers are kept by what was asked
     return RunChoice(text, tuple(states), tuple(people), since, where, tuple(tags), is_pinned, is_deleted)
 
 

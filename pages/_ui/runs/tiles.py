@@ -123,13 +123,13 @@ def board_selection(row: RunRow) -> dict[str, str]:
 def show_places(row: RunRow) -> None:
     """Links to the rank, to the configuration's runs and their history, and to the comparison with the baseline."""
     with st.container(horizontal=True, gap="small", key="run-links"):
-        standing = run_cached(core().warehouse.board.find_row, row.run_id)
+        place = run_cached(core().warehouse.board.find_place, row.run_id)
         board = t("live.go_leaderboard")
-        if standing and standing.row.rank:
-            board = t("result.rank", rank=standing.row.rank, ranked=f"{standing.ranked:,}", board=board)
+        if place and place.row.rank:
+            board = t("result.rank", rank=place.row.rank, ranked=f"{place.ranked:,}", board=board)
         link_page(navigation.LEADERBOARD, board, board_selection(row))
-        if standing:
-            label = t("result.configuration", count=f"{standing.total:,}")
+        if place:
+            label = t("result.configuration", count=f"{place.total:,}")
             link_page(navigation.CONFIGURATION, label, {"run": row.run_id})
         if row.validity.counts:
             link_page(navigation.HISTORY, t("menu.history"), {"region": region_key(row), "group": Trend.of(row).id})
