@@ -6,11 +6,13 @@ from pages._ui.empty_warehouse import recorded_regions
 from pages._ui.scaling import choice, results
 from pages._ui.shell import saved_views
 from pages._ui.shell.core import core, run_cached
-from pages._ui.shell.errors import end_page
+from pages._ui.shell.errors import end_page, escape_markdown
 from pages._ui.shell.filters import (
     choose_folded_facets,
+    choose_metric_of,
     choose_region,
     filter_bar,
+    list_metric_names,
     show_active_filters,
     show_rehearsal,
 )
@@ -25,6 +27,9 @@ choice.open_run()
 with filter_bar():
     region = choose_region(regions, width=215, label_visibility="collapsed")
     query = choose_folded_facets(region, *FILTERS, limit=choice.MAX_CONFIGURATIONS)
+    metric = choose_metric_of(
+        list_metric_names(query), resets=["curve"], width=choice.METRIC_WIDTH, label_visibility="collapsed"
+    )
 show_active_filters(*FILTERS)
 saved_views.show_missing()
 show_rehearsal(region)
@@ -34,7 +39,7 @@ with left:
 if row is None:
     end_page()
 
-scalings = run_cached(core().warehouse.scaling.list_curves, row.configuration)
+scalings = run_cached(core().warehouse.scaling.list_curves, row.configuration, metric)
 names = choice.curve_names([scaling for scaling in scalings if scaling.points])
 curves = choice.choose_curves(scalings, names)
 if curves:
@@ -49,4 +54,6 @@ if curves:
         results.show_scaling_charts(curves, nodes, names)
     results.show_numbers(curves, names)
     results.show_predictions(curves, nodes, names)
+elif metric:
+    st.info(t("scaling.without_metric", metric=escape_markdown(metric)), icon=":material/search:")
 results.show_excluded(scalings)

@@ -8,7 +8,7 @@ from typing import Any
 
 from aisbench_core.base.clock import utc_now
 from aisbench_core.config.settings import Settings
-from aisbench_core.model import Run, RunSpec, RunState, Series
+from aisbench_core.model import Run, RunMetric, RunSpec, RunState, Series
 from aisbench_core.running.series.matrix import Matrix
 from aisbench_core.wiring import Core, open_core
 from tests import records as a
@@ -75,6 +75,7 @@ class SeriesBench:
         state: RunState = RunState.COMPLETED,
         code: str = "c0de" * 16,
         accuracy: float = 0.76,
+        metrics: tuple[RunMetric, ...] = (),
     ) -> Run:
         """Let a run have ended after so many hours, with this throughput over all cards."""
         began = self.clock()
@@ -84,7 +85,7 @@ class SeriesBench:
         made = a.record(run.run_id, region="sandbox", rehearsal=True)
         found = a.result(run.spec, cards)
         found = replace(found, info=replace(found.info, accuracy=accuracy))
-        self.core.series.record(replace(made, run=after, result=found))
+        self.core.series.record(replace(made, run=after, result=found, metrics=metrics))
         return after
 
     def end_all(self, series: Series, throughput: float = 200.0, hours: float = 0.5) -> Matrix:

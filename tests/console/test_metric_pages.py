@@ -111,3 +111,58 @@ def test_a_metric_without_a_direction_has_no_verdict(lang: str, word: str, open_
 
     assert not app.exception
     assert word in texts(app)
+
+
+@pytest.mark.usefixtures("measured")
+@pytest.mark.parametrize(("lang", "words"), [("en", "energy, lower is better"), ("zh", "energy，越低越好")])
+def test_the_page_of_a_configuration_shows_the_metric_of_its_address(
+    lang: str, words: str, open_page: OpenPage
+) -> None:
+    app = open_page("configuration", run="fast-0", metric="energy", lang=lang)
+
+    assert not app.exception
+    assert [tile.value for tile in app.metric[:4]] == ["8.1", "–", "2", "+100.0 %"]
+    assert words in [caption.value for caption in app.caption]
+    [runs] = list_grids(app)
+    assert sorted(runs.column("throughput")) == ["8", "8.1", "8.2"]
+
+
+@pytest.mark.usefixtures("measured")
+def test_a_row_of_the_leaderboard_opens_its_configuration_by_the_same_metric(open_page: OpenPage) -> None:
+    [block] = list_grids(open_page("leaderboard", metric="energy"))
+
+    assert all("metric=energy" in row.href for row in block.rows)
+
+
+@pytest.mark.usefixtures("measured")
+@pytest.mark.parametrize("page", ["configuration", "scaling"])
+def test_pages_with_an_unknown_metric_show_the_throughput(page: str, open_page: OpenPage) -> None:
+    app = open_page(page, run="fast-0", metric="gone")
+
+    assert not app.exception
+    assert "fast-0" in texts(app) or app.selectbox(key="metric").value == "throughput"
+
+
+def record_curve(data_dir: Path, combined: Combined) -> None:
+    Warehouse(data_dir / "warehouse.duckdb").rebuild(
+        replace(
+            a.record(f"n{nodes}", node_count=nodes),
+            metrics=(RunMetric("tokens_per_s", 900.0 * nodes + 100, "tokens/s", Better.HIGHER, combined),),
+        )
+        for nodes in (1, 2, 4)
+    )
+
+
+@pytest.mark.parametrize(("lang", "words"), [("en", "No speed-up and no law"), ("zh", "没有加速比和定律")])
+def test_scaling_shows_a_metric_and_says_where_nothing_is_ideal(
+    lang: str, words: str, open_page: OpenPage, data_dir: Path
+) -> None:
+    record_curve(data_dir, Combined.MEAN)
+    by_mean = open_page("scaling", metric="tokens_per_s", lang=lang)
+    record_curve(data_dir, Combined.SUM)
+    by_sum = open_page("scaling", metric="tokens_per_s", lang=lang)
+
+    assert (words in texts(by_mean), words in texts(by_sum)) == (True, False)
+    for app in (by_mean, by_sum):
+        assert not app.exception
+        assert app.dataframe[0].value.iloc[:, 2].tolist() == [1000.0, 1900.0, 3700.0]

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from aisbench_core.interfaces.cli import main
-from aisbench_core.model import RunRecord
+from aisbench_core.model import Better, Combined, RunMetric, RunRecord
 from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 
@@ -134,3 +134,27 @@ def test_wrong_input_is_a_sentence_and_2(tmp_path: Path, words: tuple[str, ...],
 
     assert result.exit_code == 2
     assert says in " ".join(result.stderr.split())
+
+
+def test_runs_are_tested_by_a_metric_in_its_direction(tmp_path: Path) -> None:
+    def with_energies(runs: list[RunRecord], energies: Sequence[float]) -> list[RunRecord]:
+        return [
+            replace(run, metrics=(RunMetric("energy", energy, "J/token", Better.LOWER, Combined.MEAN),))
+            for run, energy in zip(runs, energies, strict=True)
+        ]
+
+    fill(
+        tmp_path,
+        with_energies(version("r1.10", GOOD, 0), (4.0, 4.01, 3.99, 4.02, 3.98, 4.0)),
+        with_energies(version("r1.11", GOOD[:3], 1), (8.0, 8.01, 7.99)),
+    )
+
+    result, unknown = type_in(tmp_path, "regress", "--metric", "energy"), type_in(tmp_path, "regress", "--metric", "e")
+
+    assert (result.exit_code, type_in(tmp_path, "regress").exit_code) == (5, 0)
+    assert "regression" in result.stdout
+    [metric] = answer(tmp_path, "regress", "--metric", "energy")["groups"][0]["metrics"]
+    assert (metric["name"], metric["unit"]) == ("energy", "J/token")
+    assert metric["difference"]["change"] == pytest.approx(1.0)
+    assert unknown.exit_code == 2
+    assert "known: throughput, energy (found e)" in unknown.stderr

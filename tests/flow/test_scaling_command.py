@@ -1,12 +1,14 @@
 """`aisbench scaling`: growth over nodes as a person and as a program reads it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from aisbench_core.interfaces.cli import main
+from aisbench_core.model import Better, Combined, RunMetric, RunRecord
 from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 
@@ -89,3 +91,23 @@ def test_where_nothing_fits_other_regions_are_named_and_a_run_needs_no_filters(d
     assert "cn-north-9 (10 runs)" in none.stderr
     assert both.exit_code == 2
     assert "RUN selects a curve" in both.stderr
+
+
+def with_rate(record: RunRecord, rate: float) -> RunRecord:
+    metric = RunMetric("tokens_per_s", rate, "tokens/s", Better.HIGHER, Combined.SUM)
+    return replace(record, metrics=(metric,))
+
+
+def test_a_metric_stands_in_place_of_the_throughput_and_an_unknown_one_is_refused(tmp_path: Path) -> None:
+    Warehouse(tmp_path / "warehouse.duckdb").rebuild(
+        with_rate(a.record(f"n{nodes}", node_count=nodes), rate)
+        for nodes, rate in ((1, 1000.0), (2, 1900.0), (4, 3400.0))
+    )
+
+    for curve in (type_in(tmp_path, "--metric", "tokens_per_s"), type_in(tmp_path, "n2", "--metric", "tokens_per_s")):
+        assert curve.exit_code == 0, curve.output
+        assert "3,400 tokens/s" in curve.stdout
+        assert "85 %" in curve.stdout
+    for unknown in (type_in(tmp_path, "--metric", "mfu"), type_in(tmp_path, "n2", "--metric", "mfu")):
+        assert (unknown.exit_code, unknown.stdout) == (2, "")
+        assert "no run of cn-north-9 has it; known: throughput, tokens_per_s (found mfu)" in unknown.stderr

@@ -104,3 +104,47 @@ def test_the_marked_baseline_holds_for_every_metric(warehouse: Warehouse) -> Non
 
     assert history.verdict.rule is BaselineReason.MARKED
     assert history.verdict.baseline_run_ids == ("old-0", "old-1")
+
+
+def test_runs_of_another_definition_than_the_newest_do_not_count(warehouse: Warehouse) -> None:
+    def defined(runs: list[RunRecord], definition: str) -> list[RunRecord]:
+        return [replace(run, metrics=(replace(run.metrics[0], definition=definition),)) for run in runs]
+
+    before = defined(with_energies(BEFORE, "old", framework_version="r1.9"), "nominal")
+    warehouse.record_many([*before, *later(defined(with_energies(AFTER, "new"), "counted"), 100)])
+
+    history = fetch_history(warehouse, "energy:J/token")
+
+    assert {run.run_id for run in history.runs if run.is_of_another_system} == {run.run.run_id for run in before}
+    assert history.verdict.outcome is Outcome.NOT_ENOUGH
+
+
+@pytest.mark.parametrize(
+    ("values", "outcome"), [((BEFORE, AFTER), Outcome.IMPROVEMENT), ((AFTER, BEFORE), Outcome.REGRESSION)]
+)
+def test_all_trends_are_tested_by_a_metric_as_by_their_throughput(
+    warehouse: Warehouse, values: Sequence[Sequence[float]], outcome: Outcome
+) -> None:
+    record_two_versions(warehouse, Better.LOWER, values)
+    by_energy, by_throughput = replace(QUERY, metric="energy"), warehouse.trends.list_verdicts(QUERY)
+
+    for _ in range(2):  # the second answer is a stored one
+        found = warehouse.trends.list_verdicts(by_energy)
+        [trend] = found.groups
+        [tested] = trend.verdict.metrics
+        assert (found.outcome, tested.name, tested.unit, tested.higher_is_better) == (
+            outcome,
+            "energy",
+            "J/token",
+            False,
+        )
+    assert warehouse.trends.list_verdicts(QUERY) == by_throughput
+
+
+def test_verdicts_by_a_metric_are_against_the_marked_baseline(warehouse: Warehouse) -> None:
+    record_two_versions(warehouse, Better.LOWER, (BEFORE, AFTER))
+    warehouse.mark_baseline(["old-0", "old-1"], None, TESTER, a.T0)
+
+    [trend] = warehouse.trends.list_verdicts(replace(QUERY, metric="energy")).groups
+
+    assert (trend.verdict.rule, trend.verdict.baseline_run_ids) == (BaselineReason.MARKED, ("old-0", "old-1"))

@@ -12,7 +12,7 @@ from scipy import stats
 
 from aisbench_core.base.errors import SpecError
 from aisbench_core.interfaces.cli import main
-from aisbench_core.model import Series
+from aisbench_core.model import Better, Combined, RunMetric, Series
 from aisbench_core.running.series.comparing import SeriesComparison
 from aisbench_core.warehouse.values.compared import Comparability
 from aisbench_core.warehouse.values.histories import Outcome
@@ -134,3 +134,42 @@ def test_the_command_ends_as_the_verdict_says(bench: SeriesBench, tmp_path: Path
     answer = json.loads(program.stdout)
     assert [row["outcome"] for row in answer["rows"]] == ["regression", "no change"]
     assert answer["rows"][0]["baseline"]["summary"]["count"] == 5
+
+
+def spent(bench: SeriesBench, energies: Sequence[float], better: Better, unit: str = "J/token") -> Series:
+    """A series on one node with equal throughputs, each run with its energy."""
+    series = bench.launch(node_counts="1", repeats=len(energies))
+    for number, energy in enumerate(energies):
+        (run,) = bench.admit()
+        bench.end(run, 200.0 + number / 100, metrics=(RunMetric("energy", energy, unit, better, Combined.MEAN),))
+    return series
+
+
+@pytest.mark.parametrize(
+    ("better", "outcome"),
+    [
+        (Better.LOWER, Outcome.IMPROVEMENT),
+        (Better.HIGHER, Outcome.REGRESSION),
+        (Better.NEITHER, Outcome.NOT_ENOUGH),
+    ],
+)
+def test_a_metric_is_compared_in_place_of_throughputs_by_its_direction(
+    better: Better, outcome: Outcome, bench: SeriesBench
+) -> None:
+    old, new = spent(bench, OLD, better), spent(bench, NEW, better)
+
+    found = bench.core.series.compare(old.series_id, new.series_id, "energy")
+
+    [pair] = found.pairs
+    assert (pair.candidate.unit, pair.candidate.median, pair.outcome) == ("J/token", 190.0, outcome)
+    assert pair.difference
+    assert pair.difference.p_value == pytest.approx(stats.ttest_ind(OLD, NEW).pvalue)
+    assert compared(bench, old, new).outcome is Outcome.NO_CHANGE
+
+
+def test_metrics_in_two_units_are_not_compared(bench: SeriesBench) -> None:
+    old, new = spent(bench, OLD, Better.LOWER), spent(bench, NEW, Better.LOWER, "kJ/token")
+
+    [pair] = bench.core.series.compare(old.series_id, new.series_id, "energy").pairs
+
+    assert (pair.difference, pair.outcome) == (None, Outcome.NOT_ENOUGH)

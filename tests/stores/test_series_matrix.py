@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.base.errors import SpecError
-from aisbench_core.model import CellState, RunState, SeriesState
+from aisbench_core.model import Better, CellState, Combined, RunMetric, RunState, SeriesState
 from aisbench_core.running.series.matrix import Matrix
 from aisbench_core.warehouse.values.runs import CheckLevel
 from tests import records as a
@@ -140,3 +140,21 @@ def test_code_that_changed_meanwhile_is_told(bench: SeriesBench) -> None:
     bench.end_all(series)
 
     assert bench.look(series).codes == 2
+
+
+@pytest.mark.parametrize(("better", "best"), [(Better.LOWER, 8), (Better.HIGHER, 16), (Better.NEITHER, None)])
+def test_a_metric_stands_in_place_of_throughputs_with_its_own_best_row(
+    better: Better, best: int | None, bench: SeriesBench
+) -> None:
+    series = bench.launch(values="batch_size=8,16", repeats=2, budget=40)
+    for energy in (4.0, 8.0, None, 8.2):
+        (run,) = bench.admit()
+        metrics = () if energy is None else (RunMetric("energy", energy, "J/token", better, Combined.MEAN),)
+        bench.end(run, 200.0, metrics=metrics)
+
+    matrix = bench.core.series.matrix(series.series_id, "energy")
+
+    assert bench.core.series.list_metrics(bench.look(series)) == ["energy"]
+    assert [(row.values, row.unit) for row in matrix.rows] == [([4.0], "J/token"), ([8.0, 8.2], "J/token")]
+    assert (matrix.best.row.planned.parameters["batch_size"] if matrix.best else None) == best
+    assert [row.unit for row in bench.core.series.matrix(series.series_id, "gone").rows] == ["samples/s"] * 2

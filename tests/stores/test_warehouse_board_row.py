@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from aisbench_core.model import RunState
+from aisbench_core.model import Better, Combined, RunMetric, RunRecord, RunState
 from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 
@@ -60,3 +60,30 @@ def test_imported_rows_which_have_no_rank_are_told_against_the_fastest_of_them(t
 
 def test_a_run_that_is_not_recorded_has_no_row(tmp_path: Path) -> None:
     assert warehouse(tmp_path).board.find_row("nobody") is None
+
+
+def with_energy(record: RunRecord, value: float, definition: str = "") -> RunRecord:
+    return replace(record, metrics=(RunMetric("energy", value, "J/token", Better.LOWER, Combined.MEAN, definition),))
+
+
+def test_a_row_by_a_metric_has_its_numbers_its_rank_and_its_best(tmp_path: Path) -> None:
+    store = Warehouse(tmp_path / "warehouse.duckdb")
+    fast, frugal = a.records([9000.0, 9100.0, 9200.0], "fast"), a.records([500.0] * 3, "frugal", framework_version="r1")
+    store.record_many(
+        [
+            *(with_energy(run, 8.0 + n / 10) for n, run in enumerate(fast)),
+            *(with_energy(run, 4.0 + n / 10) for n, run in enumerate(frugal)),
+            a.record("without"),
+            with_energy(a.record("otherwise", framework_version="r9"), 0.1, "another definition"),
+        ]
+    )
+
+    by_energy, by_throughput = (store.board.find_row("without", metric) for metric in ("energy", "throughput"))
+
+    assert by_energy is not None
+    assert by_throughput is not None
+    assert (by_energy.row.throughput, by_energy.row.throughput_unit, by_energy.row.rank) == (8.1, "J/token", "2")
+    assert (by_energy.best.throughput, by_energy.best.framework_version, by_energy.ranked) == (4.1, "r1", 2)
+    assert {run.run_id for run in by_energy.runs} == {"fast-0", "fast-1", "fast-2"}
+    assert (by_throughput.row.throughput_unit, by_throughput.total) == ("samples/s", 4)
+    assert store.board.find_row("without", "gone") is None

@@ -1,8 +1,14 @@
 """Scaling: each version and hardware is a curve of its own, with runs, intervals, law, and what is left out."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
+from aisbench_core.base.errors import SpecError
 from aisbench_core.domain.statistics.amdahl import FitProblem
+from aisbench_core.model import Better, Combined, RunMetric, RunRecord
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.configurations import BenchmarkConfiguration
 from aisbench_core.warehouse.values.runs import BoardQuery
@@ -140,3 +146,75 @@ def test_a_run_lies_on_the_same_curve_that_its_question_shows(warehouse: Warehou
     assert len(rows) == 5
     assert [len(warehouse.scaling.fetch_curve(row).points) for row in rows] == [3, 1, 1, 3, 0]
     assert warehouse.scaling.find_curve("alone").points == ()
+
+
+def measured(value: float, nodes: int, run_id: str, **metric: Any) -> RunRecord:
+    stated = {"unit": "tokens/s", "better": Better.HIGHER, "combined": Combined.SUM, "name": "tokens_per_s"} | metric
+    return replace(a.record(run_id, node_count=nodes), metrics=(RunMetric(value=value, **stated),))
+
+
+def test_a_rate_of_all_ranks_scales_in_place_of_the_throughput(warehouse: Warehouse) -> None:
+    rates = {1: 1000.0, 2: 1900.0, 4: 3400.0}
+    warehouse.rebuild([*(measured(rate, n, f"n{n}") for n, rate in rates.items()), a.record("without", node_count=8)])
+
+    [curve] = warehouse.scaling.list_curves(only_question(warehouse), "tokens_per_s")
+
+    assert [(point.node_count, point.throughput, point.efficiency) for point in curve.points] == [
+        (1, 1000.0, 1.0),
+        (2, 1900.0, 0.95),
+        (4, 3400.0, 0.85),
+    ]
+    assert (curve.throughput_unit, curve.fit.problem) == ("tokens/s", None)
+    assert warehouse.scaling.find_curve("n2", "tokens_per_s") == curve
+    assert [point.throughput for point in warehouse.scaling.find_curve("n2").points] != [1000.0, 1900.0, 3400.0]
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        pytest.param({"unit": "%", "combined": Combined.MEAN}, id="no sum"),
+        pytest.param({"unit": "J", "better": Better.LOWER}, id="lower is better"),
+    ],
+)
+def test_what_is_no_rate_of_all_ranks_has_neither_ideal_nor_law(
+    warehouse: Warehouse, metric: Mapping[str, Any]
+) -> None:
+    warehouse.rebuild([measured(40.0 - n, n, f"n{n}", **metric) for n in (1, 2, 4)])
+
+    curve = warehouse.scaling.find_curve("n1", "tokens_per_s")
+
+    assert [(point.throughput, point.speed_up, point.efficiency, point.ideal) for point in curve.points] == [
+        (value, None, None, None) for value in (39.0, 38.0, 36.0)
+    ]
+    assert not curve.scales
+
+
+def test_values_of_zero_and_less_are_shown_without_a_law(warehouse: Warehouse) -> None:
+    warehouse.rebuild([measured(value, n, f"n{n}") for n, value in ((1, 0.0), (2, -3.0), (4, 5.0))])
+
+    curve = warehouse.scaling.find_curve("n1", "tokens_per_s")
+
+    assert [point.throughput for point in curve.points] == [0.0, -3.0, 5.0]
+    assert (curve.scales, curve.fit.problem) == (False, FitProblem.TOO_FEW)
+
+
+def test_two_definitions_of_a_metric_are_two_curves(warehouse: Warehouse) -> None:
+    warehouse.rebuild(
+        [
+            measured(1000.0 * n, n, f"{way}{n}", definition=f"tokens/{way}")
+            for way in ("counted", "nominal")
+            for n in (1, 2)
+        ]
+    )
+
+    curves = warehouse.scaling.list_curves(only_question(warehouse), "tokens_per_s")
+
+    assert sorted(curve.query.definition for curve in curves) == ["tokens/counted", "tokens/nominal"]
+    assert len({curve.query.id for curve in curves}) == 2
+
+
+def test_a_metric_that_no_run_has_is_refused_with_those_that_are_known(warehouse: Warehouse) -> None:
+    warehouse.rebuild([measured(1.0, 1, "n1")])
+
+    with pytest.raises(SpecError, match="no run of cn-north-9 has it; known: throughput, tokens_per_s"):
+        warehouse.scaling.find_curve("n1", "tokens")

@@ -76,6 +76,7 @@ class RegressQuery(BenchmarkQuery, PageQuery):
 
     by: Annotated[VersionField | None, Field(description="What a version is; default: the first that differs.")] = None
     baseline: Annotated[tuple[Name, ...], Field(description="A version or the id of a run; default: as marked.")] = ()
+    metric: Annotated[Name, Field(description="A metric in place of throughput and the other tested ones.")] = ""
 
 
 class ExportQuery(ResultQuery):
@@ -124,6 +125,7 @@ def show_leaderboard(call: ApiCall) -> Leaderboard:
         call, query, include_invalid=query.include_invalid, sort=query.sort, descending=not query.ascending,
         metric=query.metric, limit=query.limit, offset=max(0, offset),
     )  # fmt: skip
+    call.core.warehouse.facets.require_metric(chosen)
     page = call.core.warehouse.board.list_rows(chosen)
     end = chosen.offset + len(page.rows)
     following = cursor_of(end) if page.rows and end < page.total else None
@@ -139,7 +141,8 @@ def compare_runs(call: ApiCall) -> Comparison:
 def find_regressions(call: ApiCall) -> GroupRegressions:
     """Whether the newest runs of each group differ from earlier ones."""
     query: RegressQuery = call.query
-    chosen = _board_query(call, query)
+    chosen = _board_query(call, query, metric=query.metric)
+    call.core.warehouse.facets.require_metric(chosen)
     found = call.core.warehouse.trends.list_verdicts(chosen, query.by, query.baseline)
     page, following = page_of(found.groups, query)
     return GroupRegressions(chosen.region, found.rehearsal, found.outcome, found.tests, found.total, page, following)

@@ -143,6 +143,10 @@ overwrite_option: Decorator = click.option("--replace", is_flag=True, help="Over
 valid_only_option: Decorator = click.option("--valid-only", is_flag=True, help="Leave out runs without a valid result.")
 ruleset_option: Decorator = click.option("--ruleset", "ruleset_id", default="", help="Ruleset; default: as stored.")
 
+metric_option: Decorator = click.option(
+    "--metric", default="", metavar="NAME", help="A metric of the runs in place of the throughput."
+)
+
 benchmark_filters: Decorator = combine_options(
     click.option("--region", default="", help="Region of the runs; default: that of the default profile."),
     click.option("--rehearsals", is_flag=True, help="Rehearsals instead of the region's measurements."),

@@ -79,13 +79,18 @@ def compare_series(baseline: Matrix, candidate: Matrix, compare: Compare) -> Ser
     partners = list(_match_rows(baseline.rows, candidate.rows))
     typical = ([tried.run.run_id for row in rows if (tried := row.typical) and tried.run] for rows in partners)
     comparisons = [compare(run_ids) if len(run_ids) > 1 else None for run_ids in typical]
-    pairs = tuple(
-        _adjust_pairs([_build_pair(*rows, comparison) for rows, comparison in zip(partners, comparisons, strict=True)])
-    )
+    is_same = _describe_metric(baseline) == _describe_metric(candidate)
+    built = [_build_pair(*rows, comparison, is_same) for rows, comparison in zip(partners, comparisons, strict=True)]
+    pairs = tuple(_adjust_pairs(built, candidate.higher_is_better))
     matched = {id(row) for old, new in partners for row in (old, new)}
     alone = tuple(row.planned for row in (*baseline.rows, *candidate.rows) if id(row) not in matched)
     differences = next((comparison.differences for comparison in comparisons if comparison), ())
     return SeriesComparison(baseline, candidate, pairs, alone, differences)
+
+
+def _describe_metric(matrix: Matrix) -> tuple[str, ...]:
+    """Values of two units or definitions have no difference."""
+    return (matrix.metric.name, matrix.metric.unit, matrix.metric.definition) if matrix.metric else ()
 
 
 def _match_rows(old: Sequence[MatrixRow], new: Sequence[MatrixRow]) -> Iterator[tuple[MatrixRow, MatrixRow]]:
@@ -108,19 +113,19 @@ def _match_rows(old: Sequence[MatrixRow], new: Sequence[MatrixRow]) -> Iterator[
             yield partner, row
 
 
-def _build_pair(old: MatrixRow, new: MatrixRow, comparison: Comparison | None) -> RowPair:
+def _build_pair(old: MatrixRow, new: MatrixRow, comparison: Comparison | None, is_same: bool) -> RowPair:
     if comparison is None:
         return RowPair(old, new)
     if len(old.codes) > 1 or len(new.codes) > 1:  # an interval over several versions of the code means nothing
         return RowPair(old, new, Comparability.NOT_COMPARABLE, ("code_sha256",))
     comparable = comparison.verdict is Comparability.COMPARABLE
     pair = RowPair(old, new, comparison.verdict, comparison.reasons)
-    if not comparable or pair.withheld:
+    if not comparable or pair.withheld or not is_same:
         return pair
     return replace(pair, difference=compare_means(old.values_that_reached, new.values_that_reached))
 
 
-def _adjust_pairs(pairs: Sequence[RowPair]) -> Iterator[RowPair]:
+def _adjust_pairs(pairs: Sequence[RowPair], higher_is_better: bool | None) -> Iterator[RowPair]:
     """The pairs with p-values adjusted over all rows, outcomes, and what so many tests detect."""
     unadjusted = [pair.difference.p_value for pair in pairs if pair.difference]
     p_values = iter(adjust_p_values(unadjusted))
@@ -132,8 +137,10 @@ def _adjust_pairs(pairs: Sequence[RowPair]) -> Iterator[RowPair]:
             yield pair
             continue
         p_value, change, outcome = next(p_values), pair.difference.change, Outcome.NO_CHANGE
-        if p_value <= ALPHA and abs(change) >= EFFECT:
-            outcome = Outcome.IMPROVEMENT if change > 0 else Outcome.REGRESSION
+        if higher_is_better is None:
+            outcome = Outcome.NOT_ENOUGH
+        elif p_value <= ALPHA and abs(change) >= EFFECT:
+            outcome = Outcome.IMPROVEMENT if (change > 0) is higher_is_better else Outcome.REGRESSION
         if outcome is Outcome.IMPROVEMENT and pair.candidate.missed:
             outcome = Outcome.NO_CHANGE
         yield replace(pair, adjusted_p=p_value, outcome=outcome)

@@ -10,11 +10,13 @@ from aisbench_core.domain.statistics.summary import Summary, summarize_values
 from aisbench_core.model import (
     LOST,
     Attempt,
+    Better,
     CellState,
     Event,
     Objective,
     ParameterSearch,
     Run,
+    RunMetric,
     RunState,
     Series,
     SeriesRow,
@@ -131,13 +133,15 @@ class MatrixRow:
     @property
     def typical(self) -> Tried | None:
         """The valid attempt closest to the median, which represents the row."""
-        middle = self.median or 0.0
-        return min(self.counted, key=lambda tried: abs((tried.throughput or 0.0) - middle), default=None)
+        if self.median is None:
+            return next(iter(self.counted), None)
+        pairs = [(abs(tried.throughput - self.median), tried) for tried in self.counted if tried.throughput is not None]
+        return min(pairs, key=lambda pair: pair[0])[1]
 
 
 @dataclass(frozen=True, slots=True)
 class BestRow:
-    """The row with the best objective: the highest median throughput, unless a search has another one. A row with a run
+    """The row with the best objective: the best median, unless a search has an objective of its own. A row with a run
     of which something that decides speed is not known is not the best one, and one below its target only if all are,
     or in a search.
 
@@ -165,6 +169,13 @@ class Matrix:
     codes: int
     events: tuple[Event, ...] = ()
     here: bool = True
+    metric: RunMetric | None = None
+    """The one in place of throughputs, as its last run has it."""
+
+    @property
+    def higher_is_better(self) -> bool | None:
+        """None: neither is."""
+        return {Better.HIGHER: True, Better.LOWER: False}.get(self.metric.better) if self.metric else True
 
     @property
     def cells(self) -> tuple[Cell, ...]:
@@ -204,7 +215,9 @@ class Matrix:
     def best(self) -> BestRow | None:
         """The best of the rivals; None without any that can be it."""
         search = self.series.plan.search
-        is_maximised = search is None or search.objective.is_maximised
+        is_maximised = search.objective.is_maximised if search else self.higher_is_better
+        if is_maximised is None:
+            return None
         known = [(value, row) for value, row in self.rivals if not row.mixed]
         # A search has an objective of its own, and short runs reach no target at all: those are compared all the same.
         ranked = known if search else [(value, row) for value, row in known if not row.missed] or known
@@ -213,7 +226,7 @@ class Matrix:
         value, best = (max if is_maximised else min)(ranked, key=lambda pair: pair[0])
         unit = (search.unit if search else "") or best.unit
         others = [row for _, row in ranked if row is not best]
-        tied = 0 if search else sum(not _is_clearly_faster(best, row) for row in others)
+        tied = 0 if search else sum(not _is_clearly_better(best, row, is_maximised) for row in others)
         return BestRow(best, value, unit, tied)
 
     @property
@@ -251,9 +264,10 @@ def _list_throughputs(tries: Sequence[Tried]) -> list[float]:
     return [tried.throughput for tried in tries if tried.throughput is not None]
 
 
-def _is_clearly_faster(row: MatrixRow, other: MatrixRow) -> bool:
-    low = row.summary.ci_low if row.summary else None
-    high = other.summary.ci_high if other.summary else None
+def _is_clearly_better(row: MatrixRow, other: MatrixRow, is_maximised: bool) -> bool:
+    upper, lower = (row, other) if is_maximised else (other, row)
+    low = upper.summary.ci_low if upper.summary else None
+    high = lower.summary.ci_high if lower.summary else None
     return low is not None and high is not None and low > high
 
 
@@ -278,22 +292,27 @@ def matrix_of(
                 tried = replace(tried, objective=objective)
             tries.setdefault((attempt.cell, attempt.repeat), []).append(tried)
         row_cells = tuple(Cell(*cell, tuple(tries[cell])) for cell in sorted(tries))
-        counted = [cell.counted for cell in row_cells if cell.counted]
-        values = _list_throughputs(counted)
-        unit, middle = counted[-1].unit if counted else "", median(values) if values else None
         # A trial is a single run, which is no repeatable measurement, and is not meant to be one.
         run_ids = () if series.plan.search else [attempt.run_id for attempt in attempts if attempt.run_id in by_run]
         evaluation = next((by_run[run_id] for run_id in run_ids), None)
-        found = summarize_values(values)
-        if found and any(tried.not_known for tried in counted):
-            found = found.without_interval
-        rows.append(MatrixRow(planned, row_cells, unit, found, middle, evaluation))
+        rows.append(summarize_cells(planned, row_cells, evaluation))
     cells, hold = [cell for row in rows for cell in row.cells], snapshot.hold
     codes = {cell.counted.run.code_sha256 for cell in cells if cell.counted and cell.counted.run}
     state = _derive_state(
         [cell.shown.state for cell in cells], bool(snapshot.runs), bool(hold or series.launch_error or series.held)
     )
     return Matrix(series, state, tuple(rows), snapshot.hours, hold, len(codes), tuple(events))
+
+
+def summarize_cells(planned: SeriesRow, cells: tuple[Cell, ...], evaluation: SeriesEvaluation | None) -> MatrixRow:
+    """A row with the statistics of its valid values."""
+    counted = [cell.counted for cell in cells if cell.counted]
+    values = _list_throughputs(counted)
+    unit = next((tried.unit for tried in reversed(counted) if tried.unit), "")
+    found = summarize_values(values)
+    if found and any(tried.not_known for tried in counted):
+        found = found.without_interval
+    return MatrixRow(planned, cells, unit, found, median(values) if values else None, evaluation)
 
 
 def _build_tried(attempt: Attempt, run: Run | None, row: RunRow | None) -> Tried:

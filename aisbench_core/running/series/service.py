@@ -23,6 +23,7 @@ from aisbench_core.model import (
     Clock,
     Event,
     Objective,
+    RunMetric,
     RunRecord,
     RunSpec,
     Series,
@@ -36,6 +37,7 @@ from aisbench_core.running.series import planning
 from aisbench_core.running.series.admission import Acting, Admitting
 from aisbench_core.running.series.comparing import SeriesComparison, compare_series
 from aisbench_core.running.series.matrix import Matrix, matrix_of
+from aisbench_core.running.series.named_metric import list_metrics, show_metric
 from aisbench_core.running.series.snapshot import SeriesSnapshot, attempts_and_runs
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.ledger.series import SeriesCheck, SeriesLedger
@@ -136,17 +138,27 @@ class SeriesService:
         """One series of this console by its id or a unique prefix of it."""
         return self.ledger.get(series_id)
 
-    def matrix(self, series_id: str) -> Matrix:
-        """The series now; as far as it was recorded if another console launched it.
+    def matrix(self, series_id: str, metric: str = "") -> Matrix:
+        """The series now; as far as it was recorded if another console launched it. `metric`: shown in place of
+        throughputs where any run has it.
 
         Raises WarehouseError when the results cannot be read."""
         try:
-            return self._build_matrices([self.get(series_id)])[0]
+            matrix = self._build_matrices([self.get(series_id)])[0]
         except SeriesNotFound:
             recorded = self.warehouse.series.starting_with(series_id) if series_id else []
             if not recorded or (len(recorded) > 1 and recorded[0].series_id != series_id):
                 raise
-        return self._build_recorded_matrices(recorded[:1])[0]
+            matrix = self._build_recorded_matrices(recorded[:1])[0]
+        return show_metric(matrix, metric, self._find_metrics(matrix)) if metric else matrix
+
+    def list_metrics(self, matrix: Matrix) -> list[str]:
+        """The names of the metrics of its valid runs."""
+        return list_metrics(matrix, self._find_metrics(matrix))
+
+    def _find_metrics(self, matrix: Matrix) -> Mapping[str, Sequence[RunMetric]]:
+        run_ids = [tried.run.run_id for cell in matrix.cells for tried in cell.tries if tried.run]
+        return self.warehouse.runs.find_metrics(run_ids)
 
     def page(self, limit: int = 20, offset: int = 0) -> list[Matrix]:
         """A page of series, newest first, including those of other consoles."""
@@ -167,9 +179,10 @@ class SeriesService:
         matrices = [*self._build_matrices(here), *self._build_recorded_matrices(recorded)]
         return sorted(matrices, key=lambda matrix: chosen.index(matrix.series.series_id))
 
-    def compare(self, baseline_id: str, series_id: str) -> SeriesComparison:
+    def compare(self, baseline_id: str, series_id: str, metric: str = "") -> SeriesComparison:
         """The second series against the first, row by row. Raises SpecError for a series against itself."""
-        return compare_series(self.matrix(baseline_id), self.matrix(series_id), self.warehouse.runs.compare)
+        baseline, candidate = self.matrix(baseline_id, metric), self.matrix(series_id, metric)
+        return compare_series(baseline, candidate, self.warehouse.runs.compare)
 
     def like(self, series: Series, limit: int = 50) -> list[Series]:
         """Other series of the same workload, newest first, among the newest `limit`."""

@@ -1,15 +1,15 @@
 """One row of the leaderboard with everything behind it: its benchmark's other rows, its runs, people and node hours."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.model.columns import GROUP_KEYS, NODE_HOURS
+from aisbench_core.model.columns import NODE_HOURS
 from aisbench_core.warehouse.answers.board import fetch_leaderboard
 from aisbench_core.warehouse.measures.costs import costs_where
-from aisbench_core.warehouse.queries.group_statistics import group_id, groups_of_row
+from aisbench_core.warehouse.queries.group_statistics import build_current_sql, groups_of_row
 from aisbench_core.warehouse.records.runs import by_ids
 from aisbench_core.warehouse.tables.times import to_aware
 from aisbench_core.warehouse.values.boards import BoardRow
@@ -35,7 +35,7 @@ _COSTS = costs_where(_OF_ROW)
 
 @dataclass(frozen=True, slots=True)
 class BoardPlace:
-    """A row of the leaderboard among those of its benchmark. `best` is the fastest of these with a rank and without a
+    """A row of the leaderboard among those of its benchmark. `best` is the best of these with a rank and without a
     missed target where there are any; `ranked` is how many have a rank.
 
     `total`: its runs, valid or not, which are in these `groups`."""
@@ -65,15 +65,27 @@ class BoardRowDetails:
     costs: Mapping[str, float]
 
 
+def find_with_metric(cur: DuckDBPyConnection, run_id: str, metric: str) -> str:
+    """A run of the same row that has the metric: this one, otherwise the newest; empty if none has."""
+    cur.execute(
+        f"""select run_id from runs join run_metrics using (run_id) where name = ? and {_OF_ROW}
+        order by run_id = ? desc, created_at desc, run_id limit 1""",
+        [metric, _find_groups(cur, run_id), run_id],
+    )
+    return "".join(found for (found,) in cur.fetchall())
+
+
 def find_place(cur: DuckDBPyConnection, run_id: str) -> BoardPlace | None:
     """Of the row that counts this run; None if there is no such run, or if the row is beyond MAX_ROWS of its benchmark.
 
-    The cursor sees one moment."""
+    The cursor sees one moment, and may show a metric in place of throughputs."""
     named = by_ids(cur, [run_id])
     if not named:
         return None
-    run = named[0]
-    groups = groups_of_row(cur, group_id({name: getattr(run, name) for name in GROUP_KEYS}))
+    run, groups = named[0], _find_groups(cur, run_id)
+    latest = cur.execute(
+        f"select latest_run_id from {build_current_sql(cur)} where group_id = ?", groups[:1]
+    ).fetchall()
     query = BoardQuery(
         run.region,
         rehearsal=run.rehearsal,
@@ -81,15 +93,14 @@ def find_place(cur: DuckDBPyConnection, run_id: str) -> BoardPlace | None:
         include_invalid=True,
         limit=MAX_ROWS,
     )
-    rows = [row for row in fetch_leaderboard(cur, query).rows if row.throughput_unit == run.throughput_unit]
-    row = next((row for row in rows if _group_of(row, run.region) == groups[0]), None)
+    rows = fetch_leaderboard(cur, query).rows
+    row = next((row for row in rows if (row.latest_run_id,) in latest), None)
     if row is None:  # beyond MAX_ROWS
         return None
     [(total,)] = cur.execute(_TOTAL, [groups]).fetchall()
-    rows = [one for one in rows if (one.synthetic_data, one.dataset_sha256) == (row.synthetic_data, row.dataset_sha256)]
-    ranked = [one for one in rows if one.rank_from is not None]
-    best = max(ranked or rows, key=lambda one: (not one.missed, one.throughput or 0.0))
-    return BoardPlace(row, best, len(ranked), total, tuple(groups))
+    rivals = [one for one in rows if _benchmark_of(one) == _benchmark_of(row)]
+    ranked = [one for one in rivals if one.rank_from is not None]
+    return BoardPlace(row, max(ranked or rivals, key=_rate_row), len(ranked), total, tuple(groups))
 
 
 def board_row(cur: DuckDBPyConnection, run_id: str) -> BoardRowDetails | None:
@@ -117,5 +128,15 @@ def board_row(cur: DuckDBPyConnection, run_id: str) -> BoardRowDetails | None:
     )
 
 
-def _group_of(row: BoardRow, region: str) -> int:
-    return group_id({"region": region} | {name: getattr(row, name) for name in GROUP_KEYS if name != "region"})
+def _find_groups(cur: DuckDBPyConnection, run_id: str) -> Sequence[int]:
+    found = cur.execute("select group_id from runs where run_id = ?", [run_id]).fetchall()
+    return groups_of_row(cur, found[0][0]) if found else []
+
+
+def _benchmark_of(row: BoardRow) -> tuple[object, ...]:
+    return row.throughput_unit, row.throughput_definition, row.synthetic_data, row.dataset_sha256
+
+
+def _rate_row(row: BoardRow) -> tuple[bool, bool, float]:
+    value = row.throughput or 0.0
+    return not row.missed, row.throughput is not None, -value if row.is_lower_better else value

@@ -30,8 +30,10 @@ from aisbench_core.warehouse.answers import (
 from aisbench_core.warehouse.queries import search
 from aisbench_core.warehouse.records import baselines, run_metrics, runs
 from aisbench_core.warehouse.tables.store import Store
+from aisbench_core.warehouse.values.configurations import BenchmarkConfiguration
 from aisbench_core.warehouse.values.histories import History, Regressions, TrendRow, VersionField
-from aisbench_core.warehouse.values.runs import PRIMARY, BoardQuery
+from aisbench_core.warehouse.values.runs import PRIMARY, THROUGHPUT, BoardQuery, RunRow
+from aisbench_core.warehouse.values.scalings import Scaling
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -90,12 +92,23 @@ class BoardAnswers(WarehouseAnswers):
 
     list_rows = of_ranking(board.fetch_leaderboard)
     list_benchmarks = of_ranking(board.fetch_benchmarks)
-    find_row = of_moment(board_row.board_row)
-    find_place = of_moment(board_row.find_place)
     account_row = of_moment(goodput.account_row)
     list_dots = of_ranking(dots.of_rows)
     list_newest_dots = of_ranking(dots.fetch_newest_dots)
     summarize_activity = of_moment(activity.summarize_activity)
+
+    def find_row(self, run_id: str, metric: str = "") -> board_row.BoardRowDetails | None:
+        """The row that counts this run, by `metric` as far as its runs have it; None if there is none."""
+        if metric not in ("", THROUGHPUT):
+            with self.store.moment() as cur:
+                run_id = board_row.find_with_metric(cur, run_id, metric)
+        with self.open_moment(BoardQuery("", metric=metric or PRIMARY)) as cur:
+            return board_row.board_row(cur, run_id)
+
+    def find_place(self, run_id: str) -> board_row.BoardPlace | None:
+        """The row that counts this run among those of its benchmark; None if there is none."""
+        with self.open_moment(BoardQuery("", metric=PRIMARY)) as cur:
+            return board_row.find_place(cur, run_id)
 
     def find_distinctions(self, region: str, fingerprints: Iterable[str], *, rehearsal: bool) -> Mapping[str, str]:
         """What distinguishes benchmark configurations of the same workload and model, by fingerprint."""
@@ -141,15 +154,30 @@ class FacetAnswers(WarehouseAnswers):
     suggest_conditions = of_moment(facets.suggest_conditions)
     list_sizes = of_ranking(facets.fetch_sizes)
     list_metrics = of_moment(run_metrics.list_metrics)
+    require_metric = of_moment(run_metrics.require_metric)
 
 
 class ScalingAnswers(WarehouseAnswers):
     """Throughput over node counts."""
 
     list_configurations = of_moment(scaling.fetch_configurations)
-    list_curves = of_moment(scaling.fetch_scalings)
-    find_curve = of_moment(scaling.scaling_of)
-    fetch_curve = of_moment(scaling.fetch_curve)
+
+    def list_curves(self, configuration: BenchmarkConfiguration, metric: str = "") -> tuple[Scaling, ...]:
+        """Each curve of the configuration, those on most node counts first; of `metric` in place of the throughput."""
+        with self.open_moment(BoardQuery(configuration.region, metric=metric)) as cur:
+            return scaling.fetch_scalings(cur, configuration, metric)
+
+    def find_curve(self, run_id: str, metric: str = "") -> Scaling:
+        """The curve that a run lies on. Raises RunNotFound, and SpecError for a metric that no run has."""
+        with self.store.moment() as cur:
+            run = scaling.get_run(cur, run_id)
+            run_metrics.require_metric(cur, BoardQuery(run.region, rehearsal=run.rehearsal, metric=metric))
+        return self.fetch_curve(run, metric)
+
+    def fetch_curve(self, run: RunRow, metric: str = "") -> Scaling:
+        """The curve of all runs that differ from this one in their node count only."""
+        with self.open_moment(BoardQuery(run.region, metric=metric)) as cur:
+            return scaling.fetch_curve(cur, run, metric)
 
 
 class TrendAnswers(WarehouseAnswers):
@@ -164,8 +192,8 @@ class TrendAnswers(WarehouseAnswers):
 
     def __init__(self, store: Store, open_moment: OpenMoment) -> None:
         super().__init__(store, open_moment)
-        # By ruleset: verdicts under one are none under another, and both are looked up in turns.
-        self._stored: defaultdict[str, history.TrendVerdicts] = defaultdict(dict)
+        # By ruleset and metric: verdicts under one are none under another, and both are looked up in turns.
+        self._stored: defaultdict[tuple[str, str], history.TrendVerdicts] = defaultdict(dict)
 
     def fetch_history(
         self,
@@ -188,5 +216,6 @@ class TrendAnswers(WarehouseAnswers):
         """The regression verdicts on all trends of the query, over runs that are valid by its ruleset.
 
         Raises RunNotFound if none has `names`."""
+        fetch = named_trends.fetch_named_regressions if query.metric else history.fetch_regressions
         with self.open_moment(query) as cur:
-            return history.fetch_regressions(cur, query, by, names, self._stored[query.ruleset_id])
+            return fetch(cur, query, by, names, self._stored[query.ruleset_id, query.metric])

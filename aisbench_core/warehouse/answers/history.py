@@ -1,7 +1,7 @@
 """Runs over time: the trends, the history of one, and the verdicts on the newest runs."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -31,8 +31,7 @@ from aisbench_core.warehouse.tables.times import to_aware
 from aisbench_core.warehouse.values.boards import mixed_or_unknown
 from aisbench_core.warehouse.values.histories import (
     NO_TIME,
-    OTHER_ACCELERATOR,
-    OTHER_DATA,
+    OF_SYSTEM,
     TARGET_MISSED,
     Baseline,
     BaselineReason,
@@ -51,6 +50,7 @@ from aisbench_core.warehouse.values.runs import BoardQuery, RunRow, Validity
 
 TrendState = tuple[Any, ...]
 TrendVerdicts = dict[Trend, tuple[TrendState, TrendVerdict]]
+Track = Callable[[TrendRow], tuple[TrendRow, Tracked | None]]
 
 # Deeper pages are cut from all runs of the trend: passing the row ids of the runs above them would take longer.
 MAX_ROW_IDS = 5000
@@ -101,16 +101,13 @@ _NEWEST = f"select rowid, {AT} as moment from {RUNS_OF_TREND} order by moment de
 # takes 400 MB for a million runs.
 _COUNTS = "validity = case when origin = 'launched' or validity = 'valid' then 'valid' else 'claimed' end"
 
-# What must not change within a history, and why runs in which it differs do not count.
-_SYSTEM = {"accelerator": OTHER_ACCELERATOR, "dataset_sha256": OTHER_DATA}
-
 _PLAIN = ("run_id", "created_by", "framework_version", "code_sha256", "ruleset_id")
 
 _RUNS = f"""
     select {", ".join(_PLAIN)}, {AT} as moment, started_at < created_at - interval 1 minute as doubtful,
         coalesce(created_at >= imported_at, false) as timeless, image as engine_version, validity, not_known,
         {MISSED} as missed,
-        {", ".join(_SYSTEM)}, {REASON} as reason,
+        {", ".join(OF_SYSTEM)}, {REASON} as reason,
         {", ".join(f"{_METRICS.get(metric.name, metric.name)} as {metric.name}" for metric in TRACKED)}
     from {{runs}} join results using (run_id) where $include_invalid or {_COUNTS}
 """
@@ -198,17 +195,24 @@ def fetch_runs(cur: DuckDBPyConnection, query: BoardQuery, trend: Trend) -> Hist
 
 
 def fetch_regressions(
-    cur: DuckDBPyConnection, query: BoardQuery, by: VersionField | None, names: Sequence[str], stored: TrendVerdicts
+    cur: DuckDBPyConnection,
+    query: BoardQuery,
+    by: VersionField | None,
+    names: Sequence[str],
+    stored: TrendVerdicts,
+    track: Track | None = None,
 ) -> Regressions:
     """The verdict on each trend of the query; with `names` (versions or run ids), on each that has one of them.
 
-    `stored` are verdicts of earlier calls, which are used again for trends whose runs are the same; new ones are added.
+    `track`: gives each trend of a metric that the cursor shows its baseline, and says what is tested. `stored` are
+    verdicts of earlier calls, which are used again for trends whose runs are the same; new ones are added.
 
     Imported runs decide the answer's outcome only where nothing was launched. Raises RunNotFound when no trend has
     any of the names."""
     page = fetch_trends(cur, replace(query, limit=2**31 - 1, offset=0))  # a regression may be in any trend
     states = _fetch_states(cur, query.region, rehearsal=page.rehearsal)
-    rows = [_trend_verdict(cur, row, by, names, states.get(row.group, ()), stored) for row in page.rows]
+    tracked = [track(row) if track else (row, None) for row in page.rows]
+    rows = [_trend_verdict(cur, row, by, names, states.get(row.group, ()), stored, named) for row, named in tracked]
     if names:
         rows = [row for row in rows if row.verdict.baseline_run_ids]
     if names and not rows:
@@ -231,6 +235,7 @@ def _trend_verdict(
     names: Sequence[str],
     state: TrendState,
     stored: TrendVerdicts,
+    named: Tracked | None,
 ) -> TrendVerdict:
     # A verdict takes 13 ms, and most trends are the same as at the call before.
     key = (row.baseline, by, tuple(names), state)
@@ -238,7 +243,7 @@ def _trend_verdict(
     if earlier and earlier[0] == key:
         return replace(earlier[1], row=row)
     # Only the verdict is returned: the runs of all trends of a region would not fit into memory.
-    runs, _, regression = _evaluate_trend(cur, row, by, names, include_invalid=False)
+    runs, _, regression = _evaluate_trend(cur, row, by, names, include_invalid=False, named=named)
     answer = TrendVerdict(
         row,
         regression,
@@ -303,14 +308,14 @@ def _fetch_trend_runs(
 
 
 def _of_one_system(runs: Sequence[HistoryRun], rows: Sequence[Mapping[str, Any]]) -> tuple[HistoryRun, ...]:
-    """The runs; those on another accelerator or other data than the newest run that knows its own do not count."""
+    """The runs; those that differ in OF_SYSTEM from the newest run that knows its own do not count."""
     counted = [row for run, row in zip(runs, rows, strict=True) if run.values]
-    newest = {name: next((row[name] for row in reversed(counted) if row[name]), "") for name in _SYSTEM}
+    newest = {name: next((row[name] for row in reversed(counted) if row[name]), "") for name in OF_SYSTEM}
     return tuple(_if_of(run, row, newest) for run, row in zip(runs, rows, strict=True))
 
 
 def _if_of(run: HistoryRun, row: Mapping[str, Any], newest: Mapping[str, str]) -> HistoryRun:
-    reason = next((reason for name, reason in _SYSTEM.items() if row[name] not in ("", newest[name])), "")
+    reason = next((reason for name, reason in OF_SYSTEM.items() if row[name] not in ("", newest[name])), "")
     if not run.values or not reason:
         return run
     return replace(run, values={}, left_out=dict.fromkeys((*run.values, *run.left_out), reason))

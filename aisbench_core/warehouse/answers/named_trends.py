@@ -1,4 +1,4 @@
-"""The history of a trend by a named metric of its runs in place of the throughput: `name:unit`, never of two units."""
+"""Histories and verdicts of trends by a named metric of their runs in place of the throughput, never of two units."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,12 +9,15 @@ from aisbench_core.model import Better
 from aisbench_core.warehouse.answers.history import (
     MAX_TRENDS,
     RUNS_OF_TREND,
+    TrendVerdicts,
     build_trend_parameters,
     fetch_history,
+    fetch_regressions,
     fetch_trends,
 )
 from aisbench_core.warehouse.measures.regression import Tracked
-from aisbench_core.warehouse.values.histories import History, Trend, TrendRow, VersionField
+from aisbench_core.warehouse.records.baselines import by_trend
+from aisbench_core.warehouse.values.histories import History, Regressions, Trend, TrendRow, VersionField
 from aisbench_core.warehouse.values.runs import THROUGHPUT, BoardQuery
 
 _DIRECTIONS = {Better.HIGHER: True, Better.LOWER: False}
@@ -46,6 +49,21 @@ def fetch_named_history(
     shown = replace(found or replace(row, group=trend, runs=0, valid=0), baseline=row.baseline)
     named = Tracked(metric, trend.throughput_unit, _find_direction(cur, trend))
     return fetch_history(cur, shown, by, names, include_invalid=include_invalid, named=named)
+
+
+def fetch_named_regressions(
+    cur: DuckDBPyConnection, query: BoardQuery, by: VersionField | None, names: Sequence[str], stored: TrendVerdicts
+) -> Regressions:
+    """The verdicts on the trends of a metric that the cursor shows in place of throughputs."""
+    # A baseline is marked for the trend of throughputs.
+    marked = {replace(baseline.group, throughput_unit=""): baseline for baseline in by_trend(cur).values()}
+
+    def track(row: TrendRow) -> tuple[TrendRow, Tracked]:
+        unit = row.group.throughput_unit
+        baseline = marked.get(replace(row.group, throughput_unit=""))
+        return replace(row, baseline=baseline), Tracked(query.metric, unit, _find_direction(cur, row.group))
+
+    return fetch_regressions(cur, query, by, names, stored, track)
 
 
 def _find_direction(cur: DuckDBPyConnection, trend: Trend) -> bool | None:

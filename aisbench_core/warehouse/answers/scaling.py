@@ -60,29 +60,43 @@ _WHY = f"""case when not ({COUNTED}) then validity
     when node_count is null or cards_per_node is null then 'nodes not known'
     when not {_IS_KNOWN} then 'mixed or unknown' when {MISSED} then 'target missed' else '' end"""
 
+# What a named metric may differ in between runs of one configuration; throughputs of one never do.
+_MEASURE = ("throughput_unit", "throughput_definition")
+_APART = ", ".join((*_SYSTEM, *_MEASURE))
+
+_LOG = "ln(case when throughput_cluster > 0 then throughput_cluster end)"
+
 # Amdahl's law is fitted to logarithms: their mean and squares of each size say as much as the single runs would.
 _CURVES = f"""
-    select {", ".join(_SYSTEM)}, node_count, {_WHY} as why,
+    select {_APART}, node_count, {_WHY} as why, {{scales}} as scales,
         count(*) as runs,
         coalesce(string_agg(distinct not_known, ';' order by not_known) filter (not_known <> ''), '') as not_known,
         median(throughput_cluster) as throughput,
         avg(throughput_cluster) as mean,
         stddev_samp(throughput_cluster) as sd,
-        avg(ln(throughput_cluster)) as log_mean,
-        coalesce(var_samp(ln(throughput_cluster)), 0) * (count(*) - 1) as log_squares,
+        case when min(throughput_cluster) > 0 then avg({_LOG}) end as log_mean,
+        coalesce(var_samp({_LOG}), 0) * (count(*) - 1) as log_squares,
         min_by(struct_pack(run_id := run_id, throughput := throughput_cluster), hash(run_id), {MAX_DOTS}) as dots
-    from runs join results using (run_id)
+    from runs join results using (run_id) {{named}}
     where group_id in (select group_id from group_statistics where mode = 'cluster'
-        and {" and ".join(f"{name} = ${name}" for name in _CONFIGURATION)}{{more}})
+        and {" and ".join(f"{name} = ${name}" for name in _CONFIGURATION if name not in _MEASURE)}{{more}})
     group by all
-    order by {", ".join(_SYSTEM)}, node_count, why
+    order by {_APART}, node_count, why
 """
+_OF_THROUGHPUT = {"scales": "true", "named": "", "more": " and throughput_unit = $throughput_unit"}
+
+# Only a rate of all ranks together has an ideal: n times the nodes are n times as fast.
+_OF_NAMED = {
+    "scales": "bool_and(combined = 'sum' and better = 'higher')",
+    "named": "join named using (run_id)",
+    "more": "",
+}
 
 # One configuration, by version, hardware and node count.
-SCALING = _CURVES.format(more="")
+SCALING = _CURVES.format_map(_OF_THROUGHPUT)
 
 # Not `=`: sizes of imported runs may be NULL.
-_CURVE = _CURVES.format(more="".join(f" and {name} is not distinct from ${name}" for name in _SYSTEM))
+_OF_SYSTEM = "".join(f" and {name} is not distinct from ${name}" for name in _SYSTEM)
 
 # From the statistics of groups, which are few, instead of the runs.
 _CONFIGURATIONS = f"""
@@ -108,40 +122,54 @@ def fetch_configurations(cur: DuckDBPyConnection, query: BoardQuery) -> Configur
     return ConfigurationPage(tuple(map(_configuration_row, rows)), total, rehearsal=bool(chosen["rehearsal"]))
 
 
-def fetch_scalings(cur: DuckDBPyConnection, configuration: BenchmarkConfiguration) -> tuple[Scaling, ...]:
-    """Each curve of the configuration, those on most node counts first.
+def fetch_scalings(
+    cur: DuckDBPyConnection, configuration: BenchmarkConfiguration, metric: str = ""
+) -> tuple[Scaling, ...]:
+    """Each curve of the configuration, those on most node counts first. `metric`: the one that the cursor shows in
+    place of the throughput; each of its units and definitions has curves of its own.
 
     A curve begins at the smallest node count that was measured; its speed-up and efficiency there are 1."""
-    return _select_scalings(cur, SCALING, configuration, {})
+    return _select_scalings(cur, configuration, metric, {})
 
 
-def scaling_of(cur: DuckDBPyConnection, run_id: str) -> Scaling:
-    """The curve that a run lies on. Raises RunNotFound."""
+def get_run(cur: DuckDBPyConnection, run_id: str) -> RunRow:
+    """One recorded run. Raises RunNotFound."""
     for run in by_ids(cur, [run_id]):
-        return fetch_curve(cur, run)
+        return run
     raise RunNotFound(Message("no run {run_id} in the warehouse", run_id=run_id))
 
 
-def fetch_curve(cur: DuckDBPyConnection, run: RunRow) -> Scaling:
-    """The curve of all runs that differ from this one in their node count only; no other runs are read."""
+def fetch_curve(cur: DuckDBPyConnection, run: RunRow, metric: str = "") -> Scaling:
+    """The curve of all runs that differ from this one in their node count only; no other runs are read.
+
+    Of the curves of a `metric` in several units or definitions, the one on most node counts."""
     system = {name: getattr(run, name) for name in _SYSTEM}
-    curves = _select_scalings(cur, _CURVE, BenchmarkConfiguration.of(run), system)
+    curves = _select_scalings(cur, BenchmarkConfiguration.of(run), metric, system)
     return curves[0] if curves else Scaling.empty(ScalingQuery.of(run))
 
 
 def _select_scalings(
-    cur: DuckDBPyConnection, statement: str, configuration: BenchmarkConfiguration, system: Parameters
+    cur: DuckDBPyConnection, configuration: BenchmarkConfiguration, metric: str, system: Parameters
 ) -> tuple[Scaling, ...]:
-    cells = asdict(configuration)
-    result = cur.execute(statement, cells | {"origin": configuration.origin.value} | system)
+    parts = _OF_NAMED if metric else _OF_THROUGHPUT
+    statement = _CURVES.format_map(parts | {"more": parts["more"] + (_OF_SYSTEM if system else "")})
+    cells = asdict(configuration) | {"origin": configuration.origin.value}
+    if metric:
+        del cells["throughput_unit"]
+    result = cur.execute(statement, cells | system)
     columns = [column[0] for column in result.description or ()]
     rows: dict[ScalingQuery, list[dict[str, Any]]] = defaultdict(list)
     for values in result.fetchall():
         row = dict(zip(columns, values, strict=True))
-        rows[ScalingQuery(**cells, **{name: row[name] for name in _SYSTEM})].append(row)
+        rows[_build_query(configuration, row, metric)].append(row)
     curves = [_build_scaling(query, points) for query, points in rows.items()]
     curves.sort(key=lambda curve: (-len(curve.points), -sum(point.runs for point in curve.points)))
     return tuple(curves)
+
+
+def _build_query(configuration: BenchmarkConfiguration, row: dict[str, Any], metric: str) -> ScalingQuery:
+    cells = asdict(configuration) | {name: row[name] for name in (*_SYSTEM, "throughput_unit")}
+    return ScalingQuery(**cells, metric=metric, definition=row["throughput_definition"] if metric else "")
 
 
 def _configuration_row(values: Sequence[Any]) -> ConfigurationRow:
@@ -155,15 +183,17 @@ def _configuration_row(values: Sequence[Any]) -> ConfigurationRow:
 def _build_scaling(query: ScalingQuery, rows: Sequence[dict[str, Any]]) -> Scaling:
     valid = [row for row in rows if not row["why"]]
     excluded = tuple(ExcludedRuns(row["why"], row["node_count"], row["runs"]) for row in rows if row["why"])
-    sizes = [SizeRuns(row["node_count"], row["runs"], row["log_mean"], row["log_squares"]) for row in valid]
-    points = tuple(_build_point(row, valid[0]) for row in valid)
+    scales = all(row["scales"] and row["log_mean"] is not None for row in valid)
+    sizes = [SizeRuns(row["node_count"], row["runs"], row["log_mean"], row["log_squares"]) for row in valid if scales]
+    points = tuple(_build_point(row, valid[0] if scales else None) for row in valid)
     base_nodes = points[0].node_count if points else None
     not_known = ";".join(dict.fromkeys(row["not_known"] for row in valid if row["not_known"]))
-    return Scaling(query, points, base_nodes, query.throughput_unit, fit_amdahl(sizes), excluded, not_known)
+    return Scaling(query, points, base_nodes, query.throughput_unit, fit_amdahl(sizes), excluded, not_known, scales)
 
 
-def _build_point(row: dict[str, Any], base: dict[str, Any]) -> ScalingPoint:
-    speed_up, ideal = row["throughput"] / base["throughput"], row["node_count"] / base["node_count"]
+def _build_point(row: dict[str, Any], base: dict[str, Any] | None) -> ScalingPoint:
+    speed_up = row["throughput"] / base["throughput"] if base else None
+    ideal = row["node_count"] / base["node_count"] if base else None
     runs, mean, sd = row["runs"], row["mean"], row["sd"]
     low, high = mean_interval(mean, sd, runs) if runs > 1 else (None, None)
     return ScalingPoint(
@@ -171,7 +201,7 @@ def _build_point(row: dict[str, Any], base: dict[str, Any]) -> ScalingPoint:
         runs=runs,
         throughput=row["throughput"],
         speed_up=speed_up,
-        efficiency=speed_up / ideal,
+        efficiency=speed_up / ideal if speed_up and ideal else None,
         ideal=ideal,
         mean=mean,
         ci_low=low,

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 from duckdb import DuckDBPyConnection
 
+from aisbench_core.base.errors import Problem, SpecError
+from aisbench_core.base.messages import Message
 from aisbench_core.model import Better, Combined, MetricSource, RunMetric
 from aisbench_core.model.columns import COUNTED
 from aisbench_core.warehouse.queries.filters import KIND, kind_parameters
 from aisbench_core.warehouse.queries.group_statistics import OF_GROUPS
 from aisbench_core.warehouse.tables.schema import TABLES
+from aisbench_core.warehouse.values.runs import THROUGHPUT, BoardQuery
 
 _CELLS = ", ".join(name for name in TABLES["run_metrics"] if name != "run_id")
 
@@ -50,6 +53,17 @@ def find_medians(cur: DuckDBPyConnection, groups: Sequence[int]) -> Mapping[int,
     for group, name, unit, value, better in cur.fetchall():
         found[group].append(RunMetric(name, value, unit, Better(better)))
     return {group: tuple(found[group]) for group in groups}
+
+
+def require_metric(cur: DuckDBPyConnection, query: BoardQuery) -> None:
+    """Raises SpecError if the query names a metric that no run of its region has."""
+    if query.metric in ("", THROUGHPUT):
+        return
+    known = [metric.name for metric in list_metrics(cur, query.region, query.rehearsal)]
+    if query.metric not in known:
+        names = ", ".join((THROUGHPUT, *known))
+        unknown = Message("no run of {region} has it; known: {names}", region=query.region, names=names)
+        raise SpecError(Message("the metric"), [Problem("metric", unknown, query.metric)])
 
 
 def list_metrics(cur: DuckDBPyConnection, region: str, rehearsal: bool | None = None) -> tuple[KnownMetric, ...]:

@@ -24,8 +24,8 @@ class BenchmarkConfiguration:
 
     @classmethod
     def of(cls, run: RunRow) -> Self:
-        """The one that a run belongs to."""
-        return cls(**{field.name: getattr(run, field.name) for field in fields(cls)})
+        """The one that a run belongs to by its throughput."""
+        return cls(**{field.name: getattr(run, field.name) for field in fields(cls) if hasattr(run, field.name)})
 
     @property
     def id(self) -> str:

@@ -117,9 +117,12 @@ NO_TIME = Message("time not known")
 # Why of a run below its target accuracy nothing else is compared: what learned nothing is not faster.
 TARGET_MISSED = Message("target missed")
 
-OTHER_ACCELERATOR = Message("another accelerator")
-# Why runs with another accelerator, or with other data, than the newest run that knows its own do not count.
-OTHER_DATA = Message("other data")
+# What must not differ from the newest run that knows its own, and why runs in which it does do not count.
+OF_SYSTEM = {
+    "accelerator": Message("another accelerator"),
+    "dataset_sha256": Message("other data"),
+    "throughput_definition": Message("another definition of the metric"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +170,8 @@ class HistoryRun:
 
     @property
     def is_of_another_system(self) -> bool:
-        """Whether it does not count because of its accelerator or its data."""
-        return not {OTHER_ACCELERATOR, OTHER_DATA}.isdisjoint(self.left_out.values())
+        """Whether it does not count because of its accelerator, its data or its metric's definition."""
+        return not {*OF_SYSTEM.values()}.isdisjoint(self.left_out.values())
 
     def version(self, field: VersionField) -> str:
         """The run's value of a version field; empty when it is unknown."""

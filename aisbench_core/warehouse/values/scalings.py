@@ -54,6 +54,9 @@ class ScalingQuery(BenchmarkConfiguration):
     image: str = ""
     code_sha256: str = ""
     dataset_sha256: str = ""
+    metric: str = ""
+    """The one in place of the throughput, counted by `definition`."""
+    definition: str = ""
 
     @property
     def id(self) -> str:
@@ -67,7 +70,8 @@ class ScalingQuery(BenchmarkConfiguration):
 
     def _list_cells(self) -> dict[str, Any]:
         cells = without_launched(asdict(self))
-        del cells["throughput_unit"]  # not covered by the ids that URLs hold
+        for name in () if self.metric else ("metric", "definition", "throughput_unit"):
+            del cells[name]  # not covered by the ids of throughputs that URLs hold
         return cells
 
 
@@ -75,15 +79,15 @@ class ScalingQuery(BenchmarkConfiguration):
 class ScalingPoint:
     """The valid runs on `node_count` nodes: their median, and their mean with its 95 % interval (from 2 runs on).
 
-    speed_up = T(n)/T(n0), efficiency = T(n)·n0/(n·T(n0)), of medians; ideal is n/n0. `dots` are single runs, at most
-    MAX_DOTS of them."""
+    speed_up = T(n)/T(n0), efficiency = T(n)·n0/(n·T(n0)), of medians; ideal is n/n0; None where the curve has no
+    ideal. `dots` are single runs, at most MAX_DOTS of them."""
 
     node_count: int
     runs: int
     throughput: float
-    speed_up: float
-    efficiency: float
-    ideal: float
+    speed_up: float | None
+    efficiency: float | None
+    ideal: float | None
     mean: float
     ci_low: float | None
     ci_high: float | None
@@ -119,7 +123,8 @@ class Scaling:
 
     Empty without a valid run, and in single-server mode, where servers do not work together. `fit` holds the serial
     share, or why it is unknown. `not_known`: as of rows of the leaderboard; what the points of imported results have in
-    common then is only what these state. Fields are keys of `aisbench scaling --json`."""
+    common then is only what these state. Not `scales`: a metric that is no rate of all ranks, or a value of 0 or less,
+    so that nothing is ideal. Fields are keys of `aisbench scaling --json`."""
 
     query: ScalingQuery
     points: tuple[ScalingPoint, ...]
@@ -128,6 +133,7 @@ class Scaling:
     fit: AmdahlFit
     left_out: tuple[ExcludedRuns, ...] = ()
     not_known: str = ""
+    scales: bool = True
 
     @classmethod
     def empty(cls, query: ScalingQuery) -> "Scaling":

@@ -214,7 +214,8 @@ def show_scaling(run: RunRow, *, is_open: bool = False) -> None:
 
 def _show_curve(run: RunRow, curve: Scaling) -> None:
     named = [(curve_names([curve])[curve.query.id], curve)]
-    charts.draw_chart(curve_charts.draw_throughput(named, curve.largest), text=t("scaling.chart_throughput"))
+    text = t("scaling.chart_throughput", metric=curve_charts.name_measure(curve))
+    charts.draw_chart(curve_charts.draw_throughput(named, curve.largest), text=text)
     st.caption(t("scaling.legend"))
     link_page(SCALING, t("scaling.open"), selection_of(run, curve))
     if run.origin is Origin.IMPORTED:

@@ -1,6 +1,7 @@
 """The parts of the page of one benchmark configuration; the URL names it by any of its runs."""
 
 from collections.abc import Sequence
+from typing import NoReturn
 
 import streamlit as st
 
@@ -9,12 +10,12 @@ from aisbench_core.model import Origin
 from aisbench_core.warehouse.answers.board_row import BoardRowDetails
 from aisbench_core.warehouse.values.boards import BoardRow, describe_hardware
 from aisbench_core.warehouse.values.histories import Trend, TrendRow
-from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
+from aisbench_core.warehouse.values.runs import THROUGHPUT, BoardQuery, RunRow
 from pages._ui import layout
 from pages._ui.grid.sorting import read_sorting
 from pages._ui.grid.table import show_grid
 from pages._ui.history import trend_charts
-from pages._ui.history.choice import BADGES, SIGNS
+from pages._ui.history.choice import BADGES, SIGNS, name_metric
 from pages._ui.leaderboard.columns import system_text
 from pages._ui.runs.goodput import show_goodput_of_row
 from pages._ui.runs.run_actions import OUTCOME, show_actions
@@ -25,7 +26,7 @@ from pages._ui.scaling.choice import curve_names, selection_of
 from pages._ui.shell import charts, navigation
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.errors import end_page, escape_markdown
-from pages._ui.shell.filters import region_key
+from pages._ui.shell.filters import choose_metric, region_key
 from pages._ui.shell.formats import format_time
 from pages._ui.shell.outcomes import show_outcome
 from pages._ui.shell.status import create_heading, title_tab
@@ -47,12 +48,12 @@ def show_configuration() -> tuple[str, ...]:
     title = create_heading()
     title.title(t("configuration.title"))  # until it is known that there is such a run
     run_id = st.query_params.get("run", "")
-    found = run_cached(core().warehouse.board.find_row, run_id) if run_id else None
-    if found is None:
-        unknown = t("configuration.unknown", run=escape_markdown(run_id)) if run_id else t("configuration.none")
-        st.info(unknown, icon=":material/search:")
-        navigation.link_page(navigation.LEADERBOARD, t("menu.leaderboard"), {})
-        end_page()
+    run = run_cached(core().warehouse.runs.find_row, run_id) if run_id else None
+    heading = st.container()
+    metric = _choose_metric(run) if run else ""
+    found = run_cached(core().warehouse.board.find_row, run_id, metric) if run else None
+    if run is None or found is None:
+        _end_unknown(run_id, metric if run else "")
     row, newest = found.row, found.runs[0]
     size = nodes_and_cards(row.node_count, row.cards_per_node)
     name = " · ".join(filter(None, (row.model or row.workload, row.framework_version, describe_hardware(row), size)))
@@ -66,17 +67,17 @@ def show_configuration() -> tuple[str, ...]:
         t(f"origin.{row.origin}"),
         system_text(row),
     )
-    st.caption(escape_markdown(" · ".join(filter(None, facts))))
-    _show_numbers(found)
+    heading.caption(escape_markdown(" · ".join(filter(None, facts))))
+    _show_numbers(found, run.throughput_definition)
     _show_links(found, newest)
-    trend = _trend_of(newest)
+    trend = _trend_of(run)
     left, right = st.columns(2, gap="large")
     with left:
         st.header(t("menu.history"))
-        _show_history(trend, newest, name)
+        _show_history(trend, row, newest, name)
     with right:
         st.header(t("menu.scaling"))
-        _show_scaling(newest)
+        _show_scaling(run, row.primary_metric)
     show_goodput_of_row(newest)
     ticked = _show_runs(found.runs)
     if found.total > len(found.runs):
@@ -85,6 +86,21 @@ def show_configuration() -> tuple[str, ...]:
     _show_people(found)
     _show_system(row)
     return ticked
+
+
+def _choose_metric(run: RunRow) -> str:
+    named = run_cached(core().warehouse.trends.list_named, Trend.of(run))
+    names = list(dict.fromkeys(name.partition(":")[0] for name in named))
+    return choose_metric(["", *([THROUGHPUT] if names else []), *names], width=350)
+
+
+def _end_unknown(run_id: str, metric: str) -> NoReturn:
+    unknown = t("configuration.unknown", run=escape_markdown(run_id)) if run_id else t("configuration.none")
+    if metric:
+        unknown = t("configuration.without_metric", metric=escape_markdown(metric))
+    st.info(unknown, icon=":material/search:")
+    navigation.link_page(navigation.LEADERBOARD, t("menu.leaderboard"), {})
+    end_page()
 
 
 def _show_runs(runs: Sequence[RunRow]) -> tuple[str, ...]:
@@ -101,7 +117,7 @@ def _show_runs(runs: Sequence[RunRow]) -> tuple[str, ...]:
     return ticked
 
 
-def _show_numbers(found: BoardRowDetails) -> None:
+def _show_numbers(found: BoardRowDetails, of_throughput: str) -> None:
     row, unit = found.row, t.unit(found.row.throughput_unit)
     values = (
         (format_number(row.throughput), None),
@@ -116,6 +132,11 @@ def _show_numbers(found: BoardRowDetails) -> None:
         if name == "rank" and row.rank and not row.is_confirmed:
             label = t("board.unconfirmed", rank=label)
         column.metric(t.with_unit(label, unit) if name in RATES else label, value, border=True, help=help_text)
+    if row.primary_metric:
+        definition = row.throughput_definition if row.throughput_definition != of_throughput else ""
+        ranked_by = " · ".join(filter(None, (row.primary_metric, definition)))
+        text = t("board.lower_is_better", metric=ranked_by) if row.is_lower_better else ranked_by
+        st.caption(escape_markdown(text))
     if row.ci_low is not None and row.ci_high is not None:
         low, high = format_number(row.ci_low), format_number(row.ci_high, unit)
         st.caption(t("configuration.interval", low=low, high=high))
@@ -126,7 +147,7 @@ def _show_numbers(found: BoardRowDetails) -> None:
 
 
 def _format_relation(row: BoardRow, best: BoardRow) -> str:
-    if row.throughput is None or not best.throughput:
+    if row.throughput is None or best.throughput is None or best.throughput <= 0:
         return MISSING
     return t("board.is_best") if row is best or row == best else format_change(row.throughput / best.throughput - 1, 1)
 
@@ -134,7 +155,7 @@ def _format_relation(row: BoardRow, best: BoardRow) -> str:
 def _show_links(found: BoardRowDetails, newest: RunRow) -> None:
     row = found.row
     with st.container(horizontal=True, vertical_alignment="center"):
-        board = {"region": region_key(newest), "show": "groups", "benchmark": row.fingerprint}
+        board = {"region": region_key(newest), "show": "groups", "benchmark": row.fingerprint, **_select_metric(row)}
         navigation.link_page(navigation.LEADERBOARD, t("configuration.board"), board)
         typical = row.median_run_id
         if typical:
@@ -157,9 +178,16 @@ def _trend_of(newest: RunRow) -> TrendRow | None:
     return next((row for row in run_cached(core().warehouse.trends.list_rows, query).rows if row.group == trend), None)
 
 
-def _show_history(trend: TrendRow | None, newest: RunRow, name: str) -> None:
-    history = run_cached(core().warehouse.trends.fetch_history, trend) if trend else None
-    metric = next((metric for metric in history.metrics if metric.name == "throughput"), None) if history else None
+def _select_metric(row: BoardRow) -> dict[str, str]:
+    """The parameter of pages that show what the row is ranked by; none for throughputs."""
+    return {"metric": row.primary_metric} if row.primary_metric else {}
+
+
+def _show_history(trend: TrendRow | None, row: BoardRow, newest: RunRow, name: str) -> None:
+    named = f"{row.primary_metric}:{row.throughput_unit}" if row.primary_metric else ""
+    history = run_cached(core().warehouse.trends.fetch_history, trend, metric=named) if trend else None
+    tracked = named or THROUGHPUT
+    metric = next((metric for metric in history.metrics if metric.name == tracked), None) if history else None
     if trend is None or history is None or metric is None:
         st.caption(t("history.nothing_measured"))
         return
@@ -168,21 +196,22 @@ def _show_history(trend: TrendRow | None, newest: RunRow, name: str) -> None:
     title_tab(" ".join(filter(None, (SIGNS.get(outcome, ""), name))))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(t(f"outcome.{outcome.name.lower()}"), color=colour, icon=icon)
-        selection = {"region": region_key(newest), "group": trend.group.id}
+        selection = {"region": region_key(newest), "group": trend.group.id, **_select_metric(row)}
         navigation.link_page(navigation.HISTORY, t("configuration.open_history"), selection)
     drawing = trend_charts.over_time(history, metric, charts.get_text_colour())
-    charts.draw_chart(drawing, text=t("history.chart_time", metric=t("metric.throughput")))
+    charts.draw_chart(drawing, text=t("history.chart_time", metric=name_metric(tracked)))
 
 
-def _show_scaling(newest: RunRow) -> None:
-    curve = run_cached(core().warehouse.scaling.fetch_curve, newest)
+def _show_scaling(run: RunRow, metric: str) -> None:
+    curve = run_cached(core().warehouse.scaling.fetch_curve, run, metric)
     if len(curve.points) < 2:  # one node count is no curve
         st.caption(t("configuration.no_curve"))
         return
-    navigation.link_page(navigation.SCALING, t("configuration.open_scaling"), selection_of(newest, curve))
+    selection = selection_of(run, curve) | ({"metric": metric} if metric else {})
+    navigation.link_page(navigation.SCALING, t("configuration.open_scaling"), selection)
     names = curve_names([curve])
     drawing = curve_charts.draw_throughput([(names[curve.query.id], curve)], curve.largest)
-    charts.draw_chart(drawing, text=t("configuration.chart_scaling"))
+    charts.draw_chart(drawing, text=t("configuration.chart_scaling", metric=curve_charts.name_measure(curve)))
 
 
 def _show_system(row: BoardRow) -> None:

@@ -68,9 +68,9 @@ def outcome_or_reason(regression_verdict: RegressionVerdict) -> str:
 
 def link_to_configuration(history: History) -> None:
     """The page with everything else about this configuration."""
-    link_page(
-        CONFIGURATION, t("history.configuration"), {"run": history.row.latest_run_id}, icon=":material/table_rows:"
-    )
+    named = next((metric.name.partition(":")[0] for metric in history.metrics if ":" in metric.name), "")
+    selection = {"run": history.row.latest_run_id} | ({"metric": named} if named else {})
+    link_page(CONFIGURATION, t("history.configuration"), selection, icon=":material/table_rows:")
 
 
 def show_basis(history: History) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import streamlit as st
+
 from aisbench_core.base.formats import MISSING, format_change, format_number, format_percent
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.values.boards import BoardRow
@@ -146,9 +148,10 @@ def _draw_list_cell(name: str, row: BoardRow, value: Any) -> GridCell:
 
 def _build_row(row: BoardRow, cells: Cells, drawn: Mapping[str, GridCell]) -> GridRow:
     name = " ".join((row.framework_version, str(cells["flavor"]), str(cells["size"])))
-    return GridRow(
-        row.latest_run_id, name, drawn, PageLink(CONFIGURATION, {"run": row.median_run_id or row.latest_run_id})
-    )
+    selection = {"run": row.median_run_id or row.latest_run_id}
+    if metric := st.query_params.get("metric"):
+        selection["metric"] = metric
+    return GridRow(row.latest_run_id, name, drawn, PageLink(CONFIGURATION, selection))
 
 
 def _with_note(cells: Cells, note: str) -> Cells:

@@ -28,6 +28,8 @@ from pages._ui.shell.words import t
 # How many configurations the picker offers, those on most node counts; filters reach the others.
 MAX_CONFIGURATIONS = 200
 
+METRIC_WIDTH = 215
+
 MAX_CURVES = 4  # more lines than this in one picture cannot be told apart
 
 NODES = NumberRange(1, 100_000, is_whole=True)
@@ -119,6 +121,7 @@ def _curve_name(query: ScalingQuery, flavor: str, system: str) -> str:
         query.framework_version,
         flavor,
         system,
+        query.definition,
         t("scaling.cards", cards=query.cards_per_node),
         _label_imported(query.origin),
     )

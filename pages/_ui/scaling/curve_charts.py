@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from aisbench_core.warehouse.values.scalings import Scaling
-from pages._ui.shell.charts import Drawing, Values, chart_of, if_any, version_colours, version_scale
+from pages._ui.shell.charts import Drawing, chart_of, if_any, version_colours, version_scale
 from pages._ui.shell.words import t
 
 IDEAL = "#7a8699"
@@ -23,8 +23,11 @@ Named = Sequence[tuple[str, Scaling]]
 def draw_throughput(curves: Named, nodes: int) -> Drawing:
     """Every single run, medians, the 95 % interval of the mean, the ideal line, and the law as far as `nodes`."""
     unit = curves[0][1].throughput_unit
+    label = name_measure(curves[0][1])
     axis = alt.Axis(tickCount=6)
-    y = alt.Y("value:Q", title=t("charts.throughput", unit=unit), scale=_build_scale(curves, zero=True), axis=axis)
+    scales = all(curve.scales for _, curve in curves)  # otherwise a value may be 0 or less, which no logarithm has
+    scale = _build_scale(curves, zero=True) if scales else alt.Scale(zero=False)
+    y = alt.Y("value:Q", title=label, scale=scale, axis=axis)
     dots = [
         {"curve": name, "nodes": point.node_count, "value": dot.throughput, "run": dot.run_id}
         for name, curve in curves
@@ -40,6 +43,7 @@ def draw_throughput(curves: Named, nodes: int) -> Drawing:
     ideal = [
         {"curve": name, "nodes": point.node_count, "value": curve.points[0].throughput * point.ideal}
         for name, curve, point in points
+        if point.ideal is not None
     ]
     medians = [
         {
@@ -54,10 +58,10 @@ def draw_throughput(curves: Named, nodes: int) -> Drawing:
     x, colour = _build_node_axis(curves, nodes), _build_colour(curves, _build_legend(curves))
     low, high = alt.Y("low:Q"), alt.Y2("high:Q")
     layers = [
-        _draw_ideal(ideal).encode(x=x, y=alt.Y("value:Q"), detail=alt.Detail("curve:N")),
+        *if_any(ideal, lambda base: _draw_ideal(base).encode(x=x, y=alt.Y("value:Q"), detail=alt.Detail("curve:N"))),
         *_draw_law(curves, nodes, _by_law, lambda base: base.encode(x=x, y=y, color=colour)),
         *if_any(intervals, lambda base: base.mark_rule(strokeWidth=3).encode(x=x, y=low, y2=high, color=colour)),
-        chart_of(dots).mark_circle(size=45, opacity=0.55).encode(x=x, y=y, color=colour, tooltip=_run_tips(unit)),
+        chart_of(dots).mark_circle(size=45, opacity=0.55).encode(x=x, y=y, color=colour, tooltip=_run_tips(label)),
         chart_of(medians)
         .mark_point(filled=True, size=110, opacity=1)
         .encode(x=x, y=y, color=colour, shape=_build_shape(curves, _build_legend(curves)), tooltip=_build_tips(unit)),
@@ -113,6 +117,7 @@ def _against_ideal(
         }
         for name, curve in curves
         for point in curve.points
+        if point.speed_up is not None
     ]
     tips = [alt.Tooltip("curve:N", title=t("scaling.curve")), alt.Tooltip("nodes:Q", title=t("charts.nodes")), tip]
     bands = [
@@ -123,7 +128,7 @@ def _against_ideal(
     ]
     low, high = alt.Y("low:Q"), alt.Y2("high:Q")
     layers = [
-        _draw_ideal(ideal).encode(x=x, y=y, detail=alt.Detail("curve:N")),
+        _draw_ideal(chart_of(ideal)).encode(x=x, y=y, detail=alt.Detail("curve:N")),
         *if_any(bands, lambda base: base.mark_area(opacity=0.2).encode(x=x, y=low, y2=high, color=colour)),
         *_draw_law(curves, nodes, law, lambda base: base.encode(x=x, y=y, color=colour)),
         chart_of(medians)
@@ -171,8 +176,8 @@ def _list_sizes(curve: Scaling, nodes: int) -> list[int]:
     return sorted({*steps, curve.largest})
 
 
-def _draw_ideal(values: Values) -> Drawing:
-    return chart_of(values).mark_line(strokeDash=[6, 4], color=IDEAL)
+def _draw_ideal(base: Drawing) -> Drawing:
+    return base.mark_line(strokeDash=[6, 4], color=IDEAL)
 
 
 def _build_node_axis(curves: Named, nodes: int) -> alt.X:
@@ -227,9 +232,15 @@ def _build_tips(unit: str) -> list[Any]:
     ]
 
 
-def _run_tips(unit: str) -> list[Any]:
+def name_measure(curve: Scaling) -> str:
+    """What the curve's numbers are, with their unit."""
+    metric, unit = curve.query.metric, curve.throughput_unit
+    return t.with_unit(metric, unit) if metric else t("charts.throughput", unit=unit)
+
+
+def _run_tips(label: str) -> list[Any]:
     return [
         alt.Tooltip("run:N", title=t("charts.run")),
         alt.Tooltip("nodes:Q", title=t("charts.nodes")),
-        alt.Tooltip("value:Q", title=t("charts.throughput", unit=unit), format=",.6~r"),
+        alt.Tooltip("value:Q", title=label, format=",.6~r"),
     ]

@@ -31,6 +31,9 @@ def show_law(curves: Sequence[Scaling], nodes: int, names: Names) -> None:
         text = f"**{escape_markdown(names[curve.query.id])}** – {' '.join(_describe_law(curve, nodes))}"
         if len(curve.points) == 1:
             continue
+        if not curve.scales:
+            st.caption(t("scaling.no_ideal", metric=escape_markdown(curve.query.metric)))
+            continue
         if curve.fit.problem:
             st.warning(text, icon=":material/question_mark:")
         else:
@@ -43,11 +46,15 @@ def show_scaling_charts(curves: Sequence[Scaling], nodes: int, names: Names) -> 
     if not named:
         return
     height = curve_charts.find_height(named)
-    charts.draw_chart(curve_charts.draw_throughput(named, nodes), text=t("scaling.chart_throughput"), height=height)
+    text = t("scaling.chart_throughput", metric=curve_charts.name_measure(named[0][1]))
+    charts.draw_chart(curve_charts.draw_throughput(named, nodes), text=text, height=height)
     st.caption(t("scaling.legend"))
     sampled = sum(point.runs - len(point.dots) for curve in curves for point in curve.points)
     if sampled:
         st.caption(t("scaling.sampled", hidden=sampled))
+    named = [(name, curve) for name, curve in named if curve.scales]
+    if not named:
+        return
     left, right = st.columns(2, gap="large")
     height = curve_charts.SMALL_HEIGHT + curve_charts.AXES
     with left:
@@ -188,8 +195,8 @@ def _to_row(curve: Scaling, point: ScalingPoint) -> dict[str, Any]:
         "nodes": point.node_count,
         "runs": point.runs,
         f"median in {unit}": round_digits(point.throughput),
-        "speed_up": round(point.speed_up, 2),
-        "efficiency": round(point.efficiency * 100, 1),
+        "speed_up": _round_or_none(point.speed_up, 2),
+        "efficiency": _round_or_none(point.efficiency and point.efficiency * 100, 1),
         "residual": None if residual is None else round(residual * 100, 2),
         "by_law": round(law.value, 2) if law and law.value is not None else None,
         "ideal": round_digits(point.ideal),
@@ -197,6 +204,10 @@ def _to_row(curve: Scaling, point: ScalingPoint) -> dict[str, Any]:
         f"low in {unit}": round_digits(point.ci_low),
         f"high in {unit}": round_digits(point.ci_high),
     }
+
+
+def _round_or_none(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits)
 
 
 def _list_predictions(curve: Scaling, nodes: int) -> Iterator[dict[str, Any]]:

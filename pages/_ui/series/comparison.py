@@ -21,7 +21,7 @@ from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
 
-def show_against(matrix: Matrix) -> None:
+def show_against(matrix: Matrix, metric: str) -> None:
     """The choice of another series, and what changed since it; nothing while there is no other one."""
     by_id = {series.series_id: series for series in core().series.like(matrix.series)}
     if not by_id or not matrix.valid:
@@ -36,7 +36,7 @@ def show_against(matrix: Matrix) -> None:
     label, options = t("against.choose"), [None, *by_id]
     baseline = url.choose_option(st.selectbox, "before", label, options, title, help=t("against.help"))
     if baseline:
-        _draw_comparison(core().series.compare(baseline, matrix.series.series_id))
+        _draw_comparison(core().series.compare(baseline, matrix.series.series_id, metric))
 
 
 def _draw_comparison(comparison: SeriesComparison) -> None:

@@ -21,6 +21,7 @@ from pages._ui.shell import navigation, numbers
 from pages._ui.shell.core import actor, core, is_allowed
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import errors_shown, escape_markdown
+from pages._ui.shell.filters import choose_metric_of
 from pages._ui.shell.formats import format_time
 from pages._ui.shell.navigation import ATTEMPT_COLUMNS, COLUMNS
 from pages._ui.shell.status import create_heading, title_tab
@@ -57,8 +58,11 @@ def follow_series(series_id: str) -> None:
     ended = matrix.is_settled
     if not matrix.here:
         st.info(t("series.elsewhere"), icon=":material/group:")
-    st.fragment(_draw_series, run_every=None if ended else SECONDS)(series_id, ended, hidden)
-    show_against(matrix)
+    # A search has an objective of its own.
+    names = [] if matrix.series.plan.search else core().series.list_metrics(matrix)
+    metric = choose_metric_of(names, width=350)
+    st.fragment(_draw_series, run_every=None if ended else SECONDS)(series_id, metric, ended, hidden)
+    show_against(matrix, metric)
     CONFIRMATION.show(
         t("series.stop_title" if CONFIRMATION.subject == "stop" else "series.rerun_title"), _show_confirmation, matrix
     )
@@ -101,9 +105,9 @@ def _choose_hidden(matrix: Matrix) -> _Hidden:
         return _Hidden(rows, choose_hidden(t("series.attempts"), tables.list_attempt_titles(), ATTEMPT_COLUMNS))
 
 
-def _draw_series(series_id: str, had_ended: bool, hidden: _Hidden) -> None:
+def _draw_series(series_id: str, metric: str, had_ended: bool, hidden: _Hidden) -> None:
     with errors_shown():
-        matrix = core().series.matrix(series_id)
+        matrix = core().series.matrix(series_id, metric)
         _redraw_if_changed(matrix, had_ended)
         title_tab(f"{_format_sign(matrix)} {series_title(matrix)}")
         series_badge(matrix)

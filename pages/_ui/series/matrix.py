@@ -46,7 +46,12 @@ def show_matrix(matrix: Matrix) -> None:
         st.markdown(_to_markdown(matrix, range(first, min(first + MAX_COLUMNS, repeats + 1))))
     units = sorted({row.unit for row in matrix.rows if row.unit})
     if units:
-        st.caption(t("series.values", unit=escape_markdown(", ".join(units))))
+        st.caption(t("series.values", unit=escape_markdown(name_values(matrix, ", ".join(units)))))
+
+
+def name_values(matrix: Matrix, unit: str) -> str:
+    """The unit of its values, with the metric that is in place of throughputs."""
+    return t.with_unit(matrix.metric.name, unit) if matrix.metric else unit
 
 
 def _to_markdown(matrix: Matrix, repeats: range) -> str:
@@ -147,7 +152,8 @@ def show_best(matrix: Matrix) -> None:
 def show_why_no_best(matrix: Matrix) -> None:
     """Why no row is the best, although several have values."""
     if matrix.rivals and not matrix.best:
-        reason, advice = t.message(matrix.mixed) or t("target.missed"), t.message(matrix.advice)
+        no_direction = t("history.no_direction") if matrix.higher_is_better is None else t("target.missed")
+        reason, advice = t.message(matrix.mixed) or no_direction, t.message(matrix.advice)
         st.markdown(
             ". ".join(filter(None, (t("series.no_best", reason=escape_markdown(reason)), escape_markdown(advice))))
         )

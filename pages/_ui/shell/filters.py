@@ -109,17 +109,30 @@ def choose_facets(region: RegionFacts, *names: str, limit: int = 50, stacked: bo
 
 
 def choose_ranking_metric(query: BoardQuery) -> BoardQuery:
-    """The metric in place of the throughput; nothing to choose where no run has any, but a link may name one."""
-    known = run_cached(core().warehouse.facets.list_metrics, query.region, query.rehearsal)
-    names = ["", *([THROUGHPUT] if known else []), *(metric.name for metric in known)]
-    if len(names) == 1 and "metric" not in st.query_params:
-        return query
-    texts = {"": t("board.metric_primary"), THROUGHPUT: t("metric.throughput")}
-    name = url.choose_option(
-        st.selectbox, "metric", t("board.metric"), names, lambda name: texts.get(name, name),
-        resets=["page", "sort", "order"],
-    )  # fmt: skip
+    """The metric by which rows are ranked in place of the primary one of their workload."""
+    known = list_metric_names(query)
+    name = choose_metric(["", *([THROUGHPUT] if known else []), *known], resets=["page", "sort", "order"])
     return replace(query, metric=name)
+
+
+def choose_metric_of(names: Sequence[str], **layout: Any) -> str:
+    """One of these metrics, or the throughput, which is empty."""
+    name = choose_metric([THROUGHPUT, *(name for name in names if name != THROUGHPUT)], **layout)
+    return "" if name == THROUGHPUT else name
+
+
+def list_metric_names(query: BoardQuery) -> list[str]:
+    """The metrics that runs of the query's region have."""
+    return [metric.name for metric in run_cached(core().warehouse.facets.list_metrics, query.region, query.rehearsal)]
+
+
+def choose_metric(names: Sequence[str], **layout: Any) -> str:
+    """One of these metrics, by default the first; nothing is drawn without a choice, but a link may name one."""
+    if len(names) == 1 and "metric" not in st.query_params:
+        return names[0]
+    texts = {"": t("board.metric_primary"), THROUGHPUT: t("metric.throughput")}
+    label = t("board.metric")
+    return str(url.choose_option(st.selectbox, "metric", label, names, lambda name: texts.get(name, name), **layout))
 
 
 def filter_by(name: str, options: Sequence[Any], help_text: str | None = None) -> tuple[Any, ...]:

@@ -12,7 +12,14 @@ from aisbench_core.base.messages import Message
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.exit_codes import exit_code_of
-from aisbench_core.interfaces.cli.options import Decorator, Group, benchmark_filters, choose_value, command
+from aisbench_core.interfaces.cli.options import (
+    Decorator,
+    Group,
+    benchmark_filters,
+    choose_value,
+    command,
+    metric_option,
+)
 from aisbench_core.interfaces.cli.regression.annotations import github_annotations
 from aisbench_core.interfaces.cli.regression.junit import junit_xml
 from aisbench_core.interfaces.cli.regression.markdown import markdown_summary
@@ -34,6 +41,7 @@ def _file_option(name: str, text: str) -> Decorator:
 
 @command()
 @benchmark_filters
+@metric_option
 @click.option(
     "--by", type=choose_value(VersionField), help="Field that defines a version; default: the first that differs."
 )

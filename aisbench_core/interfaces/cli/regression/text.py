@@ -36,7 +36,7 @@ def _iterate_details(group: histories.TrendVerdict, regression: histories.Regres
         yield _format_metrics(regression.within)
     not_counted = {
         "imported runs left out because their time is unknown": group.timeless,
-        "runs left out because of another accelerator or other data": group.other_systems,
+        "runs left out because of another accelerator, other data or another definition": group.other_systems,
         "runs left out because something that affects speed is unknown": group.unknown,
         "runs below their target accuracy, of which only the accuracy is compared": group.missed,
         "runs left out because of an older image or code of their version": regression.other_builds,

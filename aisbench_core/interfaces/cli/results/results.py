@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @ruleset_option
 @click.option("--all", "include_invalid", is_flag=True, help="Include rows without a valid run, with the reason.")
 @click.option("--sort", default="throughput", show_default=True, help="Column to sort by; an unknown one lists all.")
-@click.option("--metric", default="", help="Rank by this metric; `throughput` in place of a workload's primary one.")
+@click.option("--metric", default="", help="Rank by this metric; default: the primary one of each workload.")
 @click.option("--ascending", is_flag=True, help="Smallest first; of numbers in the row's unit, the worst.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many rows to list.")
 @click.option("--offset", type=click.IntRange(0), default=0, help="How many rows to skip.")
@@ -59,10 +59,6 @@ def leaderboard(ascending: bool, as_json: bool, **filters: Any) -> None:
     )
     if len({(row.fingerprint, row.throughput_unit) for row in page.rows}) > 1:
         display.print_message("ranks compare rows of one benchmark: same workload, model, data, parameters and unit")
-    if not page.total and query.metric:
-        known = core.warehouse.facets.list_metrics(query.region, page.rehearsal)
-        names = ", ".join(metric.name for metric in known) or "none"
-        display.print_message(f"no run has the metric {query.metric!r}; known: {names}")
     if not page.total:
         print_other_regions(core, query.region, rehearsal=page.rehearsal)
 
@@ -96,9 +92,11 @@ def query_of(
     region = region or core.default_region()
     # None lets the warehouse decide: measurements, or rehearsals where a region has nothing else.
     rehearsal = True if rehearsals else None
-    return BoardQuery(
+    query = BoardQuery(
         region, rehearsal=rehearsal, origin=Origin(origin) if origin else None, where=parse_conditions(where), **filters
     )
+    core.warehouse.facets.require_metric(query)
+    return query
 
 
 def full_id(core: Core, run_id: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +11,7 @@ import click
 from aisbench_core.base import formats
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import open_core
-from aisbench_core.interfaces.cli.options import command, run_filters
+from aisbench_core.interfaces.cli.options import command, metric_option, run_filters
 from aisbench_core.interfaces.cli.results.results import full_id, print_other_regions, query_of
 from aisbench_core.warehouse.values.scalings import Scaling, ScalingPoint
 from aisbench_core.warehouse.values.scalings import describe_systems as distinct_systems
@@ -26,6 +27,7 @@ MAX_CONFIGURATIONS = 50
 @command()
 @click.argument("run_id", metavar="[RUN]", default="")
 @run_filters
+@metric_option
 @click.option(
     "--at",
     "node_counts_ahead",
@@ -33,19 +35,22 @@ MAX_CONFIGURATIONS = 50
     multiple=True,
     help="Predict this number of nodes; can be repeated. Default: twice the largest measured.",
 )
-def scaling(run_id: str, node_counts_ahead: tuple[int, ...], as_json: bool, **filters: Any) -> None:
+def scaling(run_id: str, node_counts_ahead: tuple[int, ...], metric: str, as_json: bool, **filters: Any) -> None:
     """Show throughput, speed-up and efficiency by node count, for runs that differ from RUN in their node count only.
 
     Without RUN, the filters select: if several curves match, they are listed with a run of each.
 
     With three node counts or more, Amdahl's law is fitted: the serial share with its 95 % interval, and predictions for
-    other node counts. Cluster mode only: single servers do not share work.
+    other node counts. Cluster mode only: single servers do not share work. A metric that is no rate of all ranks has
+    neither speed-up nor law.
     """
     if run_id and any(filters.values()):
         raise click.UsageError("RUN selects a curve; filters cannot be used with it")
     core = open_core(writing=False)
     curve = (
-        core.warehouse.scaling.find_curve(full_id(core, run_id)) if run_id else _matching_curve(core, filters, as_json)
+        core.warehouse.scaling.find_curve(full_id(core, run_id), metric)
+        if run_id
+        else _matching_curve(core, filters, metric, as_json)
     )
     if curve is None:
         return
@@ -53,16 +58,16 @@ def scaling(run_id: str, node_counts_ahead: tuple[int, ...], as_json: bool, **fi
     display.print_result({"scaling": curve, "predicted": predicted}, as_json, lambda: _format_curve(curve, predicted))
 
 
-def _matching_curve(core: Core, filters: dict[str, Any], as_json: bool) -> Scaling | None:
+def _matching_curve(core: Core, filters: dict[str, Any], metric: str, as_json: bool) -> Scaling | None:
     """The curve that matches; if it is not exactly one, print those that do."""
-    query = query_of(core, limit=MAX_CONFIGURATIONS, **filters)
+    query = replace(query_of(core, limit=MAX_CONFIGURATIONS, metric=metric, **filters), metric="")
     page = core.warehouse.scaling.list_configurations(query)
     fingerprints = (row.configuration.fingerprint for row in page.rows)
     parameters = core.warehouse.board.find_distinctions(query.region, fingerprints, rehearsal=page.rehearsal)
     matching = [
         (row, curve)
         for row in page.rows
-        for curve in core.warehouse.scaling.list_curves(row.configuration)
+        for curve in core.warehouse.scaling.list_curves(row.configuration, metric)
         if _is_match(curve, query)
     ]
     if len(matching) == 1:
@@ -143,11 +148,11 @@ def _format_curve(curve: Scaling, predicted: list[dict[str, Any]]) -> str:
         ">median": lambda point: formats.format_number(point.throughput, curve.throughput_unit),
         ">95 % of the mean": lambda point: (
             f"{formats.format_number(point.ci_low)} … {formats.format_number(point.ci_high)}"
-            if point.ci_low
+            if point.ci_low is not None
             else formats.MISSING
         ),
-        ">speed-up": lambda point: f"{point.speed_up:.3f}",
-        ">ideal": lambda point: f"{point.ideal:.3f}",
+        ">speed-up": lambda point: formats.format_number(point.speed_up),
+        ">ideal": lambda point: formats.format_number(point.ideal),
         ">efficiency": lambda point: formats.format_percent(point.efficiency),
         ">off the law": lambda point: formats.format_change(residuals.get(point.node_count)),
     }
@@ -156,7 +161,9 @@ def _format_curve(curve: Scaling, predicted: list[dict[str, Any]]) -> str:
         display.table_of(curve.points, columns),
         "",
     ]
-    if curve.fit.problem:
+    if not curve.scales:
+        lines.append(f"no speed-up and no law: {curve.query.metric} is not a rate of all ranks, or not above 0")
+    elif curve.fit.problem:
         lines.append(f"Amdahl's law: no fit: {curve.fit.problem}")
     elif share := curve.fit.serial:
         low, high = formats.format_percent(share.low), formats.format_percent(share.high)
