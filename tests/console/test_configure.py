@@ -97,6 +97,16 @@ def test_a_value_that_the_widget_cannot_hold_can_be_corrected_in_the_form(open_p
     assert app.text_input(key="spec.parameters.epochs").value == "90"
 
 
+def test_a_data_set_is_asked_for_where_the_workload_reads_one(open_page: OpenPage) -> None:
+    shown = {}
+    for workload in ("quickstart_digits", "pytorch_llm_pretrain"):
+        write_yaml(open_page("configure", view="yaml"), f"workload: {workload}\n")
+        shown[workload] = [each.key for each in open_page("configure").text_input]
+
+    assert "spec.inputs.data_url" in shown["quickstart_digits"]
+    assert not [key for key in shown["pytorch_llm_pretrain"] if key and key.startswith("spec.inputs")]
+
+
 def test_an_error_forbids_the_launch_until_it_is_mended(open_page: OpenPage) -> None:
     app = open_page("configure")
 

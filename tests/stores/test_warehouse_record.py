@@ -247,6 +247,18 @@ def test_accuracy_on_synthetic_data_is_kept_but_is_no_measurement(warehouse: War
     assert levels(row)["V06"] is CheckLevel.WARN
 
 
+def test_no_accuracy_is_asked_for_on_synthetic_data_without_a_target(warehouse: Warehouse) -> None:
+    no_target = replace(a.FACTS, accuracy_target=None)
+    row = stored(warehouse, a.record(synthetic_data=True, accuracy=None, facts=no_target))
+    real = stored(warehouse, a.record("real", accuracy=None, facts=no_target))
+
+    assert levels(row)["V06"] is CheckLevel.OK
+    assert [check.expected for check in row.checks if check.id == "V06"] == [
+        "not applicable: synthetic data, and no target"
+    ]
+    assert levels(real)["V06"] is CheckLevel.FAIL
+
+
 def test_a_period_that_ends_before_it_starts_is_warned_about(warehouse: Warehouse) -> None:
     row = stored(warehouse, with_info(a.record(), proc_start_time=a.T0, proc_end_time=a.T0 - timedelta(seconds=1)))
 

@@ -100,6 +100,13 @@ def test_a_version_replaces_adds_and_omits(workload: Workload) -> None:
     assert new.version == "v2"
 
 
+def test_a_workload_that_reads_no_data_set_requires_none(tmp_path: Path) -> None:
+    write(tmp_path, "w", {**MANIFEST, "dataset": {"name": "made up", "input": ""}})
+
+    with pytest.raises(SpecError, match=r"dataset\.optional: must be true where `input` is empty"):
+        Workloads(tmp_path).get("w")
+
+
 def test_an_unknown_version_names_the_known_ones(workload: Workload) -> None:
     with pytest.raises(ConfigError, match=r"no framework version 'v9'; known: v1, v2"):
         workload.edition("v9")

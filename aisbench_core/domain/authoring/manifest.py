@@ -137,12 +137,23 @@ class DatasetLayout(Frozen):
     """The data set of a workload, and the layout of its directory."""
 
     name: Annotated[str, Field(min_length=1, description="the data set's name")]
-    input: Annotated[Name, Field(description="name of the input channel")] = "data_url"
+    input: Annotated[
+        Name | Literal[""], Field(description="name of the input channel; empty: it reads none, and is `optional`")
+    ] = "data_url"
     required: Annotated[tuple[str, ...], Field(description="entries of the directory; directories end with `/`")] = ()
-    optional: Annotated[bool, Field(description="whether the workload runs without an input")] = False
+    optional: Annotated[
+        bool, Field(validate_default=True, description="whether the workload runs without an input")
+    ] = False
     synthetic_without: Annotated[
         bool, Field(description="whether it then generates data; results are marked as synthetic")
     ] = False
+
+    @field_validator("optional")
+    @classmethod
+    def _none_is_required(cls, optional: bool, info: ValidationInfo) -> bool:
+        if info.data.get("input") == "" and not optional:
+            raise make_refusal(Message("must be true where `input` is empty"))
+        return optional
 
 
 class QualityTarget(Frozen):

@@ -283,10 +283,12 @@ def _describe_floor(share: float) -> Message:
 def _check_accuracy(facts: Facts, rule: Accuracy, level: CheckLevel) -> Check:
     accuracy = facts.accuracy
     actual = _NO_ACCURACY if accuracy is None else f"{accuracy:.4g}"
+    target, source = target_of(facts.workload, facts.model, facts.accuracy_target, facts.accuracy_target_source, rule)
+    if facts.synthetic_data and target is None:
+        return Check("V06", CheckLevel.OK, Message("not applicable: synthetic data, and no target"), actual)
     if facts.synthetic_data:
         evidence = Message("accuracy on synthetic data is not a measurement")
         return Check("V06", CheckLevel.WARN, Message("real data"), actual, evidence)
-    target, source = target_of(facts.workload, facts.model, facts.accuracy_target, facts.accuracy_target_source, rule)
     if accuracy is None and target is None and _is_in_log(facts):
         return Check("V06", CheckLevel.WARN, _SHARE, actual, Message("the log says none, and there is no target"))
     if accuracy is None or not 0 < accuracy <= 1:

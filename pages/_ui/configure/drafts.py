@@ -233,9 +233,9 @@ def with_prefetch(spec: RunSpec, outputs: Sequence[Channel], *, prefetch: bool) 
 
 
 def input_channels(workload: Workload, spec: RunSpec) -> tuple[Channel, ...]:
-    """The inputs of the form: the spec's, and the data set's where the spec does not name it."""
-    named = {channel.name for channel in spec.inputs}
-    return spec.inputs + (() if workload.dataset.input in named else (Channel(name=workload.dataset.input),))
+    """The inputs of the form: the spec's, and the data set's where it reads one that the spec does not name."""
+    known = {"", *(channel.name for channel in spec.inputs)}
+    return spec.inputs + (() if workload.dataset.input in known else (Channel(name=workload.dataset.input),))
 
 
 def with_workload(spec: RunSpec, workload: str) -> RunSpec:
