@@ -229,6 +229,25 @@ def test_each_column_that_is_not_understood_has_a_choice_beside_it(open_page: Op
     assert len(imported(data_dir)) == 2
 
 
+@pytest.mark.parametrize(
+    ("meaning", "size"), [("card_count", (8, 16)), ("cards_per_node", (16, 32))], ids=["all", "each"]
+)
+def test_cards_beside_several_nodes_are_asked_about(open_page: OpenPage, meaning: str, size: tuple[int, int]) -> None:
+    table = "model,nodes,cards,samples/s,accuracy\nbert,2,16,100,0.7\n"
+    app = upload(open_page("import"), ("lab.csv", table))
+    before = app.session_state[READ].results[0].card_count
+    question = app.selectbox(key="old-column-cards")
+
+    app = question.set_value(meaning).run()
+
+    assert before is None
+    assert question.options == ["ignore", "cards of all nodes", "cards of each node"]
+    [result] = app.session_state[READ].results
+    assert (result.cards_per_node, result.card_count) == size
+    assert subheaders(app) == []
+    assert open_core().imports.columns.read_stored() == {"cards": meaning}
+
+
 def test_all_columns_that_are_not_understood_are_ignored_in_one_click(open_page: OpenPage) -> None:
     app = upload(open_page("import"), ("lab.csv", UNKNOWN))
 

@@ -34,7 +34,7 @@ class TableLayout:
     """How a table's rows are read.
 
     `first_row`: of the file, from 1. `rate`, `unknown_unit`: of the throughput's header. `has_all_cards`: its number of
-    cards is surely that of all nodes."""
+    cards is surely that of all nodes; `doubtful_cards`: the header of one that may be of each."""
 
     source: str
     header: tuple[str, ...]
@@ -47,6 +47,7 @@ class TableLayout:
     rate: Rate
     unknown_unit: str
     has_all_cards: bool
+    doubtful_cards: str = ""
     first_row: int = 1
     delimiter: str = ""
 
@@ -78,6 +79,7 @@ def build_layout(
     mark = find_decimal_mark(cells, has_semicolons=delimiter == ";")
     at = positions.get(ColumnMeaning.ACCURACY_PCT, positions.get(ColumnMeaning.ACCURACY, -1))
     percents = [row[at] for row in sample if 0 <= at < len(row)]
+    has_all_cards = _counts_all_cards(header, sample[:LOOK_AHEAD], positions, mapping)
     return TableLayout(
         source=source,
         header=header,
@@ -93,7 +95,8 @@ def build_layout(
         is_percent_certain=any(_exceeds_one(cell, mark) for cell in percents),
         rate=rate,
         unknown_unit=unknown,
-        has_all_cards=_counts_all_cards(header, sample[:LOOK_AHEAD], positions, mapping),
+        has_all_cards=has_all_cards,
+        doubtful_cards="" if has_all_cards else _find_doubtful_cards(header, sample[:LOOK_AHEAD], positions),
         delimiter=delimiter,
     )
 
@@ -119,6 +122,14 @@ def _counts_all_cards(
     return is_growing or any(cards > MOST_CARDS for _, cards in pairs)
 
 
+def _find_doubtful_cards(header: Sequence[str], sample: Sequence[Row], positions: Mapping[str, int]) -> str:
+    """The header of cards beside several nodes, where nothing says whether they are of each node."""
+    if (at := positions.get(ColumnMeaning.CARD_COUNT, -1)) < 0 or ColumnMeaning.CARDS_PER_NODE in positions:
+        return ""
+    named = (ColumnMeaning.NODE_COUNT, ColumnMeaning.SCALE)
+    return header[at] if any(_count_size(row, positions, column) > 1 for row in sample for column in named) else ""
+
+
 def _count_size(row: Row, positions: Mapping[str, int], column: ColumnMeaning) -> int:
     """Nodes or cards in a row's cell; 0 for none."""
     at = positions.get(column, -1)
@@ -126,7 +137,7 @@ def _count_size(row: Row, positions: Mapping[str, int], column: ColumnMeaning) -
         size = read_size(row[at], SIZES[column]) if 0 <= at < len(row) else None
     except ResultError:
         return 0
-    return (size and (size.nodes if column is ColumnMeaning.NODE_COUNT else size.cards)) or 0
+    return (size and (size.cards if column is ColumnMeaning.CARD_COUNT else size.nodes)) or 0
 
 
 def _exceeds_one(text: str, mark: DecimalMark) -> bool:
@@ -146,4 +157,5 @@ def describe_table(layout: TableLayout, rows: Sequence[Row]) -> Table:
         tuple(rows[:SAMPLE]),
         reading.not_understood,
         reading.left_out,
+        layout.doubtful_cards,
     )

@@ -213,7 +213,8 @@ class Table:
     """A table's headers, their meanings, and its first rows as text.
 
     `mapping`: a ColumnMeaning or `parameter.NAME` by header. `not_understood`: headers that were not recognized, which
-    are parameters until a person says what they are. `left_out`: other measurements, and numbers of rows."""
+    are parameters until a person says what they are. `left_out`: other measurements, and numbers of rows.
+    `doubtful_cards`: the header of cards that may be of each node or of all."""
 
     source: str
     columns: tuple[str, ...]
@@ -221,6 +222,7 @@ class Table:
     sample: tuple[tuple[str, ...], ...] = ()
     not_understood: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    doubtful_cards: str = ""
 
 
 Results = Iterator[ParsedResult | Unread]

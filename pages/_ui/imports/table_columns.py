@@ -20,8 +20,19 @@ MAX_ASKED = 12  # columns with a choice beside them; the table of all columns ha
 def ask_about_columns(tables: Sequence[Table]) -> dict[str, str]:
     """The columns that are not understood, each with its values and a choice; returns what a person chose."""
     unknown = {header: table for table in tables for header in table.not_understood}
-    if not unknown:
-        return {}
+    doubtful = {header: table for table in tables if (header := table.doubtful_cards)}
+    if doubtful:
+        with st.container(border=True, key="import-cards", gap="xsmall"):
+            st.subheader(t("import_results.doubtful_cards"))
+            for header, table in doubtful.items():
+                _ask_about_column(header, table, [NOTHING, ColumnMeaning.CARD_COUNT, ColumnMeaning.CARDS_PER_NODE])
+    if unknown:
+        _ask_about_unknown(unknown)
+    chosen: dict[str, str] = st.session_state.pop(CHOSEN, {})
+    return {header: meaning for header, meaning in chosen.items() if header in unknown or header in doubtful}
+
+
+def _ask_about_unknown(unknown: Mapping[str, Table]) -> None:
     defaults = {header: table.mapping[header] for header, table in unknown.items()}
     with st.container(border=True, key="import-unknown", gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -32,21 +43,19 @@ def ask_about_columns(tables: Sequence[Table]) -> dict[str, str]:
             st.button(ignore, key="old-ignore-columns", on_click=_choose_columns, args=(ignored,))
         st.caption(t("import_results.unknown_help"))
         for header, table in list(unknown.items())[:MAX_ASKED]:
-            _ask_about_column(header, table)
+            default = table.mapping[header]
+            _ask_about_column(header, table, [default, NOTHING, *ColumnMeaning])
         if len(unknown) > MAX_ASKED:
             st.caption(t("import_results.more_unknown", count=len(unknown) - MAX_ASKED))
-    chosen: dict[str, str] = st.session_state.pop(CHOSEN, {})
-    return {header: meaning for header, meaning in chosen.items() if header in unknown}
 
 
-def _ask_about_column(header: str, table: Table) -> None:
+def _ask_about_column(header: str, table: Table, options: Sequence[str]) -> None:
+    """The first option is what happens to it now."""
     name, values, choice = st.columns([3, 4, 4], vertical_alignment="center")
     name.markdown(f"**{escape_markdown(header)}**")
     values.caption(escape_markdown(_format_sample(table, table.columns.index(header))))
-    default = table.mapping[header]
-    options = [default, NOTHING, *ColumnMeaning]
     store = partial(_choose_column, header)
-    arguments = widgets.single_choice(f"old-column-{header}", options, default, store, _name_meaning)
+    arguments = widgets.single_choice(f"old-column-{header}", options, options[0], store, _name_meaning)
     label = t("import_results.meaning_of", header=header)
     choice.selectbox(label, label_visibility="collapsed", **arguments)
 
@@ -54,7 +63,8 @@ def _ask_about_column(header: str, table: Table) -> None:
 def _name_meaning(meaning: str) -> str:
     if meaning.startswith(PARAMETER):
         return t("import_results.as_parameter", name=meaning.removeprefix(PARAMETER))
-    return str(meaning) or t("import_results.ignored")
+    key = f"import_results.as_{meaning}"
+    return t(key) if t.knows(key) else str(meaning) or t("import_results.ignored")
 
 
 def _choose_column(header: str, meaning: str) -> None:
@@ -106,7 +116,8 @@ def apply_corrections(tables: Sequence[Table], changed: Mapping[str, str]) -> It
         mapping = {header: meaning for header, meaning in table.mapping.items() if header not in changed}
         mapping |= {header: meaning for header, meaning in changed.items() if meaning and header in table.columns}
         unknown = tuple(header for header in table.not_understood if header not in changed)
-        yield replace(table, mapping=mapping, not_understood=unknown)
+        doubtful = "" if table.doubtful_cards in changed else table.doubtful_cards
+        yield replace(table, mapping=mapping, not_understood=unknown, doubtful_cards=doubtful)
 
 
 def _format_sample(table: Table, index: int) -> str:
