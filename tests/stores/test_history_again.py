@@ -55,6 +55,31 @@ def test_a_row_whose_columns_were_corrected_is_the_run_that_it_was(core: Core, t
     assert core.storage.check(TESTER).damages == ()
 
 
+LINE = "step: {step}  loss: 8.{step:04}  memory: 1.00GiB(1.05%)  tps: 7,{step:03}  tflops: 1.00  mfu: 9.50%\n"
+
+
+@pytest.mark.parametrize("was_by_its_text", [True, False], ids=["now", "earlier"])
+def test_a_log_is_the_run_that_it_was_whatever_was_read_from_it(
+    core: Core, tmp_path: Path, was_by_its_text: bool
+) -> None:
+    log = tmp_path / "train.log"
+    log.write_text("".join(LINE.format(step=step) for step in range(1, 41)), "utf-8")
+    [result] = read(core, log, {})
+    known = result.values_identity if was_by_its_text else result.earlier_identity
+    first = core.imports.save(
+        [replace(result, raw="{}", values_identity=known, earlier_identity="what less was read as")],
+        Choices(),
+        named(WHO),
+    )
+    log.write_bytes(log.read_bytes().replace(b"\n", b"\r\n"))
+
+    again = core.imports.save(read(core, log, {}), Choices(), named(WHO))
+    replaced = core.imports.save(read(core, log, {}), Choices(replace=True), named(WHO))
+
+    assert (len(first.new), again.new, again.existing) == (1, (), 1)
+    assert replaced.new == first.new
+
+
 def test_of_a_row_that_became_two_runs_before_neither_is_taken_for_the_other(core: Core, tmp_path: Path) -> None:
     table = tmp_path / "results.csv"
     table.write_text(TABLE, "utf-8")

@@ -62,7 +62,16 @@ def check(choices: Choices) -> None:
 
 def id_prefix(result: ParsedResult) -> str:
     """The prefix of the run id, which is the same for equal values."""
-    return f"i-{result.values_identity[:VALUES_LETTERS]}"
+    return _to_prefix(result.values_identity)
+
+
+def earlier_prefix(result: ParsedResult) -> str:
+    """The prefix of the id that it had until its text identified it; empty: it never had another one."""
+    return _to_prefix(result.earlier_identity) if result.earlier_identity else ""
+
+
+def _to_prefix(identity: str) -> str:
+    return f"i-{identity[:VALUES_LETTERS]}"
 
 
 def run_id_of(result: ParsedResult) -> str:

@@ -14,7 +14,7 @@ from itertools import islice
 from aisbench_core.base.errors import ResultError
 from aisbench_core.domain.results.record import read_outline, read_stated, write_record, write_stated
 from aisbench_core.exchange.importing.choices import Saved
-from aisbench_core.exchange.importing.records import id_prefix, run_id_of
+from aisbench_core.exchange.importing.records import earlier_prefix, id_prefix, run_id_of
 from aisbench_core.exchange.importing.turn import import_turn
 from aisbench_core.exchange.readers.results import ParsedResult
 from aisbench_core.model import Actor, RunRecord
@@ -60,7 +60,7 @@ class ExistingRuns:
 
     def load(self, results: Sequence[ParsedResult]) -> None:
         """Query the warehouse about a chunk of results: a query per result would take most of an import's time."""
-        prefixes = {id_prefix(result) for result in results}
+        prefixes = {name(result) for name in (id_prefix, earlier_prefix) for result in results} - {""}
         for run_id in self._warehouse.runs.find_ids(sorted(prefixes)):
             self._ids[run_id[: len(next(iter(prefixes)))]].add(run_id)
         self._launched.update(self._warehouse.runs.find_by_job([result.job_id for result in results if result.job_id]))
@@ -84,7 +84,11 @@ class ExistingRuns:
         if own in ids:
             return own
         by_values = prefix if prefix in ids else min(ids, default="") if own == prefix else ""
-        return by_values or self.corrected_by(result)
+        return by_values or self.stored_earlier(result) or self.corrected_by(result)
+
+    def stored_earlier(self, result: ParsedResult) -> str:
+        """The run that was stored of the same log before its text identified it; or empty."""
+        return min(self._ids.get(earlier_prefix(result), ()), default="")
 
     def corrected_by(self, result: ParsedResult) -> str:
         """The run of the same row of a table, which was imported with another mapping of columns; or empty."""
@@ -156,7 +160,8 @@ def _to_store(
     replaced: set[str] = set()
     for result in chunk:
         run_id, own = existing.find(result), run_id_of(result)
-        is_replaced = replace and run_id in (own, existing.corrected_by(result)) and run_id not in replaced
+        kept = (own, existing.corrected_by(result), existing.stored_earlier(result))
+        is_replaced = replace and run_id in kept and run_id not in replaced
         if not run_id or is_replaced:
             replaced.add(run_id or own)
             existing.add(result)

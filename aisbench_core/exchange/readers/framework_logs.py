@@ -1,5 +1,6 @@
 """Reads what frameworks print of a training as one result: the first steps, in which they compile, do not count."""
 
+import hashlib
 from dataclasses import asdict
 
 from aisbench_core.base.messages import Message
@@ -27,6 +28,7 @@ class FrameworkLog:
     def __init__(self) -> None:
         self._patterns = ProgressPatterns()
         self._bytes = 0
+        self._content = hashlib.sha256()
         self._training = LoggedTraining(Tracker(RunSpec(workload="unknown", node_count=1, cards_per_node=1)))
 
     def add(self, lines: bytes) -> None:
@@ -35,6 +37,8 @@ class FrameworkLog:
         if room > 0:
             self._training.add(self._patterns.readings(lines[:room]))
         self._bytes += len(lines)
+        for line in lines.splitlines():
+            self._content.update(line.rstrip() + b"\n")
 
     def build_result(self, source: str) -> ParsedResult | None:
         """The result, if the log says how many tokens or samples are trained in a second."""
@@ -48,12 +52,14 @@ class FrameworkLog:
         style = max(self._training.positions, key=lambda name: self._training.positions[name])
         job_id, job_name = job_of_log(source) or ("", "")
         values = {"style": style, "lines": self._training.positions.total(), **asdict(measures)}
-        identity, values_identity = compute_identities({"log": values}, job_id)
+        # By its text, not by what is read from it: the next version of a style may read more.
+        identity, values_identity = compute_identities({"log_sha256": self._content.hexdigest()}, job_id)
         return ParsedResult(
             source=source,
             number=1,
             identity=identity,
             values_identity=values_identity,
+            earlier_identity=compute_identities({"log": values}, "")[1],
             raw=canonical_json(values),
             info=TrainResultInfo(throughput_ratio=getattr(measures, rate)),
             job_id=job_id,

@@ -24,7 +24,7 @@ class ParsedResult:
       or the row below a table's header.
     * `identity`: SHA-256 (hex) of the run's values and job, independent of file name, encoding and line ends.
       `values_identity`: the same without the job, which excerpts of logs often lack. Results with equal values are the
-      same run if one of them has no job.
+      same run if one of them has no job. `earlier_identity`: by which it was stored until its text identified it.
     * `raw`: the decoded text of the block from brace to brace, or else the lines, files or cells.
     * `placeholders`: keys of the block that upstream fills without a measurement; `info` has None there.
     * `server_throughputs`: sums in samples/s per server that trained alone; `server_accuracies`: of the same servers.
@@ -79,6 +79,7 @@ class ParsedResult:
     samples: tuple[MetricSample, ...] = ()
     problems: tuple[Message, ...] = ()
     exported: Mapping[str, str] = field(default_factory=dict)
+    earlier_identity: str = ""
     is_row: bool = False
     parameters: Mapping[str, Scalar] = field(default_factory=dict)
     is_per_card: bool = False
