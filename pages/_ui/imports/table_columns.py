@@ -14,6 +14,10 @@ from pages._ui.shell.words import t
 
 NOTHING = ""
 CHOSEN = "old-chosen-columns"
+CARDS = {
+    ColumnMeaning.CARD_COUNT: "import_results.as_card_count",
+    ColumnMeaning.CARDS_PER_NODE: "import_results.as_cards_per_node",
+}
 MAX_ASKED = 12  # columns with a choice beside them; the table of all columns has the others
 
 
@@ -25,7 +29,7 @@ def ask_about_columns(tables: Sequence[Table]) -> dict[str, str]:
         with st.container(border=True, key="import-cards", gap="xsmall"):
             st.subheader(t("import_results.doubtful_cards"))
             for header, table in doubtful.items():
-                _ask_about_column(header, table, [NOTHING, ColumnMeaning.CARD_COUNT, ColumnMeaning.CARDS_PER_NODE])
+                _ask_about_column(header, table, [NOTHING, *CARDS])
     if unknown:
         _ask_about_unknown(unknown)
     chosen: dict[str, str] = st.session_state.pop(CHOSEN, {})
@@ -63,8 +67,9 @@ def _ask_about_column(header: str, table: Table, options: Sequence[str]) -> None
 def _name_meaning(meaning: str) -> str:
     if meaning.startswith(PARAMETER):
         return t("import_results.as_parameter", name=meaning.removeprefix(PARAMETER))
-    key = f"import_results.as_{meaning}"
-    return t(key) if t.knows(key) else str(meaning) or t("import_results.ignored")
+    if meaning in CARDS:
+        return t(CARDS[ColumnMeaning(meaning)])
+    return str(meaning) or t("import_results.ignored")
 
 
 def _choose_column(header: str, meaning: str) -> None:
