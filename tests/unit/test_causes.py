@@ -220,6 +220,24 @@ def test_a_task_that_was_killed_because_another_failed_is_no_cause() -> None:
     assert (found.error.node, found.error.lines) == (1, ("torchrun?",))
 
 
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("the sandbox stopped while the job was running", ("sandbox-ended", Confidence.CERTAIN)),
+        ("rank 0 exited with code 137", ("host-memory", Confidence.POSSIBLE)),
+    ],
+)
+def test_who_killed_a_process_is_said_only_where_it_is_known(message: str, expected: tuple[str, Confidence]) -> None:
+    task = JobTask("worker-0", exit_code=137, message=message)
+    failed = a.run(state=RunState.FAILED, final_state=RunState.FAILED)
+    facts = RunFacts(failed, JobDetails(attempts=(RunAttempt(1, a.T0, tasks=(task,)),)), (), {})
+
+    found = build_explanation(facts, find_cause(facts, shipped_rules()))
+
+    assert found.cause is not None
+    assert (found.cause.rule, found.cause.confidence) == expected
+
+
 def test_errors_of_two_nodes_without_times_are_possible_causes_only(tmp_path: Path) -> None:
     lines = {0: "OSError: [Errno 28] No space left on device", 1: "RuntimeError: CUDA error: out of memory"}
 

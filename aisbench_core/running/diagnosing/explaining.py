@@ -18,6 +18,7 @@ _ENDED_BY_OTHERS = frozenset({137, 143})
 
 _DIAGNOSIS, _ASCEND_FD = "platform-diagnosis", "ascend-fd"
 _CLASS = "class"
+_SANDBOX_ENDED = "sandbox-ended"
 _RESULT, _HANG, _STALL, _AUTO_STOP, _PREEMPTED = "result-missing", "hang", "stall", "auto-stop", "preempted"
 # What the platform diagnoses as a warning fails no job.
 _FAILING_LEVELS = frozenset({"", "fatal", "error"})
@@ -97,7 +98,8 @@ def _of_failure(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[Fou
         yield from _of_ascend_fd(facts, FaultKind.OWN)
     yield from _of_fault(facts, rules, but=JobFault.HANG)
     # The platform knows its machines; what the programs on them wrote as they were killed does not.
-    yield from _of_messages(facts, {rule_id: rule for rule_id, rule in rules.items() if rule.faults})
+    of_platform = {rule_id: rule for rule_id, rule in rules.items() if rule.faults or rule_id == _SANDBOX_ENDED}
+    yield from _of_messages(facts, of_platform)
     if facts.run.final_state is RunState.COMPLETED:
         yield FoundCause(rules[_RESULT].to_cause(_RESULT, CauseSource.RESULT))
     yield from _of_events(facts, rules)
@@ -213,7 +215,9 @@ def _of_exit_codes(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[
     failed = _failed_task(facts)
     for rule_id, rule in rules.items():
         if failed and failed.exit_code in rule.exit_codes:
-            yield FoundCause(rule.to_cause(rule_id, CauseSource.EXIT_CODE), task=failed.task)
+            # A signal says that somebody ended the process, not who.
+            confidence = Confidence.POSSIBLE if failed.exit_code in _ENDED_BY_OTHERS else rule.confidence
+            yield FoundCause(rule.to_cause(rule_id, CauseSource.EXIT_CODE, confidence), task=failed.task)
 
 
 def _of_consequences(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[FoundCause]:
