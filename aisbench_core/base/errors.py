@@ -159,6 +159,10 @@ class LedgerUnavailable(DiskError):
     """A ledger in PostgreSQL does not answer; nothing that was stored before is lost."""
 
 
+class LedgerBusy(LedgerUnavailable):
+    """Others write to the ledger; trying again helps."""
+
+
 class DamagedLedger(AisbenchError):
     """The ledger's file is not a database, or is damaged. Recorded results are in the warehouse."""
 

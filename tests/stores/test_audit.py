@@ -1,5 +1,6 @@
 """The audit: every change by whoever makes it, in a chain that nobody can change unseen."""
 
+import threading
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -7,16 +8,20 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.base.errors import AisbenchError, NotAllowed, RunNotFound
+from aisbench_core.base.errors import AisbenchError, LedgerBusy, NotAllowed, RunNotFound
 from aisbench_core.config.credentials import Credentials
 from aisbench_core.config.settings import Settings
 from aisbench_core.domain.access.audit_entry import MOST_LETTERS, Act, ActOutcome
+from aisbench_core.domain.access.guard import record_with
 from aisbench_core.model import Actor, BudgetScope, Event, Level, Role, WayIn
 from aisbench_core.store.audit.audit import AuditQuery
+from aisbench_core.store.ledger import ledger_file
+from aisbench_core.store.ledger.ledger_file import open_connection
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER
 from tests.records import run, spec
 from tests.team_ledger import IN_A_FILE
+from tests.training_client import await_true
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 ANN = Actor("ann", frozenset({Role.ENGINEER}), WayIn.CONSOLE)
@@ -110,6 +115,30 @@ def test_long_values_are_cut_and_stay_on_one_line(core: Core) -> None:
     (noted,) = acts(core)
     assert len(noted.after) == MOST_LETTERS
     assert "\n" not in noted.after
+
+
+@IN_A_FILE
+def test_who_waited_for_a_busy_ledger_does_not_wait_for_its_entry_as_well(
+    core: Core, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger_file, "BUSY_SECONDS", 0.2)
+    is_answered = threading.Event()
+
+    def record_later(act: Act) -> None:
+        is_answered.wait(60)
+        core.audit.record(act)
+
+    record_with(record_later)
+    with open_connection(core.settings.data_dir / "ledger.sqlite3") as con:
+        con.execute("begin immediate")
+        with pytest.raises(LedgerBusy, match="in use by other processes"):
+            core.budgets.save({"scope": "person", "name": "ann", "amount": 5, "currency": "CNY"}, TESTER)
+        con.execute("rollback")
+    is_answered.set()
+
+    await_true(lambda: bool(acts(core, change="budget.")), "the entry")
+    [act] = acts(core, change="budget.")
+    assert (act.outcome, act.detail) == (ActOutcome.FAILED, "the ledger is in use by other processes (try again)")
 
 
 def test_a_budget_is_named_by_whose_it_is_whether_it_was_saved_refused_or_removed(core: Core) -> None:

@@ -5,9 +5,10 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
+from threading import Thread
 from typing import Any, ParamSpec, TypeVar
 
-from aisbench_core.base.errors import AisbenchError, NotAllowed, ReadOnlyFolder
+from aisbench_core.base.errors import AisbenchError, LedgerBusy, NotAllowed, ReadOnlyFolder
 from aisbench_core.base.messages import Message
 from aisbench_core.domain.access.audit_entry import Act, ActOutcome
 from aisbench_core.domain.access.changes import NOTES, ChangeNotes
@@ -83,7 +84,7 @@ def _check_permission(permission: Permission, owner_of: OwnerOf | None, given: M
 @contextmanager
 def _record_outcome(permission: Permission, given: Mapping[str, Any]) -> Iterator[None]:
     """A context whose outcome is recorded; it adds what the change returned to the arguments."""
-    notes, outcome = ChangeNotes(), ActOutcome.FAILED
+    notes, outcome, is_busy = ChangeNotes(), ActOutcome.FAILED, False
     token = NOTES.set(notes)
     try:
         yield
@@ -94,6 +95,7 @@ def _record_outcome(permission: Permission, given: Mapping[str, Any]) -> Iterato
         raise
     except AisbenchError as error:
         notes.sentences.append(str(error))
+        is_busy = isinstance(error, LedgerBusy)
         raise
     except Exception as error:  # its text may hold anything
         notes.sentences.append(type(error).__name__)
@@ -101,14 +103,19 @@ def _record_outcome(permission: Permission, given: Mapping[str, Any]) -> Iterato
     finally:
         NOTES.reset(token)
         if permission.is_change:
-            _append_entry(permission, given, outcome, notes)
+            act = _describe_act(permission, given, outcome, notes)
+            # Who has waited for the ledger already does not wait again. The process ends after this thread.
+            Thread(target=_record_act, args=(act,), name="audit").start() if is_busy else _record_act(act)
 
 
-def _append_entry(permission: Permission, given: Mapping[str, Any], outcome: ActOutcome, notes: ChangeNotes) -> None:
+def _describe_act(permission: Permission, given: Mapping[str, Any], outcome: ActOutcome, notes: ChangeNotes) -> Act:
     actor: Actor = given["actor"]
     role, subject = role_of(actor), subject_of(permission.subject, given)
     values = (notes.before, notes.after, "; ".join(notes.sentences))
-    act = Act(actor.name, role or "", actor.via, permission.change, subject, outcome, *values)
+    return Act(actor.name, role or "", actor.via, permission.change, subject, outcome, *values)
+
+
+def _record_act(act: Act) -> None:
     for recorder in _RECORDERS:
         try:
             recorder(act)
@@ -130,7 +137,7 @@ def require_first(actor: Actor, method: str) -> None:
     except NotAllowed as error:
         notes = ChangeNotes()
         notes.sentences.append(str(error.message))
-        _append_entry(PERMISSIONS[method], {"actor": actor}, ActOutcome.REFUSED, notes)
+        _record_act(_describe_act(PERMISSIONS[method], {"actor": actor}, ActOutcome.REFUSED, notes))
         raise
 
 

@@ -16,7 +16,7 @@ from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from aisbench_core.base.errors import AisbenchError, DamagedLedger, DiskError, disk_error, full_disks_named
+from aisbench_core.base.errors import AisbenchError, DamagedLedger, DiskError, LedgerBusy, disk_error, full_disks_named
 from aisbench_core.base.messages import Message, make_verbatim
 from aisbench_core.base.private_files import is_read_only, make_private_file, make_private_folder, require_writable
 from aisbench_core.store.ledger.database.leases import FileLeases
@@ -108,8 +108,11 @@ def open_connection(path: Path) -> Iterator[sqlite3.Connection]:
             yield con
     except sqlite3.Error as error:
         # Errors raised by Python's sqlite3 itself have no code.
-        if getattr(error, "sqlite_errorcode", 0) & PRIMARY in _DAMAGED:
+        code = getattr(error, "sqlite_errorcode", 0) & PRIMARY
+        if code in _DAMAGED:
             raise _make_damage_error(path, make_verbatim(error)) from error
+        if code == sqlite3.SQLITE_BUSY:
+            raise _make_busy_error() from error
         kind = DiskError if isinstance(error, sqlite3.OperationalError) else AisbenchError
         raise kind(
             Message("the ledger {path} cannot be used: {reason}", path=path.name, reason=error),
@@ -182,6 +185,10 @@ def _make_damage_error(path: Path, why: Message) -> DamagedLedger:
             file=path.name,
         ),
     )
+
+
+def _make_busy_error() -> LedgerBusy:
+    return LedgerBusy(Message("the ledger is in use by other processes"), Message("try again"))
 
 
 def _get_size(file: Path) -> int:
@@ -292,7 +299,7 @@ def _lock_folder(folder: Path) -> Iterator[None]:
 
 def _wait_until(deadline: float, seconds: float) -> None:
     if time.monotonic() > deadline:
-        raise AisbenchError(Message("the ledger is in use by other processes"), Message("try again"))
+        raise _make_busy_error()
     time.sleep(seconds)
 
 

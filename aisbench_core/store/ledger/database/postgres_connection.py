@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-from aisbench_core.base.errors import AisbenchError, ConfigError, LedgerUnavailable
+from aisbench_core.base.errors import AisbenchError, ConfigError, LedgerBusy, LedgerUnavailable
 from aisbench_core.base.messages import Message, make_verbatim
 from aisbench_core.store.ledger.database.address import LedgerAddress
 from aisbench_core.store.ledger.database.connection import Cursor
@@ -167,7 +167,7 @@ def translate_errors(address: LedgerAddress) -> Iterator[None]:
     except psycopg.Error as error:
         reason = make_verbatim((str(error) or type(error).__name__).splitlines()[0])
         if isinstance(error, psycopg.errors.LockNotAvailable):
-            raise LedgerUnavailable(Message("the ledger is in use by other processes"), Message("try again")) from error
+            raise LedgerBusy(Message("the ledger is in use by other processes"), Message("try again")) from error
         if _INVALID_OPTION.match(reason):
             raise ConfigError(
                 Message("the address of the ledger cannot be used: {reason}", reason=reason),
