@@ -12,7 +12,7 @@ from pages._ui.shell import saved_views
 from pages._ui.shell.core import core
 from pages._ui.shell.downloads import show_results_export
 from pages._ui.shell.errors import end_page, escape_markdown
-from pages._ui.shell.filters import choose_region, filter_bar, show_active_filters, show_rehearsal
+from pages._ui.shell.filters import choose_region, filter_bar, show_active_filters, show_dispute, show_rehearsal
 from pages._ui.shell.navigation import LEADERBOARD
 from pages._ui.shell.status import watch_results
 from pages._ui.shell.words import t
@@ -36,6 +36,7 @@ with filter_bar():
     query = board.choose_board_query(region, view)
 filters = board.list_filters(view, query)
 show_active_filters(*filters)
+show_dispute(query)
 show_conditions(query.where)
 tab = sizes.choose_tab(query, filters) if view == "blocks" else sizes.SizeTab()
 with actions:

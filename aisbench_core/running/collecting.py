@@ -28,8 +28,20 @@ from aisbench_core.domain.progress.logged import LogMeasures
 from aisbench_core.domain.results.card_samples import fetch_card_samples, read_card_samples, write_card_samples
 from aisbench_core.domain.results.derived_metrics import Measured, derive_metrics
 from aisbench_core.domain.results.job_events import cloud_events
-from aisbench_core.domain.results.log_results import LogWindow, list_log_metrics, read_window, with_log_result
-from aisbench_core.domain.results.measured_block import measure_power, with_data_loading, with_power, with_utilisation
+from aisbench_core.domain.results.log_results import (
+    LogWindow,
+    find_other_steps,
+    list_log_metrics,
+    read_window,
+    with_log_result,
+)
+from aisbench_core.domain.results.measured_block import (
+    list_phased_keys,
+    measure_power,
+    with_phases,
+    with_power,
+    with_utilisation,
+)
 from aisbench_core.domain.results.progress import read_progress, seconds_in, target_message
 from aisbench_core.domain.results.record import (
     dump_record,
@@ -113,11 +125,13 @@ class Collecting:
         logs, window = self._measure_logs(run, folder, facts.workload), read_window(facts.workload.speed_parameters)
         if result is not None and window:
             result = with_log_result(result, logs, window, run.spec, facts.workload.throughput_unit)
+            for message in find_other_steps(logs, window):
+                self._note_warning(run, message)
         samples, cards = tuple(read_samples(folder.metrics)), tuple(read_card_samples(folder.cards))
         phases = read_phases(folder.reported)
         if result is not None:
             power = measure_power(cards, run.spec.node_count * run.spec.cards_per_node)
-            result = with_data_loading(with_utilisation(with_power(result, power), samples), run, phases)
+            result = self._add_phases(with_utilisation(with_power(result, power), samples), run, phases)
         self._note_target(run, folder, facts.workload.accuracy_target, len(details.attempts))
         ended = _end_run(run, result, refusals, self.clock())
         ended = replace(ended, detail=mask_secrets(ended.detail, self._secret_values(run)))
@@ -158,6 +172,15 @@ class Collecting:
         # Read only now: an edit that comes after the record was written stores the record again itself.
         self.record(replace(record, described=read_stated(folder.path), annotations=read_annotations(folder.path)))
         return ended
+
+    def _add_phases(self, result: CollectedResult, run: Run, phases: Sequence[PhaseSpan]) -> CollectedResult:
+        """The result with the times of phases; an event says which of the block's times are theirs."""
+        phased = with_phases(result, run, phases)
+        if keys := list_phased_keys(result, phased):
+            message = Message("{keys} of the result: from the phases that a rank reported", keys=", ".join(keys))
+            if str(message) not in {str(event.message) for event in self.ledger.events(run.run_id)}:
+                self.ledger.note(Event(run.run_id, self.clock(), "follower", Level.INFO, message))
+        return phased
 
     def _from_cloud(
         self, run: Run, folder: RunFolder, end: datetime

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.model import Run, RunMetric, RunSpec, RunState
+from aisbench_core.running.step_files import fetch_steps, latest_steps
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from tests.flow.api_process import ApiProcess, Program, token_of
 from tests.flow.command_line import CommandLine
 from tests.flow.following import Bench, bench_on
@@ -116,3 +118,40 @@ def test_a_killed_rank_loses_nothing_that_it_reported_before(bench: Bench, tmp_p
     assert [
         phase.ended_at for phase in bench.core.files.phases(run.run_id) if phase.rank == 1 and phase.name == "train"
     ] == [None]
+
+
+LIVES = """
+import subprocess, sys
+LIFE = '''
+import os, sys
+sys.path.insert(0, sys.argv[3])
+import aisbench_report as report
+report._REMOTE_STEP_SECONDS = 0.0
+life = int(sys.argv[2])
+for n in range(3 * life - 2, 3 * life + 1):
+    report.step(16 * life, 0.25, n=n)
+os._exit(9)
+'''
+for life in ("1", "2"):
+    subprocess.run([sys.executable, "-c", LIFE, "--train_url=obs://sandbox-bench/lives/", life, sys.path[0]])
+import aisbench_report
+aisbench_report.throughput(100.0)
+aisbench_report.accuracy(0.9)
+aisbench_report.done()
+"""
+
+
+def test_on_obs_a_restart_keeps_the_step_reports_of_the_life_before(bench: Bench, tmp_path: Path) -> None:
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "train.py").write_text(LIVES)
+    flavor = "sandbox.cpu.1card"
+    spec = RunSpec(workload="quickstart_digits", code_dir=str(code), flavor=flavor, cards_per_node=1, node_count=1)
+
+    run = bench.await_end(bench.launch(spec))
+    assert run.state is RunState.COMPLETED, bench.core.files.log_tail(run.run_id, 0)
+    folder = RunFolder(tmp_path / "fetched")
+    fetch_steps(bench.objects(), "/sandbox-bench/lives/", 1, folder)
+
+    assert len(list(folder.steps.iterdir())) == 2
+    assert [report.samples for report in latest_steps(folder)] == [16.0] * 3 + [32.0] * 3

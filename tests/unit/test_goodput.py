@@ -83,10 +83,22 @@ def test_what_is_repeated_after_a_restart_was_rolled_back() -> None:
 def test_steps_without_numbers_say_nothing_of_a_rollback() -> None:
     steps = [replace(step, is_counted=True) for step in [*steps_of(30, 1, 41, 42), *steps_of(50, 3, 61, 62)]]
 
-    names = {metric.name for metric in goodput_metrics(job(70), [], [], steps)}
+    metrics = {metric.name: metric for metric in goodput_metrics(job(70), [], [], steps)}
+    numbered = {metric.name: metric for metric in goodput_metrics(job(70), [], [], steps_of(30, 1, 41, 42))}
 
-    assert "recovery_s/t1_scheduling" in names
-    assert "recovery_s/t0_rollback" not in names
+    assert "recovery_s/t1_scheduling" in metrics
+    assert "recovery_s/t0_rollback" not in metrics
+    assert metrics["goodput"].definition == "ettr/rollback_not_measured", "it is in no ranking with measured ones"
+    assert numbered["goodput"].definition == "ettr"
+
+
+def test_phases_of_a_restart_without_steps_say_nothing_of_a_rollback() -> None:
+    lives = [*phases_of(30, (TRAIN, 30)), *phases_of(70, (TRAIN, 79), (None, 99))]
+
+    metrics = {metric.name: metric for metric in goodput_metrics(job(100), [], lives, [])}
+
+    assert metrics["productive_s"].definition == "ettr/rollback_not_measured"
+    assert "recovery_s/t0_rollback" not in metrics
 
 
 def test_a_pause_that_nothing_explains_is_a_stall_and_an_evaluation_is_none() -> None:

@@ -1,15 +1,18 @@
 """What the console computes of an LLM run: from ranks' reports or a log, and the same in every framework's style."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 
 from aisbench_core.domain.llm.chips import read_chips
-from aisbench_core.domain.llm.derived import derive_checkpoints, derive_target, derive_training
+from aisbench_core.domain.llm.derived import derive_checkpoints, derive_loss, derive_target, derive_training
 from aisbench_core.domain.llm.llm_settings import LlmRun, LlmSection, read_llm
 from aisbench_core.domain.llm.training import describe_training, join_ranks
+from aisbench_core.domain.progress.logged import LogMeasures
 from aisbench_core.domain.results.progress import ProgressPoint, target_message
 from aisbench_core.model import Better, MetricSource, PhaseName, PhaseSpan, RunMetric, StepTime
 from tests.unit import test_logged_trainings as logged
@@ -212,6 +215,35 @@ def test_one_training_printed_in_four_frameworks_styles_has_one_mfu() -> None:
     assert measured == {name: pytest.approx(expected, rel=1e-3) for name in STYLES}
 
 
+def derive_logged(log: LogMeasures, **changes: Any) -> dict[str, RunMetric]:
+    run = make_run(shape=CONFIGS["Qwen3-1.7B"], global_batch_size=logged.BATCH, **changes)
+    return by_name(derive_training(run, [], log, logged.CARDS, CHIP, read_chips()))
+
+
+def test_a_log_that_prints_every_step_has_percentiles_and_jitter() -> None:
+    log = logged.measure("".join(map(logged.megatron, range(1, logged.STEPS + 1))), 11, 50)
+    seconds = [logged.seconds_of(number) for number in range(11, 51)]
+
+    metrics = derive_logged(log)
+
+    p50, p95, p99 = np.percentile(seconds, [50, 95, 99])
+    assert [metrics[f"step_{name}_s"].value for name in ("p50", "p95", "p99")] == pytest.approx([p50, p95, p99])
+    assert metrics["step_jitter"].value == pytest.approx(np.std(seconds, ddof=1) / np.mean(seconds))
+    assert metrics["step_p99_s"].definition == "log/steps/11-50", "no ranking with those of the slowest rank"
+
+
+@pytest.mark.parametrize(("tokens", "definition"), [(8_192, "counted/819200"), (None, "nominal/819200")])
+def test_the_loss_says_after_how_many_tokens(tokens: float | None, definition: str) -> None:
+    steps = [step(number, 2.0, tokens, rank) for rank in (0, 1) for number in range(1, 61)]
+    log = LogMeasures(11, 50, loss=2.31, loss_step=50)
+
+    [loss] = derive_loss(make_run(), log, join_ranks(steps, 2))
+
+    assert (loss.name, loss.value, loss.definition) == ("loss_at_tokens", 2.31, f"loss/tokens/{definition}")
+    assert list(derive_loss(make_run(global_batch_size=None), log, [])) == []
+    assert list(derive_loss(make_run(), replace(log, loss=None), [])) == []
+
+
 def phase(name: PhaseName, start: float, end: float | None, rank: int = 0) -> PhaseSpan:
     at = [None if seconds is None else NOW + timedelta(seconds=seconds) for seconds in (start, end)]
     assert at[0]
@@ -237,12 +269,13 @@ def test_checkpoints_are_the_median_save_and_what_the_slowest_rank_was_blocked()
 
 def test_a_target_that_was_reached_has_its_time_and_tokens_and_a_missed_one_nothing() -> None:
     steps = join_ranks(STEPS, 2)
-    reached = target_message([ProgressPoint(30, 65.5, accuracy=0.8)], 0.75)
+    reached = target_message([ProgressPoint(30, 65.5, accuracy=0.8, epoch=3)], 0.75)
 
     metrics = by_name(derive_target(reached, steps))
 
     assert metrics["time_to_target_s"].value == 65.5
     assert metrics["tokens_to_target"].value == 30 * 16_384
+    assert metrics["epochs_to_target"].value == 3
     assert list(derive_target(None, steps)) == []
     assert "tokens_to_target" not in by_name(derive_target(reached, steps[5:])), "the first steps are not known"
 

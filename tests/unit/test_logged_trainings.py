@@ -8,8 +8,10 @@ import pytest
 from aisbench_core.domain.progress.logged import LoggedTraining, LogMeasures
 from aisbench_core.domain.progress.patterns import ProgressPatterns
 from aisbench_core.domain.progress.tracking import Tracker
+from aisbench_core.domain.results.log_results import LogWindow, find_other_steps, with_log_result
 from aisbench_core.exchange.readers.logs import read_log
 from aisbench_core.exchange.readers.results import UPSTREAM_ZONE, ParsedResult, Unread
+from tests import records as a
 from tests.records import spec
 
 CARDS, BATCH, SEQUENCE, STEPS = 8, 32, 4096, 50
@@ -260,3 +262,35 @@ def test_a_log_that_tells_no_speed_is_no_result() -> None:
     (unread,) = read("step 1/50 loss 2.0\nstep 2/50 loss 1.5\n")
 
     assert isinstance(unread, Unread)
+
+
+def test_each_step_that_a_log_prints_is_measured() -> None:
+    every, tenth = measure(log_of(megatron), 11, 50), measure(log_of(megatron, 10), 11, 50)
+
+    assert dict(every.step_times) == pytest.approx({step: seconds_of(step) for step in range(11, 51)})
+    assert tenth.step_times == (), "means of ten steps are no steps"
+
+
+@pytest.mark.parametrize(("first", "last"), [(11, 30), (15, 24)])
+def test_lines_that_reach_over_the_windows_ends_are_named_as_the_reason(first: int, last: int) -> None:
+    log = measure(log_of(megatron, 20), first, last)
+
+    result = with_log_result(a.result(spec(), [1.0]), [log], LogWindow(first, last), spec(), "samples")
+    (problem,) = result.problems
+
+    assert (log.throughput, log.apart) == (None, 20)
+    assert str(problem) == f"no line of the log is of steps {first} to {last} alone: they are 20 steps apart"
+
+
+@pytest.mark.parametrize(
+    ("every", "first", "last", "steps"),
+    [(1, 11, 50, ""), (10, 11, 50, ""), (20, 11, 50, "21 to 40"), (1, 11, None, ""), (20, 11, None, "21 to 40")],
+)
+def test_fewer_steps_than_the_window_declares_are_named(every: int, first: int, last: int | None, steps: str) -> None:
+    log = measure(log_of(megatron, every), first, last, unit="samples/s")
+
+    messages = [str(message) for message in find_other_steps([log, None], LogWindow(first, last))]
+
+    window = f"{first}-{last or ''}"
+    expected = f"the log's lines are of several steps: the throughput is of steps {steps} of {window}"
+    assert messages == ([expected] if steps else [])

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
 from aisbench_core.domain.results.measured_block import (
+    list_phased_keys,
     measure_power,
     with_data_loading,
+    with_phases,
     with_power,
     with_utilisation,
 )
@@ -126,3 +128,32 @@ def test_the_block_says_when_data_was_loaded_unless_clocks_disagree() -> None:
     assert measured.dataload_end_time == begin + timedelta(seconds=25)
     for phases in ([load(-1)], [load(5, seconds=900)], [replace(load(5), ended_at=None)], []):
         assert with_data_loading(result, run, phases) is result
+
+
+def test_the_block_says_how_long_phases_prepared_and_trained() -> None:
+    run, result = a.run(), a.result(a.spec(), [120.0])
+    begin = run.started_at
+    assert begin is not None
+
+    def second(number: float) -> datetime:
+        return begin + timedelta(seconds=number)
+
+    def phase(name: PhaseName, began: float, ended: float | None, rank: int = 0) -> PhaseSpan:
+        return PhaseSpan(0, rank, rank, begin, name, second(began), None if ended is None else second(ended))
+
+    init, compiled = phase(PhaseName.INIT, 1, 5), phase(PhaseName.COMPILE, 5, 9)
+    trains = [phase(PhaseName.TRAIN, 9, 20), phase(PhaseName.TRAIN, 22, 30)]
+    again = phase(PhaseName.COMPILE, 20, 22)
+    of_another_rank = phase(PhaseName.INIT, 0, 50, rank=1)
+
+    whole = with_phases(result, run, [init, compiled, *trains, again, of_another_rank])
+    open_training = with_phases(result, run, [init, phase(PhaseName.TRAIN, 9, None)])
+
+    assert (whole.info.prepare_start_time, whole.info.prepare_end_time) == (second(1), second(9))
+    assert (whole.info.proc_start_time, whole.info.proc_end_time) == (second(9), second(30))
+    assert list_phased_keys(result, whole) == ["prepare_*", "proc_*"]
+    assert f'"{second(9):%Y-%m-%dT%H:%M:%S}' in whole.raw
+    assert list_phased_keys(result, open_training) == ["prepare_*"]
+    assert open_training.info.proc_end_time == result.info.proc_end_time
+    for phases in ([phase(PhaseName.TRAIN, -1, 9)], [phase(PhaseName.TRAIN, 9, 9000)], []):
+        assert list_phased_keys(result, with_phases(result, run, phases)) == []

@@ -191,6 +191,7 @@ class _Steps:
         self._every = _REMOTE_STEP_SECONDS if _train_url().startswith(_REMOTE) else _STEP_SECONDS
         self._last = None  # type: float | None
         self._written = time.monotonic()
+        self._began = int(time.time() * 1000)  # a restarted job must not replace what the first one wrote
         self._samples, self._seconds, self._stored = 0.0, 0.0, 0.0
         self._n = 0
         self._lines = []  # type: list[str]
@@ -227,9 +228,10 @@ class _Steps:
 
     def _write(self, line: str) -> None:
         directory = _train_url()
-        if directory.startswith(_REMOTE):  # objects cannot be appended to: each rank writes its own anew
+        if directory.startswith(_REMOTE):  # objects cannot be appended to: each process writes its own anew
             self._lines.append(line)
-            return _write_remote(f"{directory.rstrip('/')}/steps_{_server()}_{_card()}.jsonl", "".join(self._lines))
+            name = f"steps_{_server()}_{_card()}_{self._began}.jsonl"
+            return _write_remote(f"{directory.rstrip('/')}/{name}", "".join(self._lines))
         Path(directory).mkdir(parents=True, exist_ok=True)
         # One write to the end of a file that all ranks of the node share: lines do not mix.
         with (Path(directory) / f"steps_{_server()}.jsonl").open("ab", buffering=0) as file:

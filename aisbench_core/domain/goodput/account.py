@@ -12,12 +12,15 @@ PER_DEVICE_DAYS = 1000
 
 @dataclass(frozen=True, slots=True)
 class TimeAccount:
-    """Seconds by cause, training first. `device_days`: cards times days of running; None: not known."""
+    """Seconds by cause, training first. `device_days`: cards times days of running; None: not known.
+
+    `unknown_rollbacks`: in how many runs what was trained again counts as training, for want of numbers of steps."""
 
     runs: int
     parts: Mapping[TimeCause, float]
     interruptions: int
     device_days: float | None = None
+    unknown_rollbacks: int = 0
 
     @property
     def wall_s(self) -> float:
@@ -40,7 +43,7 @@ class TimeAccount:
 
 
 def make_account(
-    sums: Iterable[tuple[str, float]], *, runs: int = 1, device_days: float | None = None
+    sums: Iterable[tuple[str, float]], *, runs: int = 1, device_days: float | None = None, unknown_rollbacks: int = 0
 ) -> TimeAccount | None:
     """The account of these sums of metrics by name; None where no rank reported its time."""
     by_name = dict(sums)
@@ -48,4 +51,5 @@ def make_account(
         return None
     lost = {cause: by_name.get(LOST + cause.value, 0.0) for cause in TimeCause if cause is not TimeCause.TRAINING}
     parts = {TimeCause.TRAINING: by_name[PRODUCTIVE]} | {cause: seconds for cause, seconds in lost.items() if seconds}
-    return TimeAccount(runs, parts, int(by_name.get(INTERRUPTIONS, 0)), device_days) if sum(parts.values()) else None
+    interruptions = int(by_name.get(INTERRUPTIONS, 0))
+    return TimeAccount(runs, parts, interruptions, device_days, unknown_rollbacks) if sum(parts.values()) else None

@@ -1,6 +1,7 @@
 """Goodput, lost time, recovery and interruptions of a run as metrics."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from aisbench_core.domain.goodput.spans import TimeCause, sum_causes
@@ -10,6 +11,8 @@ from aisbench_core.model.columns import FRACTION
 
 # Of the time from submission to end: training that was not repeated. Meta's effective training time ratio (ETTR).
 GOODPUT, PRODUCTIVE, DEFINITION = "goodput", "productive_s", "ettr"
+WITHOUT_ROLLBACK = "ettr/rollback_not_measured"
+"""The definition where a restarted script numbers no steps: what it trained again counts as training."""
 LOST, RECOVERY = "lost_s/", "recovery_s/"
 INTERRUPTIONS = "interruptions"
 
@@ -26,16 +29,18 @@ def goodput_metrics(
     wall = spans[-1].ended - spans[0].began
     sums = sum_causes(spans)
     trained = sums.get(TimeCause.TRAINING, timedelta())
-    yield _make_metric(GOODPUT, trained / wall, FRACTION, Better.HIGHER)
-    yield _make_metric(PRODUCTIVE, trained.total_seconds(), "s")
+    processes = list_processes(phases, steps, attempts, run.ended_at)
+    is_numbered = bool(steps) and not any(step.is_counted for step in steps)
+    definition = WITHOUT_ROLLBACK if len(processes) > 1 and not is_numbered else DEFINITION
+    yield replace(_make_metric(GOODPUT, trained / wall, FRACTION, Better.HIGHER), definition=definition)
+    yield replace(_make_metric(PRODUCTIVE, trained.total_seconds(), "s"), definition=definition)
     for cause, time in sums.items():
         if cause is not TimeCause.TRAINING:
             yield _make_metric(LOST + cause.value, time.total_seconds(), "s", Better.LOWER)
-    processes = list_processes(phases, steps, attempts, run.ended_at)
     for name, time in recovery_parts(processes).items():
         if name in _PARTS:
             yield _make_metric(RECOVERY + _PARTS[name], time.total_seconds(), "s", Better.LOWER)
-    if len(processes) > 1 and not any(step.is_counted for step in steps):  # whose repeated steps are not known
+    if len(processes) > 1 and is_numbered:
         rolled_back = sums.get(TimeCause.ROLLED_BACK, timedelta())
         yield _make_metric(RECOVERY + "t0_rollback", rolled_back.total_seconds(), "s", Better.LOWER)
     count = max(len(processes), len(attempts)) - 1

@@ -10,7 +10,7 @@ from typing import Any
 
 MOST_RANKS = 1_000_000
 
-_FILE = re.compile(r"steps_(?P<node>\d{1,6})(_\d{1,6})?\.jsonl")
+_FILE = re.compile(r"steps_(?P<node>\d{1,6})(_\d{1,6}(_\d{1,13})?)?\.jsonl")
 
 
 @dataclass(frozen=True, slots=True)

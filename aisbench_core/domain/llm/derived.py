@@ -33,6 +33,9 @@ from aisbench_core.domain.llm.training import (
 from aisbench_core.domain.progress.logged import LogMeasures
 from aisbench_core.model import Better, Combined, MetricSource, PhaseName, PhaseSpan, RunMetric, StepTime
 
+PRINTED_STEPS = "log/steps"
+"""Begins the definition of times that a framework prints of one rank, not of the slowest."""
+
 HIGHER, LOWER = Better.HIGHER, Better.LOWER
 
 
@@ -60,7 +63,10 @@ def derive_training(
     window = f"steps/{min(numbers)}-{max(numbers)}"
     chip = chips.find(named)
     devices = Devices(ranks, chip.dies_per_card if chip else 0)
-    metrics = [*_list_rates(rate, devices, counted_by, window), *_list_times(summary)]
+    metrics = [*_list_rates(rate, devices, counted_by, window), *_list_times(summary, "steps")]
+    if not summary and log:
+        printed = [TrainingStep(number, seconds) for number, seconds in log.step_times]
+        metrics += _list_times(summarize_times(printed), PRINTED_STEPS)
     if not summary and log and log.step_s:
         metrics.append(_make_metric("step_mean_s", log.step_s, "s", LOWER, window))
     readings = describe_training(run, metrics, named, chips).readings
@@ -91,15 +97,32 @@ def derive_checkpoints(phases: Iterable[PhaseSpan]) -> Iterator[RunMetric]:
 
 
 def derive_target(reached: Message | None, steps: Sequence[TrainingStep]) -> Iterator[RunMetric]:
-    """Time and tokens to the target accuracy. `reached`: the message that says when; nothing if it was not reached."""
+    """Time, epochs and tokens to the target accuracy. `reached`: the message that says when; None: it was missed."""
     values = reached.values if reached else {}
     seconds, step = values.get("seconds_to_target"), values.get("step")
     if isinstance(seconds, int | float):
         yield _make_metric("time_to_target_s", float(seconds), "s", LOWER, "target/accuracy")
+    epoch = values.get("epoch")
+    if isinstance(epoch, int | float):
+        yield _make_metric("epochs_to_target", float(epoch), "", LOWER, "target/accuracy")
     before = [one.tokens for one in steps if isinstance(step, int) and one.number <= step]
     counts = [tokens for tokens in before if tokens is not None]
     if counts and len(counts) == step:
         yield _make_metric("tokens_to_target", sum(counts), "tokens", LOWER, "target/accuracy")
+
+
+def derive_loss(run: LlmRun, log: LogMeasures, steps: Sequence[TrainingStep]) -> Iterator[RunMetric]:
+    """The loss of the window's last step, after so many tokens as the definition says: those that every rank counted
+    since the first step, otherwise nominal ones."""
+    if log.loss is None or not log.loss_step:
+        return
+    before = {step.number: step.tokens for step in steps if step.number <= log.loss_step}
+    counts = [tokens for tokens in before.values() if tokens is not None]
+    way, tokens = COUNTED_BY, float(sum(counts))
+    if len(counts) < log.loss_step:
+        way, tokens = NOMINAL_BY, float((run.nominal_tokens or 0) * log.loss_step)
+    if tokens:
+        yield _make_metric("loss_at_tokens", log.loss, "", LOWER, f"loss/{way}/{tokens:.0f}")
 
 
 def _list_rates(rate: TokenRate | None, devices: Devices, counted_by: str, window: str) -> Iterator[RunMetric]:
@@ -116,10 +139,10 @@ def _list_rates(rate: TokenRate | None, devices: Devices, counted_by: str, windo
         yield _make_metric("tokens_per_s_per_card", rate.value / devices.cards, TOKENS_UNIT, HIGHER, definition)
 
 
-def _list_times(times: StepTimes | None) -> Iterator[RunMetric]:
+def _list_times(times: StepTimes | None, of: str) -> Iterator[RunMetric]:
     if times is None:
         return
-    definition = f"steps/{times.first}-{times.last}"
+    definition = f"{of}/{times.first}-{times.last}"
     for name, seconds in (("p50", times.p50_s), ("p95", times.p95_s), ("p99", times.p99_s)):
         yield _make_metric(f"step_{name}_s", seconds, "s", LOWER, definition)
     if times.jitter is not None:

@@ -37,10 +37,15 @@ class LogMeasures:
     samples_per_s: float | None = None
     tokens_per_s: float | None = None
     loss: float | None = None
+    loss_step: int = 0
     mfu: float | None = None
     tflops: float | None = None
     memory_gb: float | None = None
     ended: int = 0
+    step_times: tuple[tuple[int, float], ...] = ()
+    """Seconds of each step, where the log prints every step."""
+    apart: int = 0
+    """How many steps the lines are apart that tell the speed, if none is of steps of the window alone."""
 
 
 @dataclass(slots=True)
@@ -95,10 +100,13 @@ class LoggedTraining:
             samples_per_s=samples,
             tokens_per_s=tokens,
             loss=losses[max(losses)] if losses else None,
+            loss_step=max(losses, default=0),
             mfu=window.average("mfu"),
             tflops=window.average("tflops"),
             memory_gb=max(self.values["memory_gb"].values(), default=None),
             ended=max(named),
+            step_times=window.list_step_times(),
+            apart=window.find_distance(),
         )
 
     def _iterate_values(self, reading: Reading) -> Iterator[tuple[str, float]]:
@@ -159,6 +167,19 @@ class _Window:
         """The first and the last step that the lines are of which tell the speed."""
         entries = next(filter(None, map(self._list_entries, (*_RATES, "step_s", "elapsed_s", "bar_step_s"))), None)
         return (entries[0][0] - entries[0][1] + 1, entries[-1][0]) if entries else None
+
+    def list_step_times(self) -> tuple[tuple[int, float], ...]:
+        """The seconds of each step; of lines that are means of several steps there are none."""
+        entries = self._list_entries("step_s")
+        return tuple((step, value) for step, _, value in entries) if {weight for _, weight, _ in entries} == {1} else ()
+
+    def find_distance(self) -> int:
+        """0 if a line tells the speed within the window, or none does at all."""
+        whole = _Window(self.values, 1, max((step for series in self.values.values() for step in series), default=1))
+        if self.find_measured() or not whole.find_measured():
+            return 0
+        names = (*_RATES, "step_s", "elapsed_s", "bar_step_s")
+        return max((weight for name in names for _, weight, _ in whole._list_entries(name)), default=0)
 
     def average(self, name: str) -> float | None:
         """Of what lines say of the steps since the line before."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from aisbench_core.base.messages import Message
 from aisbench_core.domain.goodput.metrics import goodput_metrics
 from aisbench_core.domain.llm.chips import NO_CHIPS, Chips
-from aisbench_core.domain.llm.derived import derive_checkpoints, derive_target, derive_training
+from aisbench_core.domain.llm.derived import derive_checkpoints, derive_loss, derive_target, derive_training
 from aisbench_core.domain.llm.llm_settings import read_llm
 from aisbench_core.domain.llm.training import join_ranks
 from aisbench_core.domain.progress.logged import LogMeasures
@@ -87,13 +87,21 @@ def measure_training(measured: Measured) -> Iterable[RunMetric]:
     )
 
 
+def measure_loss(measured: Measured) -> Iterable[RunMetric]:
+    """The loss after so many tokens, of a run that trains one language model."""
+    llm = read_llm(measured.workload.speed_parameters)
+    if llm is None or measured.log is None:
+        return []
+    return derive_loss(llm, measured.log, join_ranks(measured.steps, measured.ranks))
+
+
 def measure_checkpoints(measured: Measured) -> Iterable[RunMetric]:
     """Seconds in which ranks saved and loaded."""
     return derive_checkpoints(measured.phases)
 
 
 def measure_target(measured: Measured) -> Iterable[RunMetric]:
-    """Time and tokens to the workload's target; no tokens of servers that reach it one by one."""
+    """Time, epochs and tokens to the workload's target; no tokens of servers that reach it one by one."""
     reached = next((event.message for event in measured.events if seconds_in(event) is not None), None)
     steps = join_ranks(measured.steps, measured.ranks) if measured.servers == 1 else []
     return derive_target(reached if isinstance(reached, Message) else None, steps)
@@ -134,7 +142,7 @@ def measure_goodput(measured: Measured) -> Iterable[RunMetric]:
 
 
 FORMULAS: tuple[Formula, ...] = (
-    count_steps, measure_training, measure_checkpoints, measure_target, measure_memory, measure_coverage,
+    count_steps, measure_training, measure_loss, measure_checkpoints, measure_target, measure_memory, measure_coverage,
     measure_energy, measure_goodput,
 )  # fmt: skip
 

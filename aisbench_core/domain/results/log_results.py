@@ -77,10 +77,29 @@ def _find_problems(logs: Sequence[LogMeasures | None], window: LogWindow, unit: 
         if log is None:
             last = Message("the end") if window.last is None else window.last
             yield Message("the log names no step from {first} to {last}", first=window.first, last=last)
+        elif log.throughput is None and log.apart:
+            yield Message(
+                "no line of the log is of steps {first} to {last} alone: they are {apart} steps apart",
+                first=window.first,
+                last=Message("the end") if window.last is None else window.last,
+                apart=log.apart,
+            )
         elif log.throughput is None:
             yield Message("the log does not say how many {unit} it trains", unit=unit)
         elif window.last is not None and log.ended < window.last:
             yield Message("the log ends at step {found}, before step {last}", found=log.ended, last=window.last)
+
+
+def find_other_steps(logs: Sequence[LogMeasures | None], window: LogWindow) -> Iterator[Message]:
+    """Where lines reach over an end of the window, so that fewer steps were measured than it declares."""
+    for log in logs:
+        if log and log.throughput is not None and (log.first, log.last) != (window.first, window.last or log.last):
+            yield Message(
+                "the log's lines are of several steps: the throughput is of steps {first} to {last} of {window}",
+                first=log.first,
+                last=log.last,
+                window=f"{window.first}-{window.last or ''}",
+            )
 
 
 def _list_servers(result: CollectedResult, throughputs: Sequence[float | None]) -> Iterator[ServerResult]:

@@ -1,10 +1,10 @@
-"""What the training tool leaves at nothing in a run's block: power, energy, use of the cards, the loading of data."""
+"""What the training tool leaves at nothing in a run's block: power, energy, use of the cards, times of phases."""
 
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from statistics import median
 
@@ -15,6 +15,8 @@ from aisbench_core.model import CardSample, CollectedResult, MetricSample, Phase
 
 # Longer without a reading, in periods of the sampler: nobody knows what a card took in that time.
 LARGEST_GAP = 3.0
+
+_PREPARATION = (PhaseName.INIT, PhaseName.COMPILE)
 
 _Reading = tuple[float, float]  # seconds since 1970, W
 
@@ -80,6 +82,40 @@ def with_utilisation(result: CollectedResult, samples: Sequence[MetricSample]) -
         return result
     info = replace(result.info, resource_util_ratio=used / 100)
     return replace(result, info=info, raw=render_block(info))
+
+
+def with_phases(result: CollectedResult, run: Run, phases: Sequence[PhaseSpan]) -> CollectedResult:
+    """The result with the times of preparation (phases `init` and `compile` before the first `train`), of the first
+    loading of data, and of training, as far as its lowest rank reported their beginning and end within the job's time.
+    """
+    own = [phase for phase in phases if phase.rank == phases[0].rank]
+    trains = [phase for phase in own if phase.name is PhaseName.TRAIN]
+    began = min((phase.began_at for phase in trains), default=None)
+    prepared = [phase for phase in own if phase.name in _PREPARATION and (began is None or phase.began_at < began)]
+    info = result.info
+    if (period := _find_period(prepared, run)) is not None:
+        info = replace(info, prepare_start_time=period[0], prepare_end_time=period[1])
+    if (period := _find_period(trains, run)) is not None:
+        info = replace(info, proc_start_time=period[0], proc_end_time=period[1])
+    return with_data_loading(replace(result, info=info, raw=render_block(info)), run, phases)
+
+
+def list_phased_keys(before: CollectedResult, after: CollectedResult) -> list[str]:
+    """Which times of the block come from phases."""
+    return [
+        f"{name}_*"
+        for name in ("prepare", "dataload", "proc")
+        if getattr(before.info, f"{name}_start_time") != getattr(after.info, f"{name}_start_time")
+    ]
+
+
+def _find_period(phases: Sequence[PhaseSpan], run: Run) -> tuple[datetime, datetime] | None:
+    """From the first beginning to the last end; None if one is open, or by a clock that is not the job's."""
+    ends = [phase.ended_at for phase in phases if phase.ended_at]
+    if not phases or len(ends) < len(phases) or run.started_at is None or run.ended_at is None:
+        return None
+    began, ended = min(phase.began_at for phase in phases), max(ends)
+    return (began, ended) if run.started_at <= began <= ended <= run.ended_at else None
 
 
 def with_data_loading(result: CollectedResult, run: Run, phases: Sequence[PhaseSpan]) -> CollectedResult:

@@ -13,6 +13,9 @@ from aisbench_core.model import Event
 # The value of an event by which is known when a run reached its target.
 SECONDS = "seconds_to_target"
 
+# The stage of a test while training, which without an epoch of its own is after the epoch that it names as its step.
+EVALUATION = "evaluate"
+
 MARK = b"aisbench: progress {"
 PART_BYTES = 1024 * 1024
 
@@ -25,6 +28,7 @@ class ProgressPoint:
     seconds: float
     throughput: float | None = None
     accuracy: float | None = None
+    epoch: int | None = None
 
 
 def read_progress(log: Path) -> tuple[ProgressPoint, ...]:
@@ -41,6 +45,7 @@ def target_message(points: Sequence[ProgressPoint], target: float) -> Message | 
     for point in points:
         if point.accuracy is not None and point.accuracy >= target:
             values = {SECONDS: point.seconds, "step": point.step, "accuracy": point.accuracy, "target": target}
+            values |= {} if point.epoch is None else {"epoch": point.epoch}
             return Message(
                 "reached the target accuracy of {target:.4g} after {seconds_to_target:.4g} s of its script, at step"
                 " {step} with {accuracy:.4g}",
@@ -86,8 +91,9 @@ def _parse_point(text: bytes) -> ProgressPoint | None:
         values = json.loads(text)
         numbers = {name: float(values[name]) for name in ("seconds", "throughput", "accuracy") if name in values}
         step = int(values["step"])
+        epoch = values.get("epoch", step if values.get("stage") == EVALUATION else None)
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None
     if not all(map(math.isfinite, numbers.values())) or "seconds" not in numbers:
         return None
-    return ProgressPoint(step, **numbers)
+    return ProgressPoint(step, **numbers, epoch=epoch if isinstance(epoch, int) else None)

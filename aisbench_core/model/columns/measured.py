@@ -81,12 +81,14 @@ TIMES = (
         label="Queue", stored=run(34),
         exported=Exported("time"), mlflow=METRIC, compared=LOWER, sortable=True),
     *_make_period_columns(
-        "prepare", 9, "launched: launch to submission; imported: preparation in the source", "Preparation", "", ""),
+        "prepare", 9, "launched: phases `init` and `compile`, otherwise launch to submission; imported: preparation"
+        " in the source", "Preparation", "", ""),
     *_make_period_columns(
         "dataload", 11, "imported: data loading in the source; launched: the script's first phase `data`",
         "Data loading", "", ""),
     *_make_period_columns(
-        "proc", 13, "launched: start to end of the job; imported: training in the source", "Training", "", ""),
+        "proc", 13, "launched: phases `train`, otherwise start to end of the job; imported: training in the source",
+        "Training", "", ""),
     *_make_period_columns("total", 15, "launched: launch to collected results; imported: total in the source", "Total",
         "start, start time, started at, begin, begin time, 开始时间, 启动时间, 训练开始时间, 测试开始时间",
         "end, end time, ended at, finish, finish time, 结束时间, 完成时间, 训练结束时间, 测试结束时间"),

@@ -3,7 +3,7 @@
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.domain.goodput.account import TimeAccount, make_account
-from aisbench_core.domain.goodput.metrics import INTERRUPTIONS, LOST, PRODUCTIVE
+from aisbench_core.domain.goodput.metrics import INTERRUPTIONS, LOST, PRODUCTIVE, WITHOUT_ROLLBACK
 from aisbench_core.model import MetricSource
 
 
@@ -22,10 +22,12 @@ def _sum_time(cur: DuckDBPyConnection, condition: str, run_id: str) -> TimeAccou
         f"""with own as (
             select run_id, card_count * date_diff('millisecond', started_at, ended_at) / 86400e3 as device_days
             from runs where {condition})
-        select name, sum(value), count(*), sum(device_days) from own join run_metrics using (run_id)
+        select name, sum(value), count(*), sum(device_days), count(*) filter (definition = ?)
+        from own join run_metrics using (run_id)
         where (name in (?, ?) or starts_with(name, ?)) and source = ? group by name""",
-        [run_id, PRODUCTIVE, INTERRUPTIONS, LOST, MetricSource.CONSOLE],
+        [run_id, WITHOUT_ROLLBACK, PRODUCTIVE, INTERRUPTIONS, LOST, MetricSource.CONSOLE],
     )
     rows = cur.fetchall()
-    runs, device_days = next(((runs, days) for name, _, runs, days in rows if name == PRODUCTIVE), (0, None))
-    return make_account(((name, value) for name, value, *_ in rows), runs=runs, device_days=device_days)
+    runs, days, unknown = next((facts for name, _, *facts in rows if name == PRODUCTIVE), (0, None, 0))
+    sums = [(name, value) for name, value, *_ in rows]
+    return make_account(sums, runs=runs, device_days=days, unknown_rollbacks=unknown)

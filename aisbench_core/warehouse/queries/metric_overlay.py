@@ -22,7 +22,7 @@ _PRIMARY = """create temp table named as
     from runs left join run_metrics on runs.run_id = run_metrics.run_id and name = primary_metric
     where primary_metric <> ''"""
 
-_DEFINITION = "coalesce(nullif(definition, ''), stored.throughput_definition)"
+_DEFINITION = "coalesce(definition, '')"
 _OF_RUNS = {"throughput_unit": "unit", "primary_metric": "name", "throughput_definition": _DEFINITION}
 
 # As GROUP_ID, and apart by definition; runs whose metric has none keep theirs.

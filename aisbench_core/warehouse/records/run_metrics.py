@@ -20,12 +20,14 @@ _CELLS = ", ".join(name for name in TABLES["run_metrics"] if name != "run_id")
 
 @dataclass(frozen=True, slots=True)
 class KnownMetric:
-    """A metric of runs in a region: their units, and how many have it. `better`: as the newest run says."""
+    """A metric of runs in a region: their units, and how many have it. `better`: as the newest run says;
+    `is_disputed`: others say the opposite."""
 
     name: str
     units: tuple[str, ...]
     better: Better
     runs: int
+    is_disputed: bool = False
 
 
 def find_metrics(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> Mapping[str, tuple[RunMetric, ...]]:
@@ -69,8 +71,12 @@ def require_metric(cur: DuckDBPyConnection, query: BoardQuery) -> None:
 def list_metrics(cur: DuckDBPyConnection, region: str, rehearsal: bool | None = None) -> tuple[KnownMetric, ...]:
     """Every metric of the region's runs, by name."""
     cur.execute(
-        f"""select name, list_sort(list(distinct unit)), max_by(better, created_at), count(*)
+        f"""select name, list_sort(list(distinct unit)), max_by(better, created_at), count(*),
+            count(distinct nullif(better, '')) > 1
         from run_metrics join runs using (run_id) where {KIND} group by name order by name""",
         kind_parameters(cur, region, rehearsal),
     )
-    return tuple(KnownMetric(name, tuple(units), Better(better), runs) for name, units, better, runs in cur.fetchall())
+    return tuple(
+        KnownMetric(name, tuple(units), Better(better), runs, is_disputed)
+        for name, units, better, runs, is_disputed in cur.fetchall()
+    )

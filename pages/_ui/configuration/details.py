@@ -68,7 +68,7 @@ def show_configuration() -> tuple[str, ...]:
         system_text(row),
     )
     heading.caption(escape_markdown(" · ".join(filter(None, facts))))
-    _show_numbers(found, run.throughput_definition)
+    _show_numbers(found)
     _show_links(found, newest)
     trend = _trend_of(run)
     left, right = st.columns(2, gap="large")
@@ -117,7 +117,7 @@ def _show_runs(runs: Sequence[RunRow]) -> tuple[str, ...]:
     return ticked
 
 
-def _show_numbers(found: BoardRowDetails, of_throughput: str) -> None:
+def _show_numbers(found: BoardRowDetails) -> None:
     row, unit = found.row, t.unit(found.row.throughput_unit)
     values = (
         (format_number(row.throughput), None),
@@ -133,8 +133,7 @@ def _show_numbers(found: BoardRowDetails, of_throughput: str) -> None:
             label = t("board.unconfirmed", rank=label)
         column.metric(t.with_unit(label, unit) if name in RATES else label, value, border=True, help=help_text)
     if row.primary_metric:
-        definition = row.throughput_definition if row.throughput_definition != of_throughput else ""
-        ranked_by = " · ".join(filter(None, (row.primary_metric, definition)))
+        ranked_by = " · ".join(filter(None, (row.primary_metric, row.throughput_definition)))
         text = t("board.lower_is_better", metric=ranked_by) if row.is_lower_better else ranked_by
         st.caption(escape_markdown(text))
     if row.ci_low is not None and row.ci_high is not None:

@@ -107,6 +107,7 @@ def benchmark_title(block: BenchmarkBoard, name: str, tab: SizeTab) -> str:
     best = block.rows[0]
     facts = [
         t("board.lower_is_better", metric=best.primary_metric) if best.is_lower_better else best.primary_metric,
+        best.throughput_definition if best.primary_metric else "",
         t.unit(best.throughput_unit),
         _shared_size(block, tab),
         _target_of(block),

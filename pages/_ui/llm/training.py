@@ -19,10 +19,11 @@ from pages._ui.shell.words import t
 
 DIGITS = 4  # significant ones, of rates and times
 
+TO_TARGET = ("time_to_target_s", "epochs_to_target", "tokens_to_target")
 RATES = ("tokens_per_s", "tokens_per_s_per_card", "tokens_per_s_per_die", "nominal_tokens_per_s")
 OTHERS = (
     *("step_p50_s", "step_p95_s", "step_p99_s", "step_mean_s", "reported_mfu", "memory_peak_mb", "communication_share"),
-    *("checkpoint_save_s", "checkpoint_load_s", "checkpoint_blocked_s", "time_to_target_s", "tokens_to_target"),
+    *("checkpoint_save_s", "checkpoint_load_s", "checkpoint_blocked_s", *TO_TARGET),
 )
 
 Row = dict[str, str]
@@ -70,6 +71,7 @@ def _list_figures(trainings: Mapping[str, LlmTraining]) -> Iterator[Row]:
         (t("llm.peak"), _show_denominator),
         (t("metric.step_jitter"), _show_jitter),
         *((t(f"metric.{name}"), partial(_show_metric, name=name)) for name in OTHERS),
+        (t("metric.loss_at_tokens"), _show_loss),
     ]
     for what, show in shown:
         values = {run_id: show(training) for run_id, training in trainings.items()}
@@ -159,8 +161,17 @@ def _show_jitter(training: LlmTraining) -> str:
     return MISSING if metric is None else format_percent(metric.value)
 
 
+def _show_loss(training: LlmTraining) -> str:
+    metric = training.metrics.get("loss_at_tokens")
+    if metric is None:
+        return MISSING
+    _, _, way, tokens = metric.definition.split("/")
+    loss = format_number(metric.value, digits=DIGITS)
+    return t("llm.loss_after", loss=loss, tokens=f"{int(tokens):,}", way=t(f"llm.{way}"))
+
+
 def _show_metric(training: LlmTraining, name: str) -> str:
     metric = training.metrics.get(name)
-    if metric is None and name == "time_to_target_s" and training.missed_target:
+    if metric is None and name in TO_TARGET and training.missed_target:
         return t("llm.not_reached")
     return MISSING if metric is None else format_number(metric.value, metric.unit, DIGITS)

@@ -95,6 +95,8 @@ def _list_facts(account: TimeAccount) -> Iterator[str]:
         yield t("goodput.runs", count=account.runs)
     yield t("goodput.wall", time=format_duration(account.wall_s))
     yield t("goodput.interruptions", count=account.interruptions)
+    if account.unknown_rollbacks:
+        yield t("goodput.no_numbers", runs=account.unknown_rollbacks)
     if account.runs > 1 and account.interruption_rate is not None:  # of one run it says hardly anything
         rate, lower, upper = (format_number(value, digits=3) for value in account.interruption_rate)
         yield t("goodput.rate", rate=rate, lower=lower, upper=upper)

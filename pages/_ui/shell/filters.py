@@ -115,6 +115,13 @@ def choose_ranking_metric(query: BoardQuery) -> BoardQuery:
     return replace(query, metric=name)
 
 
+def show_dispute(query: BoardQuery) -> None:
+    """That runs disagree on which way the metric of the query is better."""
+    known = run_cached(core().warehouse.facets.list_metrics, query.region, query.rehearsal) if query.metric else ()
+    if any(metric.is_disputed for metric in known if metric.name == query.metric):
+        st.caption(t("board.disputed", metric=escape_markdown(query.metric)))
+
+
 def choose_metric_of(names: Sequence[str], **layout: Any) -> str:
     """One of these metrics, or the throughput, which is empty."""
     name = choose_metric([THROUGHPUT, *(name for name in names if name != THROUGHPUT)], **layout)
