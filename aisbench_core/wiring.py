@@ -24,6 +24,7 @@ from aisbench_core.domain.llm.chips import read_chips
 from aisbench_core.domain.logs.run_logs import RunLogs
 from aisbench_core.domain.preflight.service import Preflight
 from aisbench_core.domain.rulesets.ruleset import Rulesets
+from aisbench_core.exchange.evidence.making import Bundles
 from aisbench_core.exchange.importing.service import ResultImport
 from aisbench_core.exchange.mlflow.exporting import MlflowExport
 from aisbench_core.exchange.mlperf.writing import MlperfExport
@@ -228,6 +229,20 @@ class Core:
             clock=self.clock,
         )
         self.reports = Reports(warehouse, self.clock)
+        are_all_here = folders.are_published or not settings.has_team_ledger
+        self._comparing = SealComparing(self.ledger, folders, self._is_rehearsal, are_all_here)
+        self.bundles = Bundles(
+            folders=folders,
+            warehouse=warehouse,
+            reports=self.reports,
+            rulesets=self.rulesets,
+            ledger=self.ledger,
+            comparing=self._comparing,
+            public_key=self.signing_keys.get_public_key,
+            sign=self.signing_keys.sign,
+            connect=self._interactive,
+            clock=self.clock,
+        )
         self.mlflow = MlflowExport(self.reader)
         self.mlperf = MlperfExport(folders, self.systems)
 
@@ -251,10 +266,8 @@ class Core:
             check_folders=check_folders,
             check_warehouse=self.warehouse.revision if settings.has_team_warehouse else None,
         )
-        are_all_here = folders.are_published or not settings.has_team_ledger
-        comparing = SealComparing(ledger, folders, self._is_rehearsal, are_all_here)
-        self.storage = Storage(settings, self.warehouse, self.files, self._plans, self._seals, comparing)
-        self.backups = Backups(settings, ledger, self.warehouse, comparing, clock)
+        self.storage = Storage(settings, self.warehouse, self.files, self._plans, self._seals, self._comparing)
+        self.backups = Backups(settings, ledger, self.warehouse, self._comparing, clock)
         self.ledger_copies = LedgerCopies(settings, clock)
         self.folder_publishing = FolderPublishing(folders)
 

@@ -197,7 +197,7 @@ class Collecting:
         warnings: list[Message] = []
         given_up = (CloudRejected, CloudUnavailable) if run.attempts >= PATIENCE else (CloudRejected,)
         final = () if run.final_state is RunState.COMPLETED else (CloudRejected,)
-        result = _unless_refused(refusals, lambda: self._collect_result(cloud, run, end), final)
+        result = _unless_refused(refusals, lambda: self._collect_result(cloud, run, folder, end), final)
         self._show_progress(run, 1)
         _unless_refused(warnings, lambda: fetch_logs(cloud, run, status, folder, secrets), given_up)
         self._show_progress(run, 2)
@@ -296,7 +296,7 @@ class Collecting:
             limit = Message("summaries_most_mb is {most}", most=self.settings.summaries_most_mb)
             warnings.append(Message("{size} of event files ({limit})", size=format_size(left), limit=limit))
 
-    def _collect_result(self, cloud: Cloud, run: Run, end: datetime) -> CollectedResult | None:
+    def _collect_result(self, cloud: Cloud, run: Run, folder: RunFolder, end: datetime) -> CollectedResult | None:
         info = TrainResultInfo(
             prepare_start_time=run.created_at,
             prepare_end_time=run.submitted_at,
@@ -305,11 +305,13 @@ class Collecting:
             total_start_time=run.created_at,
             total_end_time=end,
         )
-        result = collect_result(cloud.objects, run_paths.output_path(run, cloud.profile), run.spec, info)
+        result, files = collect_result(cloud.objects, run_paths.output_path(run, cloud.profile), run.spec, info)
         secrets = self._secret_values(run)  # problems quote what a job wrote
         result = replace(result, problems=tuple(mask_secrets(problem, secrets) for problem in result.problems))
-        nothing = not result.rank_results and result.info.accuracy is None
-        return None if nothing and run.final_state is not RunState.COMPLETED else result
+        if not result.rank_results and result.info.accuracy is None and run.final_state is not RunState.COMPLETED:
+            return None
+        write_whole(folder.result_files, files.dump(lambda text: mask_secrets(text, secrets)))
+        return result
 
     def _secret_values(self, run: Run) -> list[str]:
         return self.secrets.available_values(run.profile, run.spec.secrets)

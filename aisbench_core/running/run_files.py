@@ -71,6 +71,11 @@ _FACTS = TypeAdapter(LaunchFacts)
 _SERIES = TypeAdapter(Series)
 
 
+def dump_series(series: Series) -> bytes:
+    """The content of a series' file."""
+    return _SERIES.dump_json(series, indent=2)
+
+
 def write_facts(facts: LaunchFacts, file: Path) -> None:
     """Write the facts to a file."""
     write_whole(file, _FACTS.dump_json(facts, indent=2))
@@ -292,7 +297,7 @@ class SeriesFiles:
 
     def replace(self, series: Series) -> None:
         """Write a plan anew: the rows of a search get their values one after another. Raises DiskError."""
-        write_whole(self._get_file(series), _SERIES.dump_json(series, indent=2))
+        write_whole(self._get_file(series), dump_series(series))
 
     def all(self, unread: Unread) -> Iterator[Series]:
         """All plans, those here first and the oldest of them; `unread` is called for each damaged one."""

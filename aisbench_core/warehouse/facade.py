@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
@@ -165,6 +165,14 @@ class Warehouse:
         evaluator = self._evaluator_of(request.query.ruleset_id)
         with self._open_moment(request.query) as cur:
             return export.write(cur, request, evaluator, target, self._rulesets.bases(), on_rows=on_rows)
+
+    def write_tables(self, run_ids: Sequence[str], at: datetime, runs: IO[bytes], groups: IO[bytes]) -> None:
+        """Write the exports of these runs, and of the statistics over them, as CSV."""
+        with self._store.moment() as cur:
+            evaluator, bases = self._evaluator, self._rulesets.bases()
+            reported.write_tables(
+                cur, run_ids, at.astimezone(UTC).replace(microsecond=0), evaluator, bases, runs, groups
+            )
 
     def fetch_reported(self, run_ids: Sequence[str], at: datetime, ruleset_id: str = "") -> reported.Reported:
         """The content of a report about these runs; those that do not exist are left out."""

@@ -117,7 +117,7 @@ def test_collecting_512_rank_files_is_20_times_faster_than_one_by_one(quick: str
         seconds(lambda: collect_result(store, "/bench/collected/", spec, TrainResultInfo())) for _ in range(ROUNDS)
     )
 
-    found = collect_result(store, "/bench/collected/", spec, TrainResultInfo())
+    found, _ = collect_result(store, "/bench/collected/", spec, TrainResultInfo())
     assert (len(found.rank_results), found.problems) == (RANKS, ())
     assert tell(f"collect {RANKS} rank files, vs one by one", naive, ours) >= 20
 

@@ -40,7 +40,8 @@ def collected(files: Mapping[str, str | bytes | None], spec: RunSpec = CLUSTER) 
     contents = {
         OUT + name: text.encode() if isinstance(text, str) else text for name, text in files.items() if text is not None
     }
-    return collect_result(MemoryStore({"/bench/output/job-of-others/accuracy.json": b"1", **contents}), OUT, spec, INFO)
+    store = MemoryStore({"/bench/output/job-of-others/accuracy.json": b"1", **contents})
+    return collect_result(store, OUT, spec, INFO)[0]
 
 
 INFO = TrainResultInfo()

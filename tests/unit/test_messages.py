@@ -32,9 +32,12 @@ def templates() -> Iterator[tuple[str, str]]:
             if not isinstance(node.func, ast.Name):
                 continue
             where = f"{file.name}:{node.lineno}"
-            given_ = {"Message": node.args[:1], "cached_message": node.args[:1], "choose_plural": node.args[1:3]}.get(
-                node.func.id, []
-            )
+            given_ = {
+                "Message": node.args[:1],
+                "cached_message": node.args[:1],
+                "Mismatch": node.args[:1],
+                "choose_plural": node.args[1:3],
+            }.get(node.func.id, [])
             for argument in given_:
                 template = argument.value if isinstance(argument, ast.Constant) else None
                 assert isinstance(template, str), f"{where}: the template of a Message is one literal"

@@ -29,6 +29,9 @@ MOST_BYTES = 1024 * 1024
 
 MOST_NAMED = 16
 
+# A file that holds a number is smaller; of others, so much is kept as evidence.
+MOST_KEPT = 4096
+
 _RESULT_FILE = re.compile(
     r"(\d{1,9}/)?throughput_\d{1,9}\.json|accuracy(_\d{1,9})?\.json|(ranksize|dataset|rehearsal)\.json"
 )
@@ -129,6 +132,14 @@ class ResultFiles:
             )
         return value
 
+    def dump(self, mask: Callable[[str], str]) -> bytes:
+        """The files as the job wrote them, for a run's folder: their texts by name, as JSON. `mask`: hides secrets."""
+        texts = {
+            name: mask(content[:MOST_KEPT].decode("utf-8", "replace"))
+            for name, content in sorted(self.contents.items())
+        }
+        return json.dumps(texts, ensure_ascii=False, indent=0).encode()
+
 
 def read_result_files(files: ResultFiles, layout: Layout, info: TrainResultInfo) -> CollectedResult:
     """The result in these files, with a problem for each file that is missing or holds no usable number.
@@ -171,25 +182,28 @@ def read_result_files(files: ResultFiles, layout: Layout, info: TrainResultInfo)
     return CollectedResult(count, ranks, info, render_block(info), synthetic, sha256, tuple(problems), servers, stamped)
 
 
-def collect_result(objects: ObjectStore, output_path: str, spec: RunSpec, info: TrainResultInfo) -> CollectedResult:
-    """The result in an output directory. A missing file, or one without a usable number, is one of its problems.
+def collect_result(
+    objects: ObjectStore, output_path: str, spec: RunSpec, info: TrainResultInfo
+) -> tuple[CollectedResult, ResultFiles]:
+    """The result in an output directory, and its files. A missing one, or one without a usable number, is a problem.
 
     `info`: the run's times."""
     layout = Layout(spec.mode, spec.node_count, spec.cards_per_node)
     sizes = {stat.path.removeprefix(output_path): stat.size for stat in objects.list(output_path)}
-    result = read_result_files(_read_files(objects, output_path, layout.names, sizes), layout, info)
+    files = _read_files(objects, output_path, layout.names, sizes)
+    result = read_result_files(files, layout, info)
     surplus = layout.surplus_files(sizes)
     if not surplus:
-        return result
+        return result, files
     # The code counted its cards wrong, so all its numbers are in doubt.
-    files = ", ".join(surplus[:MOST_NAMED]) + (", …" if len(surplus) > MOST_NAMED else "")
+    named = ", ".join(surplus[:MOST_NAMED]) + (", …" if len(surplus) > MOST_NAMED else "")
     problem = choose_plural(
         layout.card_count,
         "the run has {number} card, and there are files of more ranks: {files}",
         "the run has {number} cards, and there are files of more ranks: {files}",
-        files=files,
+        files=named,
     )
-    return replace(result, problems=(*result.problems, problem))
+    return replace(result, problems=(*result.problems, problem)), files
 
 
 def _read_files(objects: ObjectStore, output_path: str, names: set[str], sizes: Mapping[str, int]) -> ResultFiles:

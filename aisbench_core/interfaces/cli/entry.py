@@ -145,6 +145,7 @@ COMMANDS: Listed = {
     "people": ("accounts.people:people", "List people, give them roles, and revoke their access."),
     "audit": ("accounts.audit:audit", "List who changed what and who signed in, the newest first."),
     "evidence": ("evidence.commands:evidence", "Sign results, so that others can verify them."),
+    "verify": ("evidence.bundles:verify", "Check a bundle of evidence, and name what was changed since it was signed."),
     "token": ("api.tokens:token", "Create, list and revoke tokens, with which programs use the API."),
     "session": ("accounts.sessions:session", "List and end the sessions of people who signed in with OpenID Connect."),
     "login": ("login:login", "Check a token with a server, and store it for the commands that run there."),

@@ -21,6 +21,7 @@ RECORD = frozenset(
         "annotations.jsonl",
         "removals.jsonl",
         "resolved.json",
+        "result_files.json",
         "spec.yaml",
         "system.json",
         "train_result_info.json",

@@ -28,6 +28,7 @@ class RunFolder:
         self.resolved = path / "resolved.json"  # what the spec's names stood for when the job was created
         self.record = path / "record.json"  # all that the warehouse stores of the run, except for samples and events
         self.result = path / "train_result_info.json"  # the block of that name
+        self.result_files = path / "result_files.json"  # the files of its result as the job wrote them, by name
         self.metrics = path / "metrics.jsonl"  # a sample a line
         self.cards = path / "cards.jsonl"  # a sample of a card a line, measured inside the job
         self.progress = path / "progress.jsonl"  # what the log said of the training, a point a line

@@ -4,11 +4,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import IO, Any
 
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import RankResult
+from aisbench_core.warehouse.exporting import csv_file
 from aisbench_core.warehouse.exporting.columns import Sheet
 from aisbench_core.warehouse.exporting.provenance import build_provenance
 from aisbench_core.warehouse.exporting.runs import runs_where
@@ -67,6 +68,23 @@ def fetch_reported(
         series_checks.of_series(cur, series, evaluator),
         str(values["report_id"]),
     )
+
+
+def write_tables(
+    cur: DuckDBPyConnection,
+    run_ids: Sequence[str],
+    at: datetime,
+    evaluator: Evaluator,
+    bases: Mapping[str, str],
+    runs: IO[bytes],
+    groups: IO[bytes],
+) -> None:
+    """Write the exports of these runs, and of the statistics over them, as CSV."""
+    filters = {"run_ids": list(run_ids)}
+    values = filters | build_provenance(cur, _NAMED, filters, at, bases)
+    csv_file.write(cur, _RUNS, [values], runs, bom=False)
+    values |= ruleset_parameters(cur, _NAMED, filters, evaluator)
+    csv_file.write(cur, _GROUPS, [values], groups, bom=False)
 
 
 def _fetch_rows(cur: DuckDBPyConnection, sheet: Sheet, values: Mapping[str, object]) -> list[Cells]:

@@ -49,6 +49,12 @@ class StoredSeries:
         with self._store.cursor() as cur:
             return series_plans.starting_with(cur, start)
 
+    def find_ids(self, run_ids: Sequence[str]) -> list[str]:
+        """The series that these runs are of."""
+        query = "select distinct series_id from runs where series_id <> '' and run_id in (select unnest(?::VARCHAR[]))"
+        with self._store.cursor() as cur:
+            return sorted(series_id for (series_id,) in cur.execute(query, [list(run_ids)]).fetchall())
+
     def run_cells(self, series_ids: Sequence[str]) -> Mapping[str, list[tuple[str, int]]]:
         """The recorded runs of these series with their cells in the plan, in the order of their launch."""
         condition, parameters = build_in_condition("series_id", series_ids)

@@ -8,12 +8,14 @@ from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Message
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, open_core
+from aisbench_core.interfaces.cli.evidence.bundles import bundle
 from aisbench_core.interfaces.cli.options import Group, yes_option
 from aisbench_core.interfaces.cli.remote.paths import InputPath
 from aisbench_core.store.signing.public_key import FINGERPRINT
 from aisbench_core.store.signing.service import KnownKey
 
 evidence = Group("evidence", help="Sign results, so that others can verify them.")
+evidence.add_command(bundle)
 
 
 class KeySource(InputPath):

@@ -1,0 +1,1 @@
+"""Evidence bundles: what a run left behind in one signed file, made, verified and imported."""
