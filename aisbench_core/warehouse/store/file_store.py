@@ -31,7 +31,7 @@ from aisbench_core.warehouse.store.engine import (
     start_engine,
 )
 from aisbench_core.warehouse.store.file_queue import RETRY_S, try_in_turn
-from aisbench_core.warehouse.store.migrations import is_outdated, migrate_tables
+from aisbench_core.warehouse.store.migrations import MISFITS, find_schema_error, is_outdated, migrate_tables
 from aisbench_core.warehouse.store.warehouse_file import BROKEN, log_of, make_busy_error, other_writers, translate_error
 from aisbench_core.warehouse.tables.schema import parse_once
 from aisbench_core.warehouse.tables.store import Compacted, Size
@@ -78,6 +78,12 @@ class FileStore:
             yield cur
         except BROKEN as error:
             raise translate_error(self.path, error) from error
+        except MISFITS as error:
+            with contextlib.suppress(duckdb.Error):  # perhaps none was begun
+                cur.rollback()
+            if changed := find_schema_error(cur, self.path):
+                raise changed from error
+            raise
         finally:
             self._close_cursor(cur)
 

@@ -22,7 +22,7 @@ from aisbench_core.base.messages import Message
 from aisbench_core.warehouse.store import lake_refusals
 from aisbench_core.warehouse.store.engine import CONFIG, NAME, Config, spill_folder
 from aisbench_core.warehouse.store.lake_refusals import UNUSABLE, abandon_connections
-from aisbench_core.warehouse.store.migrations import is_outdated, migrate_tables
+from aisbench_core.warehouse.store.migrations import MISFITS, find_schema_error, is_outdated, migrate_tables
 from aisbench_core.warehouse.store.shared_engine import SharedEngine, close_engine
 from aisbench_core.warehouse.store.team import Access, TeamLocation
 from aisbench_core.warehouse.store.warehouse_file import copy_tables, other_writers
@@ -219,11 +219,20 @@ class Lake:
             try:
                 yield engine
             except duckdb.Error as error:
+                if isinstance(error, MISFITS):
+                    self._check_schema(engine, error)
                 if lake_refusals.is_ours(error):
                     raise
                 refused = lake_refusals.translate_error(self.location, error)
                 self._shared.fail(refused)
                 raise refused from error
+
+    def _check_schema(self, engine: duckdb.DuckDBPyConnection, error: duckdb.Error) -> None:
+        with _run_transaction(engine) as cur:
+            changed = find_schema_error(cur, self.location)
+        if changed:
+            self._shared.replace()  # the next engine upgrades the tables
+            raise changed from error
 
 
 @contextlib.contextmanager

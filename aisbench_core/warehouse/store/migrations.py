@@ -39,6 +39,14 @@ LATEST = max(
 )
 
 
+MISFITS = (duckdb.BinderException, duckdb.CatalogException)
+"""Of a statement that names what is not there."""
+
+REBUILD = Message(
+    "move it and its .wal file away and run `aisbench warehouse rebuild`: every run is kept as text in data/runs"
+)
+
+
 Tables = Mapping[str, Mapping[str, str]]
 """The types of columns by table and name."""
 
@@ -131,6 +139,35 @@ def too_new(location: object, version: int, latest: int) -> WarehouseError:
             latest=latest,
         ),
         Message("update this installation; nothing was changed"),
+    )
+
+
+def find_schema_error(con: duckdb.DuckDBPyConnection, location: object) -> WarehouseError | None:
+    """Why a statement of ours does not fit the tables: they were replaced or changed. None if they are ours."""
+    version = stored_version(con, location)
+    if version > LATEST:
+        return too_new(location, version, LATEST)
+    if version < LATEST:
+        return WarehouseError(
+            Message(
+                "the warehouse {path} was replaced by an older one (schema {version})", path=location, version=version
+            ),
+            Message("try again: it is upgraded when it is opened anew"),
+        )
+    there = _list_columns(con)
+    differing = [
+        f"{table}.{name}" for table, columns in ALL_TABLES.items() for name in {*columns} ^ {*there.get(table, ())}
+    ]
+    if not differing:
+        return None
+    return WarehouseError(
+        Message(
+            "the warehouse {path} says schema {version}, but these columns are missing or too many: {columns}",
+            path=location,
+            version=version,
+            columns=", ".join(sorted(differing)),
+        ),
+        REBUILD,
     )
 
 

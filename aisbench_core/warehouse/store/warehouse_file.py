@@ -20,7 +20,7 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.base.errors import WarehouseBusy, WarehouseError
 from aisbench_core.base.messages import Message
 from aisbench_core.base.private_files import draft_of, file_mode, make_private_folder, sync_path
-from aisbench_core.warehouse.store.migrations import LATEST, migrate_tables
+from aisbench_core.warehouse.store.migrations import LATEST, REBUILD, migrate_tables
 from aisbench_core.warehouse.tables.schema import sql_text
 from aisbench_core.warehouse.tables.table_columns import stored_columns
 
@@ -211,6 +211,4 @@ def _choose_hint(text: str) -> Message:
             "it was written by a newer DuckDB: update this installation (schema {version}), or move the file away",
             version=LATEST,
         )
-    return Message(
-        "move it and its .wal file away and run `aisbench warehouse rebuild`: every run is kept as text in data/runs"
-    )
+    return REBUILD
