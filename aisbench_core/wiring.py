@@ -28,6 +28,7 @@ from aisbench_core.exchange.evidence.making import Bundles
 from aisbench_core.exchange.importing.service import ResultImport
 from aisbench_core.exchange.mlflow.exporting import MlflowExport
 from aisbench_core.exchange.mlperf.writing import MlperfExport
+from aisbench_core.exchange.publishing.publishing import Publishing
 from aisbench_core.exchange.report.reports import Reports
 from aisbench_core.exchange.upstream.configurations import Configs
 from aisbench_core.exchange.upstream.packages.service import Packages
@@ -243,6 +244,7 @@ class Core:
             connect=self._interactive,
             clock=self.clock,
         )
+        self.publishing = Publishing(warehouse, self.clock)
         self.mlflow = MlflowExport(self.reader)
         self.mlperf = MlperfExport(folders, self.systems)
 

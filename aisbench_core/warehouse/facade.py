@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
@@ -15,6 +16,7 @@ from aisbench_core.model import Actor, RunRecord
 from aisbench_core.warehouse.answers import by_noun
 from aisbench_core.warehouse.answers.spending import StoredSpending
 from aisbench_core.warehouse.exporting import export, reported
+from aisbench_core.warehouse.exporting.publication import Publication
 from aisbench_core.warehouse.maintenance import integrity, merging, snapshots
 from aisbench_core.warehouse.queries.metric_overlay import overlay_metric
 from aisbench_core.warehouse.records import baselines, record
@@ -32,7 +34,7 @@ from aisbench_core.warehouse.validity import validation
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 from aisbench_core.warehouse.values.exports import Export, OnRows, ignore_rows
 from aisbench_core.warehouse.values.histories import Baseline, VersionField
-from aisbench_core.warehouse.values.runs import BoardQuery
+from aisbench_core.warehouse.values.runs import PRIMARY, BoardQuery
 
 
 class Warehouse:
@@ -173,6 +175,12 @@ class Warehouse:
             reported.write_tables(
                 cur, run_ids, at.astimezone(UTC).replace(microsecond=0), evaluator, bases, runs, groups
             )
+
+    @contextmanager
+    def open_publication(self, query: BoardQuery) -> Iterator[Publication]:
+        """What is published of the query's leaderboard, at one moment. Raises SpecError on rehearsals."""
+        with self._open_moment(replace(query, metric=query.metric or PRIMARY)) as cur:
+            yield Publication(cur, query, self._rulesets.bases())
 
     def fetch_reported(self, run_ids: Sequence[str], at: datetime, ruleset_id: str = "") -> reported.Reported:
         """The content of a report about these runs; those that do not exist are left out."""

@@ -111,6 +111,10 @@ COMMANDS: Listed = {
         "results.exporting:report",
         "Write a printable report about the given runs, or about those that the filters select, as HTML or PDF.",
     ),
+    "publish": (
+        "results.publishing:publish",
+        "Publish the leaderboard as a folder of pages that open without a server, and as Parquet.",
+    ),
     "validate": (
         "results.validity:validate",
         "Check stored runs against a ruleset, and list failed checks and warnings with advice.",

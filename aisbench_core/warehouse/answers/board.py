@@ -1,7 +1,7 @@
 """The leaderboard: groups of runs with equal configuration, hardware and software, and their statistics."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from typing import Any
 
@@ -207,6 +207,35 @@ def fetch_benchmarks(cur: DuckDBPyConnection, query: BoardQuery, most: int, *, p
         boards.append(BenchmarkBoard(tuple(_to_row(values[:-3]) for values in same), same[0][-2]))
     return BenchmarkPage(tuple(boards), cells[0][-1] if cells else 0, rehearsal=bool(filters["rehearsal"]))
 
+
+@dataclass(frozen=True, slots=True)
+class GroupedRow:
+    """A row of the leaderboard with its group, and the number of its benchmark, from 1."""
+
+    benchmark: int
+    group_id: int
+    row: BoardRow
+
+
+def iterate_board(cur: DuckDBPyConnection, query: BoardQuery) -> Iterator[GroupedRow]:
+    """Every row of the leaderboard: benchmarks by name, of each the best first. The query's sort is ignored."""
+    columns = ", ".join(f"{sql} as {name}" for name, sql in FIELDS.items())
+    filters = build_parameters(cur, query)
+    cur.execute(
+        f"""
+        with numbers as (from {statistics_of(cur, query)}), {_GROUPS},
+        page as (select *, dense_rank() over (order by {_BENCHMARKS}) as benchmark from groups)
+        select {columns}, benchmark, group_id from page
+        order by benchmark, {_BEST_FIRST.format(measure="throughput")}, group_id
+        """,
+        filters | {"include_invalid": query.include_invalid},
+    )
+    while rows := cur.fetchmany(_FETCHED):
+        for *cells, benchmark, group_id in rows:
+            yield GroupedRow(benchmark, group_id, _to_row(cells))
+
+
+_FETCHED = 1_000
 
 _CONVERTERS: Mapping[str, Callable[[Any], object]] = {
     "mode": Mode,

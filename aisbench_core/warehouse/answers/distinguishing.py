@@ -26,11 +26,16 @@ def find_distinctions(store: Store, region: str, fingerprints: Iterable[str], *,
 
     Only runs of that region and kind are read. Configurations that no other resembles are left out, and so are
     properties that are unknown."""
-    unique = sorted(set(fingerprints))
-    if len(unique) < 2:
-        return {}
     with store.moment() as cur:
-        families = _fetch_families(cur, region, rehearsal, unique)
+        return list_distinctions(cur, region, fingerprints, rehearsal=rehearsal)
+
+
+def list_distinctions(
+    cur: DuckDBPyConnection, region: str, fingerprints: Iterable[str], *, rehearsal: bool
+) -> Mapping[str, str]:
+    """The same with a cursor."""
+    unique = sorted(set(fingerprints))
+    families = _fetch_families(cur, region, rehearsal, unique) if len(unique) > 1 else []
     return {fingerprint: text for family in families for fingerprint, text in _describe_differences(family).items()}
 
 

@@ -13,7 +13,7 @@ from aisbench_core.warehouse.exporting.parts import Parameters
 from aisbench_core.warehouse.values.exports import ExportFormat
 
 BATCH = 10_000
-_TYPES = {
+TYPES = {
     Kind.TEXT: arrow.string(),
     Kind.INTEGER: arrow.int64(),
     Kind.NUMBER: arrow.float64(),
@@ -48,4 +48,4 @@ def _open_writer(target: IO[bytes], schema: arrow.Schema, form: ExportFormat) ->
 
 
 def _to_field(column: SheetColumn) -> arrow.Field:
-    return arrow.field(column.name, _TYPES[column.kind], metadata={"unit": column.unit, "meaning": column.meaning})
+    return arrow.field(column.name, TYPES[column.kind], metadata={"unit": column.unit, "meaning": column.meaning})

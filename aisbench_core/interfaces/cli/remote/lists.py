@@ -37,7 +37,9 @@ FOLDER = Message("works on the files of the machine where it is typed")
 
 LOCAL: Mapping[str, Message] = {
     **dict.fromkeys(("serve", "api serve", "tensorboard", "mindinsight"), PROCESS),
-    **dict.fromkeys(("backup", "restore", "upgrade", "warehouse move", "ledger copy", "run-folders publish"), FOLDER),
+    **dict.fromkeys(
+        ("backup", "restore", "upgrade", "warehouse move", "ledger copy", "run-folders publish", "publish"), FOLDER
+    ),
     "mlflow export": Message("signs in to MLflow with the keys of the machine where it is typed"),
     "follow": Message("follows the runs of the machine where it is typed"),
     "evidence rotate": Message("writes a key to the machine where it is typed"),
