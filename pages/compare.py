@@ -54,6 +54,7 @@ else:
 show_llm_training(names_of(comparison))
 show_trainings(comparison)
 with st.container(gap="xsmall"):
+    parts.show_captured(comparison)
     parts.show_cards(comparison)
     parts.show_validity(comparison.runs)
     parts.show_single_servers(comparison)

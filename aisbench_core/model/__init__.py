@@ -1,6 +1,5 @@
 """The nouns of the product: specs, runs, jobs and results. No I/O happens here."""
 
-from aisbench_core.model.algorithm import Algorithm, SubscribedAlgorithm
 from aisbench_core.model.annotation import (
     AnnotationChange,
     AnnotationKind,
@@ -22,6 +21,7 @@ from aisbench_core.model.config_files import is_in_code, names_config_file, path
 from aisbench_core.model.image import ImageName, ImageVersion, Organisation, Repository, image_name, pinned_image
 from aisbench_core.model.job import (
     ENDED_PHASES,
+    Algorithm,
     CardSample,
     Engine,
     Flavor,
@@ -30,6 +30,7 @@ from aisbench_core.model.job import (
     MetricSample,
     Phase,
     Pool,
+    SubscribedAlgorithm,
     TaskStatus,
 )
 from aisbench_core.model.job_details import (
@@ -63,6 +64,13 @@ from aisbench_core.model.metric import (
     metric_problem,
 )
 from aisbench_core.model.news import Delivery, DeliveryState, News, NewsKind, Notice
+from aisbench_core.model.passport import (
+    PASSPORT_GROUPS,
+    NodeDifference,
+    Passport,
+    names_speed,
+    passport_of,
+)
 from aisbench_core.model.progress import TrainingPoint
 from aisbench_core.model.region import (
     DirectoryEntry,
@@ -162,6 +170,7 @@ __all__ = [
     "MOST_METRICS",
     "MOVES",
     "NOTHING_RESOLVED",
+    "PASSPORT_GROUPS",
     "REASON_LETTERS",
     "SYSTEM_FIELDS",
     "TERMINAL",
@@ -226,11 +235,13 @@ __all__ = [
     "Mode",
     "News",
     "NewsKind",
+    "NodeDifference",
     "Notice",
     "Objective",
     "Organisation",
     "Origin",
     "ParameterSearch",
+    "Passport",
     "Phase",
     "PhaseName",
     "PhaseSpan",
@@ -296,7 +307,9 @@ __all__ = [
     "local_actor",
     "metric_problem",
     "names_config_file",
+    "names_speed",
     "note_error",
+    "passport_of",
     "path_in_code",
     "pinned_image",
     "resolved_of",

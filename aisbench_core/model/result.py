@@ -9,6 +9,7 @@ from aisbench_core.model.annotation import NO_ANNOTATIONS, Annotations
 from aisbench_core.model.job import CardSample, MetricSample
 from aisbench_core.model.job_details import RunAttempt
 from aisbench_core.model.metric import PrimaryMetric, RunMetric
+from aisbench_core.model.passport import Passport
 from aisbench_core.model.resolved import Resolved
 from aisbench_core.model.run import Event, Run
 from aisbench_core.model.spec import Scalar
@@ -150,7 +151,7 @@ class RunRecord:
     `described`: the system description that people stated, or None. `launched`: None for imported runs, and for those
     of versions before it existed. `attempts`: of the job, if the API lists them. `card_samples`: of the reporter, if
     the script asked for them. `resolved`: None where nothing was, as of imported runs, and of those of versions before
-    it existed. `metrics`: by name."""
+    it existed. `metrics`: by name. `passport`: None where nothing was captured."""
 
     run: Run
     workload: WorkloadFacts
@@ -168,6 +169,7 @@ class RunRecord:
     card_samples: tuple[CardSample, ...] = ()
     resolved: Resolved | None = None
     metrics: tuple[RunMetric, ...] = ()
+    passport: Passport | None = None
 
     @property
     def origin(self) -> Origin:

@@ -24,6 +24,7 @@ from aisbench_core.config.job_secrets import MASK, JobSecrets, mask_secrets
 from aisbench_core.config.settings import Settings
 from aisbench_core.domain.llm.chips import Chips, read_chips
 from aisbench_core.domain.llm.llm_settings import read_llm
+from aisbench_core.domain.passport.collecting import fetch_passports, read_passport
 from aisbench_core.domain.progress.logged import LogMeasures
 from aisbench_core.domain.results.card_samples import fetch_card_samples, read_card_samples, write_card_samples
 from aisbench_core.domain.results.derived_metrics import Measured, derive_metrics
@@ -154,6 +155,7 @@ class Collecting:
             attempts=details.attempts,
             card_samples=cards,
             resolved=read_resolved(folder.resolved),
+            passport=read_passport(folder.passport, run.spec),
         )
         record = replace(record, metrics=self._derive_metrics(record, folder, phases, logs))
         self.progress.update(run, folder, self.clock() if run.ended_at is None else run.ended_at)
@@ -206,6 +208,7 @@ class Collecting:
         if cards:
             write_card_samples(cards, folder.cards)
         _unless_refused(warnings, lambda: _fetch_reported(cloud, run, folder, warnings, secrets), given_up)
+        _unless_refused(warnings, lambda: _fetch_passports(cloud, run, folder, secrets), given_up)
         _unless_refused(warnings, lambda: self._fetch_summaries(cloud, run, folder, warnings), given_up)
         self._show_progress(run, 3)
         watch = watch_job(cloud, run, status, folder, secrets, self.clock())
@@ -363,6 +366,11 @@ def _fetch_reported(
     )
     if left:
         warnings.append(Message("{number} files of ranks with metrics, phases or steps: too large", number=left))
+
+
+def _fetch_passports(cloud: Cloud, run: Run, folder: RunFolder, secrets: Collection[str]) -> None:
+    output_path, nodes = run_paths.output_path(run, cloud.profile), run.spec.node_count
+    fetch_passports(cloud.objects, output_path, nodes, folder.passport, lambda text: mask_secrets(text, secrets))
 
 
 def _holds_secret(metric: RunMetric, secrets: Collection[str]) -> bool:

@@ -172,7 +172,7 @@ def test_a_hanging_tool_is_ended_with_what_it_started(cards: ModuleType, tmp_pat
     stuck = tool(tmp_path / "bin", "sleep 600 &\nsleep 600", "stuck") / "stuck"
     began = time.monotonic()
 
-    output = cards._tool_output([str(stuck)], 0.3)
+    output = cards.aisbench_passport.read_tool([str(stuck)], 0.3)
 
     assert output == ""
     assert time.monotonic() - began < 10

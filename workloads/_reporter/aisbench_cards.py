@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import re
 import shutil
-import signal
-import subprocess
 import threading
 import time
 from pathlib import Path
 
+import aisbench_passport
 import aisbench_report
 
 # A tool that hangs (npu-smi does, when the driver is busy resetting a card) is ended after this time.
@@ -84,7 +81,7 @@ class _Sampler(threading.Thread):
 
     def _read(self) -> bool:
         at = time.time()
-        text = _tool_output(self._command)
+        text = aisbench_passport.read_tool(self._command, _TOOL_SECONDS, _MOST_OUTPUT)
         values = _ascend_cards(text) if self._command is _ASCEND else _nvidia_cards(text)
         if not values:
             return False
@@ -105,28 +102,6 @@ class _Sampler(threading.Thread):
             with (Path(directory) / self._name).open("a", encoding="utf-8") as file:
                 file.write("".join(self._lines))
             self._lines = []
-
-
-def _tool_output(command: list[str], seconds: float = _TOOL_SECONDS) -> str:
-    """What a tool prints within the time limit, and no more of it than the limit."""
-    process = subprocess.Popen(  # in a session of its own, to end what it starts, too
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
-    )
-    timer = threading.Timer(seconds, _kill, [process])
-    timer.daemon = True
-    timer.start()
-    with process:
-        try:
-            output = process.stdout.read(_MOST_OUTPUT) if process.stdout else b""
-        finally:
-            timer.cancel()
-            _kill(process)
-    return output.decode("utf-8", "replace")
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(OSError):  # it has ended
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _ascend_cards(text: str) -> dict[str, dict[str, float]]:

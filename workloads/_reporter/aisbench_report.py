@@ -16,6 +16,8 @@
     aisbench_report.eval(epoch, accuracy)            # optional: a test while it trains
     aisbench_report.power(watts)                     # optional: a reading of this rank's card
 
+In a job of the console, the first card of each node also captures what the node is, when this file is imported.
+
 The output directory is `--train_url DIR`, `--train_url=DIR` or the environment variable train_url; the rank comes from
 RANK_ID, RANK_SIZE, VC_TASK_INDEX and DEVICE_ID (or torchrun's RANK, WORLD_SIZE, GROUP_RANK and LOCAL_RANK).
 
@@ -24,6 +26,7 @@ SINGLESERVER_MODE=True:   {server}/throughput_{card}.json, accuracy_{server}.jso
 Both, with cards():       cards_{server}_{start}.jsonl, a line for each reading of npu-smi or nvidia-smi
 Both, with step():        steps_{server}.jsonl, a line for each card every 10 seconds; step_times_{server}_{card}.csv
 Both, with metric(), phase(), power(): {metrics,phases,cards}_{server}_{card}.jsonl, a line for each call
+Both, in a job of the console: passport_{server}.json, what the node is
 
 Each other file contains one number. Those are renamed into place, so that no synchronisation reads an incomplete one.
 Local directories need nothing else; for obs:// and s3:// addresses, moxing must be installed, as it is on ModelArts.
@@ -322,5 +325,19 @@ def _count(*names: str, default: int) -> int:
     return default
 
 
+def _capture_node() -> None:
+    """Once for the first card of each node and what it starts."""
+    if not os.environ.get("AISBENCH_RUN_ID") or os.environ.get("AISBENCH_CAPTURED"):
+        return
+    try:
+        if _card() == 0:
+            os.environ["AISBENCH_CAPTURED"] = "1"
+            importlib.import_module("aisbench_passport").start(_server(), _write)
+    except Exception as error:  # whatever goes wrong here must not reach the training
+        print(f"aisbench: this node is not captured: {error}", flush=True)
+
+
 if __name__ == "__main__":
     print(__doc__)
+else:
+    _capture_node()

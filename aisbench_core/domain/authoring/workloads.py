@@ -15,7 +15,7 @@ from aisbench_core.model import Channel, RunSpec, Scalar, WorkloadFacts
 
 MANIFEST = "workload.yaml"
 MOST_MAIN = 4  # parameters of a form that are never folded
-REPORTER = ("aisbench_report.py", "aisbench_cards.py", "aisbench_events.py", "aisbench_lines.py")
+REPORTER = tuple(f"aisbench_{name}.py" for name in ("report", "cards", "events", "lines", "masking", "passport"))
 """The reporter's modules."""
 
 

@@ -15,7 +15,7 @@ from aisbench_core.domain.logs.reading import size_of
 from aisbench_core.interfaces.api.cursors import Cursor, Limit, PageQuery, cursor_of, page_of, position_of
 from aisbench_core.interfaces.api.endpoint import ApiCall
 from aisbench_core.interfaces.api.run.ranges import behind_the_end, part_of, range_of
-from aisbench_core.model import Event, Frozen, Level, Progress, Run, RunMetric, RunState
+from aisbench_core.model import Event, Frozen, Level, Passport, Progress, Run, RunMetric, RunState
 from aisbench_core.store.ledger.deletions import Deletion
 from aisbench_core.store.ledger.ledger import as_text
 from aisbench_core.warehouse.values.runs import RunRow
@@ -51,6 +51,7 @@ class RunDetails:
     note: str
     metrics: Sequence[RunMetric]
     deletion: Annotated[Deletion | None, Field(description="By whom, when and why it was deleted; null: it was not.")]
+    passport: Annotated[Passport | None, Field(description="What was captured on its nodes; null: nothing was.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,8 @@ def show_run(call: ApiCall) -> RunDetails:
     metrics = core.warehouse.runs.find_metrics([whole_id])[whole_id]
     deletion = core.deletions.find(whole_id)
     said = (annotations.tags, annotations.note)
-    return RunDetails(whole_id, name, run, progress, row, *said, metrics, deletion)
+    passport = core.warehouse.runs.find_passports([whole_id]).get(whole_id)
+    return RunDetails(whole_id, name, run, progress, row, *said, metrics, deletion, passport)
 
 
 def run_events(call: ApiCall) -> EventPage:

@@ -8,8 +8,10 @@ from aisbench_core.domain.liveness.stalls import Watch, sign_of_life
 from aisbench_core.domain.results.card_samples import CardSummary
 from aisbench_core.domain.results.job_events import alert_message, describe_interruption, recovery_text
 from aisbench_core.interfaces.cli import display
-from aisbench_core.model import JobDetails, JobStage, Run, RunAttempt
+from aisbench_core.model import JobDetails, JobStage, NodeDifference, Passport, Run, RunAttempt
 from aisbench_core.running.diagnosing.cause import Explanation, FirstError
+
+_MANY = ("package.", "environment.", "argument.")  # facts that only --json prints
 
 
 def alert_text(run: Run, details: JobDetails, watch: Watch | None) -> str:
@@ -35,6 +37,21 @@ def queue_text(run: Run, details: JobDetails) -> str:
     last = details.queue[-1] if details.queue else None
     position = f"place {last.position} of {last.waiting}" if last else ""
     return ", ".join(filter(None, (position, details.waits_for.english if details.waits_for else "")))
+
+
+def passport_text(passport: Passport) -> str:
+    """On how many nodes it was captured, what they are, and a table of those that differ."""
+    count = f"captured on {passport.nodes} of {passport.expected} nodes"
+    shown = [(name, passport.facts[name]) for name in sorted(passport.facts) if not name.startswith(_MANY)]
+    columns: display.Columns[NodeDifference] = {
+        "node": lambda one: str(one.node),
+        "host": lambda one: one.host,
+        "differs in": lambda one: one.name,
+        "value": lambda one: one.value or formats.MISSING,
+        "others": lambda one: one.usual or formats.MISSING,
+    }
+    table = display.table_of(passport.differences, columns) if passport.differences else ""
+    return "\n\n".join(filter(None, (f"{count}\n{display.format_fields(*shown)}", table)))
 
 
 def details_text(details: JobDetails) -> str:

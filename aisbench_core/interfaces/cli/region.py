@@ -145,9 +145,10 @@ def list_pools(profile: str, as_json: bool) -> None:
 @region.command("nodes")
 @profile_option
 def list_slow_nodes(profile: str, as_json: bool) -> None:
-    """List nodes that had slow cards in their last completed runs, the most often slow ones first.
+    """List nodes that had slow cards in their last completed runs, or differed from the run's other nodes.
 
-    A card is slow below 95 % of its run's median card. Asks the warehouse, not the cloud.
+    A card is slow below 95 % of its run's median card; the most often slow nodes come first. Asks the warehouse,
+    not the cloud.
     """
     core = open_core(writing=False)
     chosen = core.regions.profile(profile)
@@ -156,6 +157,7 @@ def list_slow_nodes(profile: str, as_json: bool) -> None:
         "node": lambda row: row.host,
         "slow": lambda row: f"{row.slow} of its last {row.runs} runs",
         "beside the median card, newest first": lambda row: ", ".join(map(formats.format_percent, row.shares)),
+        "differs in (others)": lambda row: row.differs,
         "last run": lambda row: display.local_time(row.last_at),
         "run": lambda row: row.run_ids[0],
     }

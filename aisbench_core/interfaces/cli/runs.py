@@ -18,7 +18,14 @@ from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.annotations.commands import annotations_text
 from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.following import warn_without_follower
-from aisbench_core.interfaces.cli.job_text import alert_text, cards_text, details_text, life_text, queue_text
+from aisbench_core.interfaces.cli.job_text import (
+    alert_text,
+    cards_text,
+    details_text,
+    life_text,
+    passport_text,
+    queue_text,
+)
 from aisbench_core.interfaces.cli.maintenance.cleaning import deletion_text, removals_text
 from aisbench_core.interfaces.cli.options import (
     add_paging,
@@ -94,7 +101,8 @@ def show(run_id: str, as_json: bool) -> None:
         texts = (removals_text(removals), result_text(row), annotations_text(annotations), metrics_text(metrics))
         blocks = _join_blocks(_row_fields(row), *texts, details_text(details))
         recorded = {"run": None, "result": row, "annotations": annotations, "removals": removals, "job": details}
-        display.print_result({**recorded, "metrics": metrics}, as_json, lambda: blocks)
+        passport = core.warehouse.runs.find_passports([row.run_id]).get(row.run_id)
+        display.print_result({**recorded, "metrics": metrics, "passport": passport}, as_json, lambda: blocks)
         return
 
     run = core.ledger.get(run_id)
@@ -107,6 +115,7 @@ def show(run_id: str, as_json: bool) -> None:
     result = core.warehouse.runs.find_row(run.run_id) if run.state.is_terminal else None
     servers = core.warehouse.cards.find_servers(run.run_id) if result else None
     metrics = core.warehouse.runs.find_metrics([run.run_id])[run.run_id] if result else ()
+    passport = core.warehouse.runs.find_passports([run.run_id]).get(run.run_id) if result else None
     utilisation = _find_low_utilisation(core, run.run_id)
     cards = _summarize_cards(core, run.run_id)
     removals = core.cleaning.removals(run.run_id)
@@ -119,14 +128,15 @@ def show(run_id: str, as_json: bool) -> None:
         run_fields = _run_fields(run, details, watch, progress, cost, system, page)
         by_server = servers_text(servers, result.throughput_unit if result else "")
         low = "\n".join(map(_format_utilisation, utilisation))
-        tables = (metrics_text(metrics), by_server, cards_text(cards), details_text(details), _format_events(events))
+        nodes = passport_text(passport) if passport else ""
+        tables = (metrics_text(metrics), by_server, cards_text(cards), nodes, details_text(details))
         deleted = deletion_text(deletion) if deletion else ""
         blocks = (deleted, removals_text(removals), annotations_text(annotations), result_text(result), low)
-        return _join_blocks(run_fields, *blocks, *tables)
+        return _join_blocks(run_fields, *blocks, *tables, _format_events(events))
 
     answer = {"run": run, "annotations": annotations, "progress": progress, "events": events, "job": details}
     answer |= {"low_utilisation": utilisation, "cards": cards, "removals": removals, "watch": watch, "job_page": page}
-    answer |= {"result": result, "metrics": metrics, "servers": servers, "deletion": deletion}
+    answer |= {"result": result, "metrics": metrics, "servers": servers, "deletion": deletion, "passport": passport}
     display.print_result(answer, as_json, text)
 
 

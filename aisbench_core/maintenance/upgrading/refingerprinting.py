@@ -21,7 +21,7 @@ CHUNK = 20_000
 _NEEDED = (
     *FINGERPRINTED,
     *GROUP_KEYS,
-    *("run_id", "spec", "speed_parameters", "resolved", "not_known"),
+    *("run_id", "spec", "speed_parameters", "resolved", "not_known", "passport"),
     *("engine_version", "spec_sha256", "source", "imported_at"),
 )
 

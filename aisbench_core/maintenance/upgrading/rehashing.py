@@ -8,7 +8,7 @@ from aisbench_core.warehouse.records.record_hash import Cells, iter_hashes
 # What development versions added to other columns: hashed with a value only, while those were hashed without one, too.
 _LATER = {
     *("price_per_node_hour", "currency", "not_known", "resolved", "stop_cause"),
-    *("primary_metric", "primary_better"),
+    *("primary_metric", "primary_better", "passport"),
 }
 
 

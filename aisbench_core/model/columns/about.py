@@ -160,6 +160,15 @@ CONFIGURATION = (
         stored=run(52, hashed=False), in_view=False),
     Column("tester", TEXT, "tester's configuration, as JSON",
         stored=run(53, "JSON", hashed=False, nullable=True, long=True)),
+    Column("passport", TEXT,
+        "what was captured on the nodes, as JSON: `nodes` of `expected`, `facts` of most of them, `differences` of the "
+        "others, and the numbers of these, `differing`; empty if nothing was, see docs/passport.md",
+        stored=run(66, "JSON", nullable=True, long=True, since=25)),
+    Column("captured_nodes", INTEGER, "on how many nodes a passport was captured", COUNT, label="Nodes captured",
+        sql="(passport->>'$.nodes')::BIGINT", exported=Exported("configuration")),
+    Column("differing_nodes", TEXT, "numbers of the nodes that differ from the others of the run, separated by `;`",
+        label="Differing nodes", sql="coalesce(passport->>'$.differing', '')",
+        exported=Exported("configuration", wording=OURS)),
     Column("launch", TEXT,
         "as JSON: `manifest_sha256` of the workload's manifest, and `reproduces`, the id of the original; empty for "
         "imported runs", stored=run(54, "JSON", hashed=False, nullable=True, long=True),

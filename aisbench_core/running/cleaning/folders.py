@@ -16,6 +16,7 @@ RECORD = frozenset(
         "job.json",
         "launch.json",
         "metrics.jsonl",
+        "passport",
         "progress.jsonl",
         "record.json",
         "annotations.jsonl",
@@ -27,12 +28,12 @@ RECORD = frozenset(
         "train_result_info.json",
     }
 )
-"""Files of a run folder that stay: the warehouse is rebuilt from them, and they are what is known of the run."""
+"""What stays of a run folder: the warehouse is rebuilt from it, and it is what is known of the run."""
 
 
 def is_removable(name: str) -> bool:
     """Whether a file of a run folder is no record, by its path below the folder."""
-    return name not in RECORD
+    return name.partition("/")[0] not in RECORD
 
 
 def count_removable(folder: RunFolder, published: Mapping[str, int]) -> tuple[int, int]:

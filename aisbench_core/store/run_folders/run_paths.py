@@ -40,6 +40,7 @@ class RunFolder:
         self.logs = path / "logs"
         self.steps = path / "steps"  # what the reporter's step() wrote, a file for each node
         self.reported = path / "reported"  # what the reporter's metric(), phase() and step() wrote, files of each rank
+        self.passport = path / "passport"  # what was captured on each node, a file for each
         self.rates = path / "rates.json"  # what the cards of a running job did in the last minutes
         self.summaries = path / "summaries"  # event files of TensorBoard and MindSpore, by output
 

@@ -22,6 +22,7 @@ from aisbench_core.warehouse.answers import (
     history,
     llm,
     named_trends,
+    passports,
     peers,
     ranks,
     scaling,
@@ -129,6 +130,7 @@ class RunAnswers(WarehouseAnswers):
     find_by_job = of_moment(runs.of_jobs)
     find_usual = of_moment(peers.find_usual)
     find_metrics = of_moment(run_metrics.find_metrics)
+    find_passports = of_moment(passports.find_passports)
     list_fulfilling = of_moment(search.list_fulfilling)
     compare = of_moment(compare.compare_runs)
     account_run = of_moment(goodput.account_run)

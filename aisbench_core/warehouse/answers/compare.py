@@ -11,9 +11,15 @@ from aisbench_core.base.messages import Message
 from aisbench_core.model import Better, Mode, Origin, RunMetric, columns, resolved_of
 from aisbench_core.model.columns import Compared, list_compared
 from aisbench_core.model.spec_fields import PLAIN_FIELDS, compared_fields, default_of
+from aisbench_core.warehouse.answers.passports import compare_captured
 from aisbench_core.warehouse.answers.peers import fetch_medians, fetch_peers, group_ids
 from aisbench_core.warehouse.answers.servers import fetch_servers
-from aisbench_core.warehouse.measures.fingerprint import reads_one_source, resolved_fields, resolved_speed
+from aisbench_core.warehouse.measures.fingerprint import (
+    captured_speed,
+    reads_one_source,
+    resolved_fields,
+    resolved_speed,
+)
 from aisbench_core.warehouse.records.run_metrics import find_medians, find_metrics
 from aisbench_core.warehouse.records.runs import StoredSpec, by_ids, rank_results, specs_of
 from aisbench_core.warehouse.values.compared import (
@@ -84,6 +90,7 @@ def compare_runs(cur: DuckDBPyConnection, run_ids: Sequence[str], by: ComparedBy
         unknown=tuple(dict.fromkeys(name for one in by_run for name in one.unknown)),
         peers=fetch_peers(cur, runs, by_run, normalise_by),
         by=by,
+        captured=compare_captured([spec.passport for spec in specs]),
     )
 
 
@@ -115,6 +122,7 @@ def _flatten_configuration(run: RunRow, stored: StoredSpec, set_anywhere: Collec
         **{f"parameters.{name}": value for name, value in speed.items() if value is not None},
         **update,
         **_list_contents(run, speed),
+        **captured_speed(stored.passport, run.resolved),
     }
 
 
@@ -132,7 +140,7 @@ def _list_contents(run: RunRow, speed: Mapping[str, object]) -> dict[str, object
     return {**digest, **code, **files, **inputs}
 
 
-def _build_fields(configurations: Sequence[dict[str, object]]) -> tuple[FieldValues, ...]:
+def _build_fields(configurations: Sequence[Mapping[str, object]]) -> tuple[FieldValues, ...]:
     names = dict.fromkeys(name for one in configurations for name in one)
     return tuple(FieldValues(name, tuple(one.get(name) for one in configurations)) for name in names)
 
@@ -160,6 +168,9 @@ def _derive_comparability(base: RunRow, base_spec: StoredSpec, run: RunRow, spec
     if inputs and not is_reported:
         named = tuple(dict.fromkeys((*named, "data")))
     reasons += tuple(name for name in different if name not in inputs)
+    if base_spec.passport and spec.passport:
+        found = (captured_speed(one.passport, row.resolved) for row, one in pairs)
+        reasons += tuple(field.field for field in _build_fields(list(found)) if _has_differences(field.values))
     if reasons:
         return RunComparability(run.run_id, Comparability.NOT_COMPARABLE, reasons, unknown=named)
     if "cards_per_node" not in unknown and base.cards_per_node != run.cards_per_node:

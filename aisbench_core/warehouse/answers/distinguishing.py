@@ -8,12 +8,12 @@ from itertools import chain
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import Mode
-from aisbench_core.warehouse.measures.fingerprint import resolved_fields, resolved_speed
+from aisbench_core.warehouse.measures.fingerprint import captured_speed, resolved_fields, resolved_speed
 from aisbench_core.warehouse.queries.group_statistics import build_current_sql
 from aisbench_core.warehouse.tables.store import Store
 from aisbench_core.warehouse.values.boards import abbreviate_value
 
-_OF_RUN = "runs.spec, runs.speed_parameters, runs.resolved"
+_OF_RUN = "runs.spec, runs.speed_parameters, runs.resolved, runs.passport"
 
 Properties = Mapping[str, object]
 """What a fingerprint stands for, by name; without parameters where those of an imported result are unknown."""
@@ -61,12 +61,13 @@ def _fetch_families(
         [region, rehearsal, fingerprints],
     )
     families: defaultdict[tuple[str, str], dict[str, Properties]] = defaultdict(dict)
-    for workload, model, fingerprint, spec, speed, resolved, *cells in cur.fetchall():
+    for workload, model, fingerprint, spec, speed, resolved, passport, *cells in cur.fetchall():
         parameters = resolved_speed(json.loads(speed), resolved) or {}
         properties = {
             **dict(zip(_COLUMNS, cells, strict=True)),
             **parameters,
             **resolved_fields(json.loads(spec), resolved),
+            **captured_speed(passport, resolved),
         }
         families[workload, model][fingerprint] = properties
     return list(families.values())

@@ -127,7 +127,8 @@ MAX_NODES = 200
 class NodeHistory:
     """A node by its name in the cloud: in how many of its last `runs` it had a slow card, the newest at `last_at`.
 
-    `shares`: the median of its cards over that of all cards of each run, and `run_ids`, the newest first."""
+    `shares`: the median of its cards over that of all cards of each run, and `run_ids`, the newest first. `differs`: in
+    what it differed from the other nodes of the newest run in which it did."""
 
     host: str
     slow: int
@@ -135,28 +136,31 @@ class NodeHistory:
     last_at: datetime
     shares: tuple[float, ...]
     run_ids: tuple[str, ...]
+    differs: str = ""
 
 
 # Times of runs grow with the rows, so most blocks of older ones are skipped.
 _SLOW = f"""
     with numbered as (
-        select host, run_id, ended_at, share, slow_cards,
+        select host, run_id, ended_at, share, slow_cards, nullif(differs, '') as differs,
             row_number() over (partition by host order by ended_at desc, run_id desc) as number
         from node_results
         where ended_at >= $since and region = $region and rehearsal = $rehearsal)
     select host, count(*) filter (slow_cards > 0), count(*), max(ended_at), list(share order by number),
-        list(run_id order by number)
-    from numbered where number <= {LAST_RUNS} group by host having count(*) filter (slow_cards > 0) > 0
+        list(run_id order by number), coalesce(first(differs order by number) filter (differs is not null), '')
+    from numbered where number <= {LAST_RUNS} group by host
+    having count(*) filter (slow_cards > 0 or differs is not null) > 0
     order by count(*) filter (slow_cards > 0) desc, count(*), min(share), host limit {MAX_NODES}
 """
 
 
 def slow_nodes(cur: DuckDBPyConnection, region: str, *, rehearsal: bool, now: datetime) -> list[NodeHistory]:
-    """The nodes of a region that were slow in any of their last LAST_RUNS runs, the most often slow ones first."""
+    """The nodes of a region that were slow in any of their last LAST_RUNS runs, or differed from the others of their
+    run; the most often slow ones first."""
     parameters = {"since": to_naive_utc(now) - WINDOW, "region": region, "rehearsal": rehearsal}
     return [
-        NodeHistory(host, slow, runs, to_aware(last_at), tuple(shares), tuple(run_ids))
-        for host, slow, runs, last_at, shares, run_ids in cur.execute(_SLOW, parameters).fetchall()
+        NodeHistory(host, slow, runs, to_aware(last_at), tuple(shares), tuple(run_ids), differs)
+        for host, slow, runs, last_at, shares, run_ids, differs in cur.execute(_SLOW, parameters).fetchall()
     ]
 
 

@@ -165,13 +165,14 @@ SERVERS = (
 )
 
 # Only what no run has: the rest is there to find slow nodes without a join.
-_NODES = "(select run_id, host, node, share, slow_cards from node_results) nodes"
+_NODES = "(select run_id, host, node, share, slow_cards, differs from node_results) nodes"
 NODES = (
     *_OF_RUN,
     _copy_column("host", "the node's name in the cloud"),
     _copy_column("node", "its number in the job, from 0"),
     _copy_column("share", "ratio of its median card to the run's"),
     _copy_column("slow_cards", f"its cards below {100 * STRAGGLER_SHARE:g} % of the run's median card"),
+    _copy_column("differs", "what was captured on it that differs from the run's other nodes, with their value"),
 )
 
 EVENTS = (

@@ -9,6 +9,7 @@ from aisbench_core.domain.llm.llm_settings import list_unknown, without_llm
 from aisbench_core.model import (
     NOTHING_RESOLVED,
     Origin,
+    Passport,
     Resolved,
     RunSpec,
     WorkloadFacts,
@@ -16,6 +17,7 @@ from aisbench_core.model import (
     deciding_fields,
     image_name,
     names_config_file,
+    passport_of,
     path_in_code,
     pinned_image,
     resolved_of,
@@ -40,18 +42,21 @@ Speed = Mapping[str, object] | None
 """The parameters that decide speed; None where they are unknown."""
 
 
-def compute_fingerprint(spec: RunSpec, facts: WorkloadFacts, resolved: Resolved = NOTHING_RESOLVED) -> str:
+def compute_fingerprint(
+    spec: RunSpec, facts: WorkloadFacts, resolved: Resolved = NOTHING_RESOLVED, passport: Passport | None = None
+) -> str:
     """SHA-256 (hex) over everything that decides what is measured, but not on what.
 
     In it: workload, model, dataset, mode, throughput definition, every parameter that decides speed (epochs, batch,
     precision ...), and every field of the spec that decides speed and is set; of an input whose objects were listed,
-    the hash over their list, not its path. Not in it: fields along which people compare, such as framework version,
-    flavor and node count; nor the hashes of code and data that are compared. Parameters that are not known are never
-    equal to known ones.
+    the hash over their list, not its path; what was captured of these on the nodes. Not in it: fields along which
+    people compare, such as framework version, flavor and node count; nor the hashes of code and data that are compared.
+    Parameters that are not known are never equal to known ones.
     """
     cells = {**{name: getattr(facts, name) for name in ("model", "dataset", "throughput_definition")}}
     speed = None if facts.speed_parameters is None else dict(facts.speed_parameters)
     cells |= {"workload": spec.workload, "mode": spec.mode.value, "resolved": resolved.text}
+    cells |= {"passport": passport.text if passport else None}
     return fingerprint_of(cells, spec.stored, speed)
 
 
@@ -59,7 +64,16 @@ def fingerprint_of(cells: Cells, spec: Mapping[str, Any], speed: Speed) -> str:
     """The same from stored cells; of an imported run's spec only the known fields."""
     stated = {} if speed is not None or not spec.get("parameters") else {"parameters": spec["parameters"]}
     fields = resolved_fields(spec, cells["resolved"]) | stated
-    return _hash_cells(FORMULA, cells, speed_parameters=resolved_speed(speed, cells["resolved"]), spec=fields)
+    captured = captured_speed(cells["passport"], cells["resolved"])
+    more = {"captured": captured} if captured else {}  # runs without have the hash that they always had
+    return _hash_cells(FORMULA, cells, speed_parameters=resolved_speed(speed, cells["resolved"]), spec=fields, **more)
+
+
+def captured_speed(passport: Passport | str | None, resolved: str | None) -> Mapping[str, str]:
+    """What was captured on the nodes and decides what is measured, but for files whose content is known anyway."""
+    found = passport_of(passport) if isinstance(passport, str) else passport
+    known = {f"config.{name}" for name in resolved_of(resolved).file_hashes}
+    return {name: value for name, value in found.speed.items() if name not in known} if found else {}
 
 
 def resolved_fields(spec: Mapping[str, Any], resolved: str | None) -> dict[str, object]:

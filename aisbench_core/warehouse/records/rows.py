@@ -59,6 +59,8 @@ SIZES = {
     "card_count": {"node_count", "cards_per_node"},
 }
 
+_MOST_NAMED = 10  # differences of a node
+
 _INFO = tuple(field.name for field in fields(TrainResultInfo))
 
 Rows = Mapping[str, Sequence[Sequence[object]]]
@@ -172,6 +174,7 @@ def _build_run(record: RunRecord) -> Cells:
         "synthetic_data": record.result is not None and record.result.synthetic_data,
         "dataset_sha256": record.result.dataset_sha256 if record.result else "",
         "resolved": record.resolved.text if record.resolved else None,
+        "passport": record.passport.text if record.passport else None,
         "stop_cause": run.stop_cause and canonical_json({"kind": run.stop_cause.kind, "value": run.stop_cause.value}),
         "tags": "[]",
     }
@@ -346,10 +349,20 @@ def _node_rows(record: RunRecord) -> list[list[object]]:
             node,
             median(values) / middle,
             sum(value < middle * STRAGGLER_SHARE for value in values),
+            _describe_node(record, node),
         ]
         for node, values in sorted(by_node.items())
         if middle > 0 and names.get(f"worker-{node}")
     ]
+
+
+def _describe_node(record: RunRecord, node: int) -> str | None:
+    """Where a node differs from the others of its run; None if nothing was captured."""
+    if record.passport is None:
+        return None
+    found = [one for one in record.passport.differences if one.node == node]
+    named = [f"{one.name} {one.value or '–'} ({one.usual or '–'})" for one in found[:_MOST_NAMED]]
+    return "; ".join([*named, *(["…"] if len(found) > _MOST_NAMED else [])])
 
 
 def _server_rows(record: RunRecord) -> list[list[object]]:

@@ -9,7 +9,7 @@ from typing import Any
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.base.messages.stored import from_json
-from aisbench_core.model import Mode, Origin, RankResult, RunState, StopCause
+from aisbench_core.model import Mode, Origin, Passport, RankResult, RunState, StopCause, passport_of
 from aisbench_core.model.columns import Kind, by_field
 from aisbench_core.warehouse.queries.search import rows_at, search_runs
 from aisbench_core.warehouse.tables.times import to_aware
@@ -28,10 +28,12 @@ _TIMES = tuple(name for name in _FIELDS if by_field()[name].kind is Kind.TIME)
 class StoredSpec:
     """A run's spec as it was written, and those of its parameters that decide speed.
 
-    Of an imported run's spec, only the known fields; its parameters are None."""
+    Of an imported run's spec, only the known fields; its parameters are None. `passport`: None if nothing was
+    captured on its nodes."""
 
     spec: dict[str, Any]
     speed_parameters: dict[str, object] | None
+    passport: Passport | None = None
 
 
 def fetch_page(cur: DuckDBPyConnection, query: BoardQuery) -> RunPage:
@@ -96,9 +98,13 @@ def of_jobs(cur: DuckDBPyConnection, job_ids: Sequence[str]) -> dict[str, str]:
 def specs_of(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, StoredSpec]:
     """The specs of those of the runs that are stored, by run_id."""
     cur.execute(
-        "select run_id, spec, speed_parameters from runs where run_id in (select unnest(?::VARCHAR[]))", [list(run_ids)]
+        "select run_id, spec, speed_parameters, passport from runs where run_id in (select unnest(?::VARCHAR[]))",
+        [list(run_ids)],
     )
-    return {run_id: StoredSpec(json.loads(spec), json.loads(speed)) for run_id, spec, speed in cur.fetchall()}
+    return {
+        run_id: StoredSpec(json.loads(spec), json.loads(speed), passport_of(passport))
+        for run_id, spec, speed, passport in cur.fetchall()
+    }
 
 
 def find_spec(cur: DuckDBPyConnection, run_id: str) -> StoredSpec | None:

@@ -46,7 +46,7 @@ TABLES = {
     # What a node did in a run, and all that finds slow ones: joins with all runs would cost more each year.
     "node_results": _split_columns(
         """run_id VARCHAR, ended_at TIMESTAMP, region VARCHAR, rehearsal BOOLEAN, host VARCHAR, node BIGINT,
-        share DOUBLE, slow_cards BIGINT"""
+        share DOUBLE, slow_cards BIGINT, differs VARCHAR"""
     ),
 }
 

@@ -173,7 +173,8 @@ class Comparison:
     ratios hold if they are equal. `peers` are the groups behind the runs. With `by` rows, metrics are medians over
     the valid runs of each run's row of the leaderboard, and the accuracy is that of the run in the middle by
     throughput; everything else is the run's own. `rank_results` are the cards' throughputs by run_id, `servers` the
-    servers of single-server runs.
+    servers of single-server runs. `captured` are the differences between their passports, those first that decide speed
+    most; None for runs without one.
     """
 
     runs: tuple[RunRow, ...]
@@ -189,6 +190,7 @@ class Comparison:
     unknown: tuple[str, ...] = ()
     peers: tuple[Peers, ...] = ()
     by: ComparedBy = ComparedBy.RUNS
+    captured: tuple[FieldValues, ...] = ()
 
     @property
     def deciding(self) -> tuple[FieldValues, ...]:

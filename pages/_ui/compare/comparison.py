@@ -180,6 +180,17 @@ def _to_row(comparison: Comparison, field: FieldValues, mark: str = "") -> dict[
     return {"field": field_name(field.field), "mark": mark} | {run.run_id: field_text(value) for run, value in values}
 
 
+def show_captured(comparison: Comparison) -> None:
+    """What differs between the runs' nodes, as captured in their jobs, folded."""
+    if comparison.captured:
+        label, titles = (
+            t("passport.compared", count=len(comparison.captured)),
+            {"field": t("compare.field"), **names_of(comparison)},
+        )
+        with st.expander(label, icon=":material/badge:"):
+            show_wrapped([_to_row(comparison, field) for field in comparison.captured], titles, label)
+
+
 def show_cards(comparison: Comparison) -> None:
     """The throughput of single cards, folded: the label says where some are slow."""
     spreads = run_cached(core().warehouse.cards.fetch_spreads, tuple(run.run_id for run in comparison.runs))

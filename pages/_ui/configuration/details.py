@@ -6,8 +6,10 @@ from typing import NoReturn
 import streamlit as st
 
 from aisbench_core.base.formats import MISSING, amounts_text, format_change, format_number, nodes_and_cards
+from aisbench_core.domain.passport.accelerators import count_values
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.answers.board_row import BoardRowDetails
+from aisbench_core.warehouse.answers.passports import compare_captured
 from aisbench_core.warehouse.values.boards import BoardRow, describe_hardware
 from aisbench_core.warehouse.values.histories import Trend, TrendRow
 from aisbench_core.warehouse.values.runs import THROUGHPUT, BoardQuery, RunRow
@@ -83,6 +85,7 @@ def show_configuration() -> tuple[str, ...]:
     if found.total > len(found.runs):
         st.caption(t("configuration.newest", shown=len(found.runs), total=f"{found.total:,}"))
     st.header(t("configuration.about"))
+    _show_captured(found.runs)
     _show_people(found)
     _show_system(row)
     return ticked
@@ -115,6 +118,20 @@ def _show_runs(runs: Sequence[RunRow]) -> tuple[str, ...]:
     show_outcome(OUTCOME)
     show_actions(RUNS, ticked)
     return ticked
+
+
+def _show_captured(runs: Sequence[RunRow]) -> None:
+    """What differs between the nodes of runs that are one configuration."""
+    found = run_cached(core().warehouse.runs.find_passports, tuple(run.run_id for run in runs))
+    if differences := compare_captured(list(found.values())):
+        rows = [
+            {"fact": one.field, "values": count_values(str(value or MISSING) for value in one.values)}
+            for one in differences
+        ]
+        label = t("passport.of_runs", count=len(rows))
+        with st.expander(label, icon=":material/badge:"):
+            titles = {"fact": t("passport.fact"), "values": t("passport.values")}
+            show_table(rows, titles, label, widths={"values": "large"}, visible=VISIBLE)
 
 
 def _show_numbers(found: BoardRowDetails) -> None:

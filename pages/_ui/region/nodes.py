@@ -23,14 +23,15 @@ def show_nodes(profile: str) -> None:
             "node": node.host,
             "slow": t("nodes.slow_of", slow=node.slow, runs=node.runs),
             "shares": " · ".join(map(format_percent, node.shares)),
+            "differs": node.differs,
             "last": format_time(node.last_at, "%Y-%m-%d %H:%M"),
             "newest": node.run_ids[0],
         }
         for node in found
     ]
     titles = {
-        "node": t("nodes.node"), "slow": t("nodes.slow"), "shares": t("nodes.shares"), "last": t("nodes.last"),
-        "newest": t("nodes.newest"),
+        "node": t("nodes.node"), "slow": t("nodes.slow"), "shares": t("nodes.shares"), "differs": t("nodes.differs"),
+        "last": t("nodes.last"), "newest": t("nodes.newest"),
     }  # fmt: skip
     show_table(rows, titles, t("region.nodes"))
     st.caption(t("nodes.legend", runs=LAST_RUNS, days=days))

@@ -8,6 +8,7 @@ from aisbench_core.model import Run, RunState
 from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.llm.training import show_llm_training
 from pages._ui.run.later_steps import show_later_steps
+from pages._ui.run.passport import show_passport
 from pages._ui.runs.goodput import show_goodput_of
 from pages._ui.runs.named_metrics import show_metrics_of
 from pages._ui.runs.ranks import show_ranks_of
@@ -57,4 +58,5 @@ def show_details(recorded: RunRow) -> None:
     show_metrics_of(recorded)
     show_servers_of(recorded)
     show_ranks_of(recorded)
+    show_passport(recorded.run_id)
     show_later_steps(recorded)

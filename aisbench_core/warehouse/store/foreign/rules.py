@@ -166,6 +166,7 @@ _SHAPES = {
     ("runs", "tester"): _OBJECT,
     ("runs", "launch"): _OBJECT,
     ("runs", "resolved"): _OBJECT,
+    ("runs", "passport"): _OBJECT,
     ("runs", "stop_cause"): _STOP_CAUSE,
     ("results", "not_measured"): _TEXTS,
     ("results", "problems"): _TEXTS,
