@@ -13,7 +13,7 @@ from aisbench_core.model.passport import Passport
 from aisbench_core.model.resolved import Resolved
 from aisbench_core.model.run import Event, Run
 from aisbench_core.model.spec import Scalar
-from aisbench_core.model.system import Stated, known_from_job
+from aisbench_core.model.system import Stated, captured_of, complete_stated, known_from_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,3 +182,14 @@ class RunRecord:
         facts = self.workload
         stated = self.imported.stated if self.imported else None
         return known_from_job(self.run.spec, facts.framework, facts.model, self.accelerator, stated)
+
+    @property
+    def system_captured(self) -> Stated:
+        """The fields of the system description that were captured on the nodes."""
+        spec = self.run.spec
+        return captured_of(self.passport.facts, spec.image_url or spec.engine_version) if self.passport else Stated()
+
+    @property
+    def system_unstated(self) -> Stated:
+        """All fields that nobody has to state: those captured, and others that the job decides."""
+        return complete_stated(self.system_captured, self.system_from_job)

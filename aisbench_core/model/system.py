@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 from aisbench_core.model.spec import Frozen, Mode, RunSpec
 
 MOST_LETTERS = 2000
+MOST_COUNT = 1_000_000
 
 
 class SystemStatus(StrEnum):
@@ -43,7 +44,7 @@ def _replace_controls(text: str) -> str:
 
 
 _Text = Annotated[str, Field(max_length=MOST_LETTERS), AfterValidator(_replace_controls)]
-_Count = Annotated[int | None, Field(ge=1, le=1_000_000)]
+_Count = Annotated[int | None, Field(ge=1, le=MOST_COUNT)]
 
 
 def _text_field(title: str, description: str, default: str = "") -> Any:
@@ -210,3 +211,62 @@ def _parse_cached(values: tuple[tuple[str, object], ...]) -> Stated:
 def complete_stated(stated: Stated, from_job: Stated) -> Stated:
     """The stated fields, and those from the job that are not stated."""
     return stated_of({**from_job.values, **stated.values})
+
+
+# Names by the facts of a passport: frameworks, of which the first counts, and what else is told about.
+_FRAMEWORKS = {
+    "software.mindspore": "MindSpore",
+    "software.torch": "PyTorch",
+    "software.tensorflow": "TensorFlow",
+    "software.jax": "JAX",
+    "software.paddlepaddle": "PaddlePaddle",
+}
+_STACK = {
+    "software.cann": "CANN",
+    "software.hccl": "HCCL",
+    "software.cuda": "CUDA",
+    "accelerator.driver": "driver",
+    "software.torch-npu": "torch-npu",
+    "software.python": "Python",
+}
+_HARDWARE = {
+    "accelerator.firmware": "firmware",
+    "accelerator.power_limit_w": "power limit in W",
+    "host.governor": "CPU governor",
+}
+_CACHES = {"host.l1d": "L1d", "host.l1i": "L1i", "host.l2": "L2", "host.l3": "L3"}
+
+
+def captured_of(facts: Mapping[str, str], image: str) -> Stated:
+    """The fields that a passport fills, from its facts; `image`: that of the job, or its engine."""
+    stack = _join_facts(facts, _STACK)
+    texts = {
+        "host_processor_model_name": facts.get("host.cpu", ""),
+        "host_processor_frequency": _with_unit(facts.get("host.cpu_mhz", ""), "MHz"),
+        "host_processor_caches": _join_facts(facts, _CACHES),
+        "host_memory_capacity": _with_unit(facts.get("host.memory_gib", ""), "GiB"),
+        "host_networking": facts.get("host.infiniband", ""),
+        "accelerator_model_name": facts.get("accelerator.model", ""),
+        "accelerator_host_interconnect": _with_unit(facts.get("accelerator.pcie_generation", ""), "", "PCIe "),
+        "accelerator_frequency": _with_unit(facts.get("accelerator.clock_mhz", ""), "MHz"),
+        "accelerator_memory_capacity": _with_unit(facts.get("accelerator.memory_mb", ""), "MiB"),
+        "hw_notes": _join_facts(facts, _HARDWARE),
+        "framework": _join_facts(facts, _FRAMEWORKS).partition(", ")[0],
+        "other_software_stack": ", ".join(filter(None, (image, stack))) if stack else "",
+        "operating_system": facts.get("host.system", ""),
+    }
+    counts = {
+        "host_processors_per_node": facts.get("host.sockets", ""),
+        "host_processor_core_count": facts.get("host.cores_per_socket", ""),
+        "host_processor_vcpu_count": facts.get("host.cpus", ""),
+    }
+    whole = {name: int(text) for name, text in counts.items() if text.isdecimal() and 1 <= int(text[:9]) <= MOST_COUNT}
+    return _parse_cached(tuple({**whole, **{name: text[:MOST_LETTERS] for name, text in texts.items()}}.items()))
+
+
+def _join_facts(facts: Mapping[str, str], names: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {facts[fact]}" for fact, name in names.items() if facts.get(fact))
+
+
+def _with_unit(number: str, unit: str, before: str = "") -> str:
+    return f"{before}{number} {unit}".strip() if number else ""

@@ -80,7 +80,7 @@ def read(node: dict[str, Any], number: int = 0) -> NodePassport:
 
 
 def test_a_node_is_read_as_facts_by_group() -> None:
-    facts = read(NODE).facts
+    facts = {**read(NODE).facts}
 
     assert (
         facts

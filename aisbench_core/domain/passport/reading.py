@@ -78,8 +78,8 @@ def read_node(content: bytes, node: int, given: Collection[str] = ()) -> NodePas
         name = str(host.get("server") or host.get("name") or "")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ResultError(Message("the passport of node {node} cannot be read", node=node)) from error
-    kept = [(fact, _clean(value)) for fact, value in facts.items() if value not in ("", "None")][:_MOST_FACTS]
-    return NodePassport(node, _clean(name), {fact: _withhold(fact, value) for fact, value in kept})
+    kept = [(fact, _clean_text(value)) for fact, value in facts.items() if value not in ("", "None")][:_MOST_FACTS]
+    return NodePassport(node, _clean_text(name), {fact: _withhold_secret(fact, value) for fact, value in kept})
 
 
 def _iter_facts(values: Mapping[str, Any], given: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -139,11 +139,11 @@ def _get_texts(values: Any) -> dict[str, str]:
     return {str(name): str(text) for name, text in values.items()} if isinstance(values, dict) else {}
 
 
-def _clean(text: str) -> str:
+def _clean_text(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text[:_LONGEST]).strip()
 
 
-def _withhold(fact: str, value: str) -> str:
+def _withhold_secret(fact: str, value: str) -> str:
     """What the reporter may have missed."""
     group, _, name = fact.partition(".")
     is_checked = group in ("environment", "argument", "setting") and value != WITHHELD

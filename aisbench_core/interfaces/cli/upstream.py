@@ -326,17 +326,24 @@ def _print_system(described: SystemValues, as_json: bool, *, whole: bool) -> Non
         "fields": fields,
         "values": {name: values.get(name) for name in FIELDS},
         "from_job": sorted(described.job_fields),
+        "captured": sorted(described.captured_fields),
         "findings": described.findings,
     }
     columns: display.Columns[str] = {
         "field": str,
         "value": lambda name: str(values.get(name, formats.MISSING)),
-        "source": lambda name: "job" if name in described.job_fields else "stated" if name in values else "",
+        "source": lambda name: _name_source(described, name) if name in values else "",
         "meaning": lambda name: FIELDS[name].description or "",
     }
     table = f"{display.table_of(FIELDS, columns)}\n\n" if whole else ""
     display.print_result(answer, as_json, lambda: table + counts_text(described))
     display.show_findings(described.findings)
+
+
+def _name_source(described: SystemValues, name: str) -> str:
+    if name in described.captured_fields:
+        return "captured"
+    return "job" if name in described.job_fields else "stated"
 
 
 def counts_text(described: SystemValues) -> str:

@@ -1,10 +1,11 @@
 """System descriptions: fields stated by people, and fields from the job."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from aisbench_core.base.messages import Hint, Message
 from aisbench_core.model import SYSTEM_FIELDS, Finding, Level, Stated, complete_stated
+from aisbench_core.running.systems.agreement import contradicts
 
 # Rules of findings about descriptions: level, and what is expected.
 RULES: Mapping[str, tuple[Level, str]] = {
@@ -12,6 +13,7 @@ RULES: Mapping[str, tuple[Level, str]] = {
     "system.duplicate": (Level.WARNING, "Each field is given once; of several, the first counts."),
     "system.type": (Level.ERROR, "Each value is one that its field takes."),
     "system.job": (Level.WARNING, "What is stated agrees with what the job says."),
+    "system.captured": (Level.WARNING, "What is stated agrees with what was captured on the nodes."),
     "system.run-only": (Level.INFO, "What each job decides for itself is not kept for other runs."),
 }
 
@@ -41,16 +43,27 @@ class SystemValues:
 
     stated: Stated
     from_job: Stated
+    captured: Stated = field(default_factory=Stated)
+
+    @property
+    def unstated(self) -> Stated:
+        """Fields captured on the nodes, and others that the job decides."""
+        return complete_stated(self.captured, self.from_job)
 
     @property
     def merged(self) -> Stated:
-        """Stated fields, and fields from the job that are not stated."""
-        return complete_stated(self.stated, self.from_job)
+        """Stated fields, and those that nobody had to state."""
+        return complete_stated(self.stated, self.unstated)
 
     @property
     def job_fields(self) -> frozenset[str]:
         """The fields whose value is the job's."""
-        return frozenset(self.from_job.values.keys() - self.stated.values.keys())
+        return frozenset(self.from_job.values.keys() - self.stated.values.keys() - self.captured.values.keys())
+
+    @property
+    def captured_fields(self) -> frozenset[str]:
+        """The fields whose value was captured."""
+        return frozenset(self.captured.values.keys() - self.stated.values.keys())
 
     @property
     def counted(self) -> tuple[int, int]:
@@ -59,14 +72,26 @@ class SystemValues:
 
     @property
     def counted_from_job(self) -> int:
-        """How many of them have the job's value."""
-        return len(self.job_fields & set(SYSTEM_FIELDS))
+        """How many of them have the job's value, or one captured in it."""
+        return len((self.job_fields | self.captured_fields) & set(SYSTEM_FIELDS))
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Differences between stated values and the job."""
-        stated, actual = self.stated.values, self.from_job.values
-        return tuple(
+        stated, actual, captured = self.stated.values, self.from_job.values, self.captured.values
+        contradicted = (
+            make_finding(
+                "system.captured",
+                name,
+                Message("{stated} is stated, and {captured} was captured", stated=stated[name], captured=value),
+            )
+            for name, value in captured.items()
+            if name in stated and contradicts(stated[name], value)
+        )
+        return (*contradicted, *self._compare_job(stated, actual))
+
+    def _compare_job(self, stated: Mapping[str, str | int], actual: Mapping[str, str | int]) -> Iterator[Finding]:
+        yield from (
             make_finding(
                 "system.job",
                 name,

@@ -87,9 +87,9 @@ class Systems:
     def of(self, where: Where) -> SystemValues:
         """The current description. Raises RunNotFound, ConfigError for an unknown profile, ResultError if damaged."""
         stated = read_stated(self._find_folder(where)) or Stated()
-        return SystemValues(
-            stated, Stated() if isinstance(where, SystemTemplate) else self._from_job(self._find_run(where))
-        )
+        if isinstance(where, SystemTemplate):
+            return SystemValues(stated, Stated())
+        return SystemValues(stated, *self._read_job(self._find_run(where)))
 
     @permitted
     def state(self, where: Where, changes: Mapping[str, Value], actor: Actor) -> SystemValues:
@@ -184,15 +184,18 @@ class Systems:
             write_record(record, folder.record, folder.metrics, folder.events)
         return record
 
-    def _from_job(self, run: Run) -> Stated:
+    def _read_job(self, run: Run) -> tuple[Stated, Stated]:
+        """What the job decides, and what was captured in it."""
         folder = self._run_folder(run)
         if folder.record.exists():
-            return read_outline(folder.record).system_from_job
+            record = read_outline(folder.record)
+            return record.system_from_job, record.system_captured
         try:
             facts = read_facts(folder.launch)
         except ResultError:  # the run's folder is lost
-            return known_from_job(run.spec, "", "", "")
-        return known_from_job(run.spec, facts.workload.framework, facts.workload.model, facts.accelerator)
+            return known_from_job(run.spec, "", "", ""), Stated()
+        workload = facts.workload
+        return known_from_job(run.spec, workload.framework, workload.model, facts.accelerator), Stated()
 
     def _find_folder(self, where: Where) -> Path:
         if isinstance(where, str):

@@ -209,7 +209,7 @@ def _build_origin(record: RunRecord) -> Cells:
 
 def _build_system(record: RunRecord) -> Cells:
     """Descriptions of system and tester, completed from the job. The hash covers only the statements."""
-    return _system_of(record.system_from_job, record.described)
+    return _system_of(record.system_unstated, record.described)
 
 
 @lru_cache(maxsize=4096)

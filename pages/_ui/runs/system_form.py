@@ -65,7 +65,7 @@ def _show_dialog(run: Run) -> None:
 
 def _show_values(described: SystemValues) -> None:
     """What is known, for who cannot change it."""
-    known = {**described.from_job.values, **described.stated.values}
+    known = described.merged.values
     show_facts([(t.describe_field(name)[0], str(value)) for name, value in known.items()], t("system.title"))
 
 
@@ -105,13 +105,14 @@ def _show_actions(run: Run, changes: int) -> None:
 
 def _show_fields(run_id: str, described: SystemValues, values: dict[str, Any], fields: Sequence[str]) -> None:
     """In two columns, row by row, so that fields stay in their order where a narrow window has one column."""
-    from_job = described.from_job.values
+    captured, known = described.captured.values, described.unstated.values
     for start in range(0, len(fields), 2):
         for column, field in zip(st.columns(2), fields[start : start + 2], strict=False):
             with column:
-                _show_field(run_id, field, values.get(field), str(from_job.get(field, "")))
-                if field in from_job:
-                    st.caption(f":material/verified: {t('system.known', value=escape_markdown(str(from_job[field])))}")
+                _show_field(run_id, field, values.get(field), str(known.get(field, "")))
+                if field in known:
+                    source = "system.captured" if field in captured else "system.known"
+                    st.caption(f":material/verified: {t(source, value=escape_markdown(str(known[field])))}")
                 show_field_findings(described.findings, field)
 
 
