@@ -57,6 +57,7 @@ from aisbench_core.running.cleaning.service import Cleaning
 from aisbench_core.running.diagnosing.ascend_fd import AscendFd
 from aisbench_core.running.diagnosing.service import Causes
 from aisbench_core.running.follower import Following
+from aisbench_core.running.head_publishing import HeadPublishing
 from aisbench_core.running.jobs import Jobs
 from aisbench_core.running.launches import Launches
 from aisbench_core.running.lineages import Lineages
@@ -85,6 +86,7 @@ from aisbench_core.store.run_folders.location import run_folders
 from aisbench_core.store.run_folders.migrating import FolderPublishing
 from aisbench_core.store.seals.comparing import SealComparing
 from aisbench_core.store.seals.service import Seals
+from aisbench_core.store.signing.heads import Heads
 from aisbench_core.store.signing.private_key import KeyFile
 from aisbench_core.store.signing.service import SigningKeys
 from aisbench_core.warehouse.facade import Warehouse
@@ -129,6 +131,7 @@ class Core:
             ledger, settings.keep_audit_days, clock, AuditHeads(settings.audit_heads_path, settings.ledger)
         )
         self.signing_keys = SigningKeys(KeyFile(settings.signing_key_path), ledger, self.audit, clock)
+        self.heads = Heads(ledger, self.audit, self.signing_keys)
         self.people = People(ledger, clock)
         self.sign_in_audit = SignInAudit(self.audit.record, clock)
         self.sessions = Sessions(settings, self.people, clock, self.sign_in_audit)
@@ -171,6 +174,7 @@ class Core:
             seal=seals.seal_launched,
             clock=clock,
         )
+        self.head_publishing = HeadPublishing(settings, self.heads, self.audit, interactive, clock)
         self.jobs = Jobs(ledger, interactive, runs, clock)
         self.algorithms = Algorithms(workloads, self._connect, interactive, runs.open_folders, settings.shared_code)
         self.files = RunFiles(folders, ledger)
@@ -214,7 +218,7 @@ class Core:
         """What was measured, here and elsewhere, and its ways out."""
         settings, warehouse, folders = self.settings, self.warehouse, self.folders
         self.operations = Operations(settings.data_dir, settings.operations_at_once)
-        self.exports = Exports(warehouse, self.operations, settings.export_most_runs)
+        self.exports = Exports(warehouse, self.operations, settings.export_most_runs, self.heads.find_entry)
         self.reader = make_reader(warehouse.location)
         self.rulesets = Rulesets(settings.rulesets_dir)
         self.read_chips = partial(read_chips, settings.chips_path)
@@ -229,7 +233,7 @@ class Core:
             seals=self._seals,
             clock=self.clock,
         )
-        self.reports = Reports(warehouse, self.clock)
+        self.reports = Reports(warehouse, self.clock, self.heads.attach)
         are_all_here = folders.are_published or not settings.has_team_ledger
         self._comparing = SealComparing(self.ledger, folders, self._is_rehearsal, are_all_here)
         self.bundles = Bundles(
@@ -298,6 +302,7 @@ class Core:
             delete=DeletionWork(self._deletion_ledger, cleaning, self.annotations, clock).tick,
             alert=BudgetAlerts(ledger, self._budget_ledger, clock).tick,
             notify=self.notifications.tick,
+            publish_head=HeadPublishing(settings, self.heads, self.audit, self._connect, clock).tick,
             diagnose=AscendFd(settings.ascend_fd_venv).diagnose,
             slow_share=self.slow_share,
             clock=clock,

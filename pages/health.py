@@ -19,6 +19,7 @@ health.show_follower_health(report)
 if profile:
     health.show_cloud(report, profile)
 health.show_sizes(report)
+health.show_evidence()
 if profile:
     health.show_profile_health(profile)
 health.show_versions()

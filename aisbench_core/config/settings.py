@@ -148,6 +148,11 @@ class Settings(Frozen):
     run_folders_profile: str = Field(
         default="", description="Profile with OBS and keys for run_folders; none: profile."
     )
+    head_directory: Annotated[
+        str,
+        AfterValidator(_obs_directory),
+        Field(description="Where the audit's signed head goes daily: obs://bucket/prefix; none: nowhere."),
+    ] = ""
     ruleset: Annotated[str, Field(description="Decides validity: see `aisbench ruleset list`.")] = "aisbench/1"
     code_folders: Annotated[
         str, Field(description="More folders from which non-admins may launch code, separated by commas.")

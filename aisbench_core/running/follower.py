@@ -55,8 +55,8 @@ class Following:
 
     `record` stores an ended run; `begin_collecting`, `expect`, `seal`: as in Collecting; `admission` gives a function
     that launches the next cells of series; `schedule` launches series whose time has come; `delete` removes what
-    belongs to deleted runs; `alert` checks budgets; `notify` sends the next notification. `diagnose`: as in Collecting;
-    `resolving`, `slow_share`: as in Steps."""
+    belongs to deleted runs; `alert` checks budgets; `notify` sends the next notification; `publish_head`
+    keeps the audit's elsewhere. `diagnose`: as in Collecting; `resolving`, `slow_share`: as in Steps."""
 
     settings: Settings
     ledger: Ledger
@@ -76,6 +76,7 @@ class Following:
     delete: Callable[[], None]
     alert: Callable[[], None]
     notify: Callable[[], None]
+    publish_head: Callable[[], None]
     diagnose: Callable[[RunFolder], None]
     slow_share: Callable[[], float | None]
     clock: Clock
@@ -182,6 +183,7 @@ class Follower:
             self._tasks.start(EVERYTHING, "series", self._admit, self._tasks.quick)
             self._tasks.start(EVERYTHING, "deletions", self._parts.delete, self._tasks.collecting)
             self._tasks.start(EVERYTHING, "budgets", self._parts.alert, self._tasks.quick)
+            self._tasks.start(EVERYTHING, "head", self._parts.publish_head, self._tasks.notifying)
             self._tasks.start(EVERYTHING, "notifications", self._parts.notify, self._tasks.notifying)
         if share.held is not None:
             self._profiles = {name: one for name, one in self._profiles.items() if name in share.held}

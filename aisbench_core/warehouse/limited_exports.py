@@ -1,5 +1,7 @@
 """Exports that people ask for: so many of a person at once, and so many runs in each."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import IO
 
 from aisbench_core.base.errors import Problem, SpecError
@@ -12,11 +14,14 @@ from aisbench_core.warehouse.values.exports import Export, OnRows, ignore_rows
 class Exports:
     """Writes exports within the limits of a person. Thread-safe."""
 
-    def __init__(self, warehouse: Warehouse, operations: Operations, most_runs: int) -> None:
-        """`most_runs`: of one export; 0: no limit."""
+    def __init__(
+        self, warehouse: Warehouse, operations: Operations, most_runs: int, audit_head: Callable[[], str]
+    ) -> None:
+        """`most_runs`: of one export; 0: no limit. `audit_head`: as in Export."""
         self._warehouse = warehouse
         self._operations = operations
         self._most_runs = most_runs
+        self._audit_head = audit_head
 
     def write(
         self, request: Export, target: IO[bytes], who: str, on_rows: OnRows = ignore_rows, *, wait_seconds: float = 0.0
@@ -26,7 +31,7 @@ class Exports:
         Raises TooManyOperations, and SpecError if there are more runs than one export may hold, or than Excel can."""
         with self._operations.count_operation(who, wait_seconds):
             self.require_size(request)
-            return self._warehouse.export(request, target, on_rows)
+            return self._warehouse.export(replace(request, audit_head=self._audit_head()), target, on_rows)
 
     def require_size(self, request: Export) -> None:
         """Raises SpecError if the query has more runs than one export may hold."""

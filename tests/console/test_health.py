@@ -12,6 +12,7 @@ from aisbench_core.running.following.beats import Beats
 from aisbench_core.store.ledger.database.connection import ProfileShare
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse.facade import Warehouse
+from aisbench_core.wiring import open_core
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
 
@@ -29,8 +30,19 @@ def test_without_a_profile_it_says_what_is_stored_and_who_follows(open_page: Ope
 
     assert not app.exception
     assert {metric.label: metric.value for metric in app.metric}["Results in the warehouse"] == "2"
-    assert [header.value for header in app.header] == ["Follower", "Stored on this machine"]
+    assert [header.value for header in app.header] == ["Follower", "Stored on this machine", "Evidence"]
     assert str(kept) in texts(app).replace("\\", "")
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "Signing key"), ("zh", "签名密钥")])
+@pytest.mark.usefixtures("kept")
+def test_it_shows_the_signing_key_and_the_head_of_the_audit(open_page: OpenPage, language: str, said: str) -> None:
+    app = open_page("health", lang=language)
+
+    head = open_core().heads.sign()
+    assert said in texts(app)
+    assert head.key in texts(app)
+    assert [code.value for code in app.code] == [str(head)]
 
 
 @pytest.mark.parametrize(("language", "said"), [("en", "cannot be used"), ("zh", "无法使用")])

@@ -57,3 +57,26 @@ def test_no_backup_holds_the_key(shell: CommandLine, tmp_path: Path) -> None:
         names = archive.getnames()
     assert "ledger.sqlite3" in names
     assert not [name for name in names if "signing-key" in name]
+
+
+def test_the_audit_goes_on_from_a_head_that_was_kept(shell: CommandLine, tmp_path: Path) -> None:
+    kept = tmp_path / "head.txt"
+    kept.write_text(shell.type("evidence", "head").stdout)
+    answer = shell.answer("evidence", "head")
+
+    shell.type("evidence", "trust", THEIR_FINGERPRINT, "--name", "them")
+    going_on = shell.type("evidence", "check", str(kept))
+    empty = shell.type("evidence", "check", __file__)
+
+    assert kept.read_text().split()[0] == f"{answer['number']}:{answer['hash']}"
+    assert f"the audit continues from entry {answer['number']} (signed with {answer['key']})" in going_on.stdout
+    assert (empty.exit_code, "holds no head of an audit" in empty.stderr) == (2, True)
+    kept.write_text(kept.read_text().replace(f"{answer['number']}:", f"{answer['number'] + 1}:", 1))
+    changed = shell.type("evidence", "check", str(kept))
+    assert (changed.exit_code, "its signature does not fit" in changed.stderr) == (1, True)
+
+
+def test_a_head_is_written_where_nothing_else_says_so(shell: CommandLine) -> None:
+    refused = shell.type("evidence", "head", "--publish")
+
+    assert (refused.exit_code, "head_directory is not set" in refused.stderr) == (2, True)

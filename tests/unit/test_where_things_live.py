@@ -39,6 +39,7 @@ SQL_PLACES = (
     "aisbench_core/store/ledger/outbox.py",
     "aisbench_core/store/ledger/series.py",
     "aisbench_core/store/ledger/tokens.py",
+    "aisbench_core/store/signing/ledger.py",
     "aisbench_core/store/ledger/limits.py",
     "aisbench_core/store/ledger/watches.py",
     "aisbench_core/store/run_folders/ledger.py",

@@ -143,6 +143,8 @@ PERMISSIONS: Mapping[str, Permission] = {
         "signing_key.trust", "made.fingerprint|name", L, "decides whose results are believed"
     ),
     "SigningKeys.withdraw": Permission("signing_key.withdraw", "fingerprint", L, "decides whose results are believed"),
+    "HeadPublishing.publish": Permission("head.publish", "made.path", A, "sends number and hash of the newest entry"),
+    "Heads.check": Permission("head.check", "", A, "says what everybody did", is_change=False),
     "LedgerCopies.copy": Permission("ledger.copy", "to", A, "copies everything that people did"),
     "FolderPublishing.publish": Permission("run-folders.publish", "", A, "sends everybody's files"),
     "Backups.create": Permission("backup.create", "target", A, "copies everything, keys as well"),

@@ -9,7 +9,7 @@ from aisbench_core.base.messages import Message, message_of
 from aisbench_core.base.messages.file_names import readable_name
 from aisbench_core.base.messages.stored import from_data
 from aisbench_core.exchange.evidence import verify
-from aisbench_core.store.signing.service import KnownKey
+from aisbench_core.store.signing.ledger import KnownKey
 
 
 @dataclass(frozen=True, slots=True)

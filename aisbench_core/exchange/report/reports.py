@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -16,6 +16,7 @@ from aisbench_core.exchange.report import cells, charts, pdf, view, words
 from aisbench_core.exchange.report.view import report_view
 from aisbench_core.exchange.report.words import MAX_RUNS, ReportLanguage, get_plain_label
 from aisbench_core.model import Clock, canonical_json
+from aisbench_core.store.signing.heads import SignedHead
 from aisbench_core.warehouse.exporting.reported import Reported
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery, Check
@@ -27,8 +28,12 @@ if TYPE_CHECKING:
 class Reports:
     """Writes reports about stored runs. Thread-safe."""
 
-    def __init__(self, warehouse: Warehouse, clock: Clock) -> None:
+    def __init__(
+        self, warehouse: Warehouse, clock: Clock, head: Callable[[], SignedHead | None] = lambda: None
+    ) -> None:
+        """`head`: the audit's, which each report holds."""
         self._warehouse = warehouse
+        self._head = head
         self._clock = clock
 
     def list_chosen(self, query: BoardQuery) -> list[str]:
@@ -92,7 +97,8 @@ class Reports:
         fingerprints = [run.cells["fingerprint"] for run in reported.runs]
         distinctions = self._warehouse.board.find_distinctions(region, fingerprints, rehearsal=rehearsal)
         report = report_view(reported, _hash_content(reported), now, get_plain_label("nodes", language), distinctions)
-        return _render_page(replace(report, filters=filters_text(query) if query else ""), language, full)
+        named = replace(report, filters=filters_text(query) if query else "", head=self._head())
+        return _render_page(named, language, full)
 
 
 def filters_text(query: BoardQuery) -> str:
@@ -150,7 +156,7 @@ def _plain_cells(row: Any) -> dict[str, Any]:
     return {
         name: value.isoformat() if isinstance(value, datetime) else value
         for name, value in row.items()
-        if name != "exported_at_utc"
+        if name not in ("exported_at_utc", "audit_head")
     }
 
 

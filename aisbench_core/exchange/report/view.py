@@ -23,6 +23,7 @@ from aisbench_core.exchange.report.cells import (
 )
 from aisbench_core.exchange.report.summary import build_sentences
 from aisbench_core.model import SYSTEM_FIELDS
+from aisbench_core.store.signing.heads import SignedHead
 from aisbench_core.warehouse.exporting.reported import Cells, Reported, ReportedRun
 from aisbench_core.warehouse.values.boards import ASPECTS, abbreviate_value, mixed_or_unknown
 from aisbench_core.warehouse.values.runs import SeriesEvaluation
@@ -248,6 +249,7 @@ class ReportView:
     series: tuple[SeriesEvaluation, ...]
     appendix: Appendix
     filters: str = ""  # that selected the runs; empty: they were named
+    head: SignedHead | None = None  # of the audit when it was written
 
     @property
     def is_rehearsal(self) -> bool:

@@ -102,6 +102,9 @@ WORDS: Mapping[str, str] = {
     "data_sha256": "Data of this report",
     "data_sha256_how": "SHA-256 over the rows of runs and groups, the descriptions, checks and cards that this report "
     "shows, as JSON with sorted keys. Two reports on the same runs have the same.",
+    "audit_head": "Head of the audit",
+    "audit_head_how": "Number and hash of the newest entry, time (UTC), key, signature. The console proves with "
+    "`aisbench evidence check` that nothing up to it was removed or changed.",
 }
 
 

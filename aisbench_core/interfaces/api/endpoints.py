@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from http import HTTPStatus
 
-from aisbench_core.interfaces.api import commands, launching, region, results, runs, spending, tables, tokens
+from aisbench_core.interfaces.api import commands, evidence, launching, region, results, runs, spending, tables, tokens
 from aisbench_core.interfaces.api.cursors import PageQuery
 from aisbench_core.interfaces.api.endpoint import Endpoint
 from aisbench_core.interfaces.api.idempotency import KEY
@@ -24,6 +24,7 @@ from aisbench_core.interfaces.commands.records import MEDIA_TYPE
 from aisbench_core.interfaces.commands.request import MOST_BODY, CommandRequest, InputRequest
 from aisbench_core.model import Run
 from aisbench_core.store.ledger.deletions import Deletion
+from aisbench_core.store.signing.heads import SignedHead
 from aisbench_core.warehouse.values.compared import Comparison
 from aisbench_core.warehouse.values.exports import MEDIA_TYPES
 
@@ -33,6 +34,7 @@ _table = partial(Endpoint, media_type=tables.MEDIA_TYPE, exclusive=True)
 
 ENDPOINTS: Sequence[Endpoint] = (
     Endpoint("GET", "/token", "Whose token this is, and what it may do", tokens.show_token, tokens.OwnToken),
+    Endpoint("GET", "/evidence/head", "The head of the audit, signed", evidence.show_head, SignedHead),
     Endpoint("GET", "/runs", "Runs, newest first", runs.list_runs, runs.RunListing, runs.RunsQuery),
     Endpoint(
         "POST", "/runs", "Launch a run, once per key", launching.launch_run, Run, body=LaunchRequest, headers=(KEY,),

@@ -83,6 +83,9 @@ IDENTITY = (
         sortable=True),
     Column("exported_at_utc", TIME, "time of the export; the same in every row", UTC, in_view=False,
         exported=Exported("identity", sql="$exported_at::TIMESTAMP")),
+    Column("audit_head", TEXT,
+        "number and hash of the audit's newest entry at the time of the export; the same in every row", in_view=False,
+        exported=Exported("identity", sql="$audit_head", wording=OURS)),
     Column("record_sha256", TEXT,
         "SHA-256 over run, result, cards and stated system description; not over validity, samples, events, tags and "
         "note", label="Record", stored=run(44), exported=Exported("identity"), mlflow=TAG),

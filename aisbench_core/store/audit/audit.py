@@ -107,6 +107,11 @@ class Audit:
         where, values = _build_filter(query)
         return int(self._ledger.rows(f"select count(*) from audit where {where}", values)[0][0])  # noqa: S608  # only ? marks
 
+    def last_done(self, change: str) -> AuditEntry | None:
+        """The newest entry about this change that was done; None without one."""
+        query = "select * from audit where change = ? and outcome = 'done' order by number desc limit 1"
+        return next(map(_entry_of, self._ledger.rows(query, [change])), None)
+
     @permitted
     def verify(self, actor: Actor, noted: AuditHead | None = None) -> AuditCheck:  # noqa: ARG002  # the guard's
         """Compute every hash again, and find the head that this console saw, and `noted`, which was stored elsewhere.

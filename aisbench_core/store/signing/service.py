@@ -1,9 +1,5 @@
 """Signs with the console's key, replaces it, and knows which keys of other consoles are trusted."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from datetime import datetime
-
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Message
 from aisbench_core.domain.access import permitted
@@ -11,42 +7,23 @@ from aisbench_core.domain.access.audit_entry import Act, ActOutcome
 from aisbench_core.domain.access.changes import log_change, note_values
 from aisbench_core.model import Actor, Clock, WayIn
 from aisbench_core.store.audit.audit import Audit
-from aisbench_core.store.ledger.database.connection import LedgerConnection, Row
-from aisbench_core.store.ledger.database.rows import insert_row, replace_row
-from aisbench_core.store.ledger.ledger import Ledger, as_text, as_time
+from aisbench_core.store.ledger.database.connection import LedgerConnection
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.signing.ledger import (
+    KnownKey,
+    add_key,
+    end_key,
+    list_keys,
+    read_active_key,
+    read_key,
+    replace_key,
+)
 from aisbench_core.store.signing.private_key import KeyFile, PrivateKey
 from aisbench_core.store.signing.public_key import FINGERPRINT, PublicKey, Signature
 
 MADE = "signing_key.create"
 
 MOST_LETTERS = 80  # of a console's name
-
-
-@dataclass(frozen=True, slots=True)
-class KnownKey:
-    """A public key that the ledger knows. `owner`: the name of another console; empty for a key of this one.
-
-    `public_key` is empty while only the fingerprint is known. `endorsement`: this console's key before signed it, in
-    Base64; empty for the first key, and after a loss. `ended_at`: when it was replaced, or trust in it withdrawn."""
-
-    fingerprint: str
-    public_key: str
-    owner: str
-    added_at: datetime
-    added_by: str
-    endorsement: str = ""
-    ended_at: datetime | None = None
-    ended_by: str = ""
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether this console signs, or signed, with it."""
-        return not self.owner
-
-    @property
-    def is_active(self) -> bool:
-        """Whether this console signs with it, or trusts it."""
-        return self.ended_at is None
 
 
 class SigningKeys:
@@ -68,8 +45,8 @@ class SigningKeys:
 
     def list_keys(self) -> list[KnownKey]:
         """This console's keys, the newest first, then those of others by name."""
-        keys = [_key_of(row) for row in self._ledger.rows("select * from signing_keys order by added_at desc")]
-        return sorted(keys, key=lambda key: key.owner)
+        with self._ledger.connection() as con:
+            return list_keys(con)
 
     def find(self, fingerprint: str) -> KnownKey | None:
         """The key with this fingerprint; None if neither this console nor anybody trusted has it."""
@@ -91,9 +68,9 @@ class SigningKeys:
         new = self._file.next.create().public
         endorsement = old.sign(endorsed_text(new)).text if old else ""
         with self._ledger.transaction() as con:
-            former = _read_active(con)
+            former = read_active_key(con)
             if old and (former is None or former.fingerprint != old.public.fingerprint):
-                raise _missing(former)
+                raise _missing_key(former)
             self._replace_key(con, former, new, actor.name, endorsement)
         self._settle(new.fingerprint)
         note_values(former.fingerprint if former else "", f"{new} {endorsement}".rstrip())
@@ -108,13 +85,12 @@ class SigningKeys:
             parsed = PublicKey.parse(key)
             fingerprint, public_key = parsed.fingerprint, str(parsed)
         with self._ledger.transaction() as con:
-            row = con.execute("select * from signing_keys where fingerprint = ?", [fingerprint]).fetchone()
-            before = _key_of(row) if row else None
+            before = read_key(con, fingerprint)
             if before and before.is_ours:
                 raise ConfigError(Message("{key} is a key of this console", key=fingerprint))
             public_key = public_key or (before.public_key if before else "")
             known = KnownKey(fingerprint, public_key, name, self._clock(), actor.name)
-            replace_row(con, "signing_keys", "fingerprint", _row_of(known))
+            replace_key(con, known)
         note_values(f"{before.owner}{'' if before.is_active else ' (withdrawn)'}" if before else "", name)
         log_change(actor, f"trusts {fingerprint} of {name}")
         return known
@@ -128,7 +104,7 @@ class SigningKeys:
                 Message("{key} is not trusted", key=fingerprint), Message("`aisbench evidence keys` lists the keys")
             )
         with self._ledger.transaction() as con:
-            _end_key(con, key, self._clock(), actor.name)
+            end_key(con, key, self._clock(), actor.name)
         note_values(key.owner, "")
         log_change(actor, f"no longer trusts {fingerprint} of {key.owner}")
         return key
@@ -140,7 +116,7 @@ class SigningKeys:
     def _require_file(self, active: KnownKey) -> PrivateKey:
         if key := self._find_file(active.fingerprint):
             return key
-        raise _missing(active)
+        raise _missing_key(active)
 
     def _is_here(self, key: KnownKey) -> bool:
         try:
@@ -159,7 +135,7 @@ class SigningKeys:
 
     def _make_first(self) -> PrivateKey:
         with self._ledger.transaction() as con:
-            active = _read_active(con)
+            active = read_active_key(con)
             if active is None:
                 key = self._file.load() or self._file.create()
                 new = key.public
@@ -176,9 +152,9 @@ class SigningKeys:
     ) -> None:
         now = self._clock()
         if former:
-            _end_key(con, former, now, who)
+            end_key(con, former, now, who)
         known = KnownKey(new.fingerprint, str(new), "", now, who, endorsement)
-        insert_row(con, "signing_keys", _row_of(known))
+        add_key(con, known)
 
     def _settle(self, fingerprint: str) -> None:
         """Put a new key in its place once the ledger knows it, also after a kill in between."""
@@ -193,7 +169,7 @@ def endorsed_text(key: PublicKey) -> bytes:
     return f"aisbench signing key\n{key}\n".encode()
 
 
-def _missing(active: KnownKey | None) -> ConfigError:
+def _missing_key(active: KnownKey | None) -> ConfigError:
     return ConfigError(
         Message("the signing key {key} of this console is not in its data folder", key=active and active.fingerprint),
         Message(
@@ -208,27 +184,3 @@ def _parse_name(name: str) -> str:
     if not name or len(name) > MOST_LETTERS or not name.isprintable():
         raise ConfigError(Message("a name must have 1 to {most} printable characters", most=MOST_LETTERS))
     return name
-
-
-def _read_active(con: LedgerConnection) -> KnownKey | None:
-    row = con.execute("select * from signing_keys where owner = '' and ended_at is null").fetchone()
-    return _key_of(row) if row else None
-
-
-def _end_key(con: LedgerConnection, key: KnownKey, at: datetime, who: str) -> None:
-    change = "update signing_keys set ended_at = ?, ended_by = ? where fingerprint = ?"
-    con.execute(change, [as_text(at), who, key.fingerprint])
-
-
-_FIELDS: Sequence[str] = tuple(field.name for field in fields(KnownKey))
-
-
-def _row_of(key: KnownKey) -> dict[str, object]:
-    values = {name: getattr(key, name) for name in _FIELDS}
-    return {name: as_text(value) if isinstance(value, datetime) else value for name, value in values.items()}
-
-
-def _key_of(row: Row) -> KnownKey:
-    values = {name: row[name] for name in _FIELDS}
-    times = {name: as_time(values[name]) for name in ("added_at", "ended_at") if values[name]}
-    return KnownKey(**values | times)

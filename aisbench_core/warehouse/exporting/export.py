@@ -38,7 +38,7 @@ def write(
     rehearsal = bool(filters["rehearsal"])
     if export.table is ExportTable.SERIES:
         sheet = series_where(chosen_runs, "runs > 0 or $include_invalid")
-        named = filters | build_provenance(cur, chosen_runs, filters, at, bases)
+        named = filters | build_provenance(cur, chosen_runs, filters, at, bases, export.audit_head)
         named |= {
             "include_invalid": export.query.include_invalid,
             **ruleset_parameters(cur, chosen_runs, filters, evaluator),
@@ -48,7 +48,7 @@ def write(
         exported = f"{chosen_runs} and {OF_VALIDITY}"
         sheet = runs_where(f"{exported} and {WITHIN}")
         filters |= validity_parameters(export.query)
-        named = filters | build_provenance(cur, exported, filters, at, bases)
+        named = filters | build_provenance(cur, exported, filters, at, bases, export.audit_head)
         ranges = list_parts(cur, exported, filters, max_runs)
     chosen = [named | part for part in ranges]
     region = export.query.region

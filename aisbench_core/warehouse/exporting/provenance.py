@@ -1,4 +1,5 @@
-"""What every export says of itself: the report's number, when it was written, and what inferred rulesets rest on."""
+"""What every export says of itself: the report's number, when it was written, the head of the audit at that time, and
+what inferred rulesets rest on."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -31,10 +32,16 @@ def basis_column(ruleset_ids: str) -> SheetColumn:
 
 
 def build_provenance(
-    cur: DuckDBPyConnection, condition: str, filters: Mapping[str, object], at: datetime, bases: Mapping[str, str]
+    cur: DuckDBPyConnection,
+    condition: str,
+    filters: Mapping[str, object],
+    at: datetime,
+    bases: Mapping[str, str],
+    audit_head: str = "",
 ) -> dict[str, object]:
     """The parameters of these columns, for the runs that fulfil the condition. `bases`: of rulesets, by their ids."""
     return {
+        "audit_head": audit_head,
         "exported_at": at.astimezone(UTC).replace(tzinfo=None),
         "report_id": _report_id(cur, condition, filters),
         "basis_ids": list(bases),

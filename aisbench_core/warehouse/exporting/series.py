@@ -68,6 +68,7 @@ GROUPS = {
         ),
         make_text("series_id", "the [series](series.md); empty for runs outside of series"),
         make_time("exported_at_utc", "time of the export; the same in every row", "$exported_at::TIMESTAMP"),
+        make_word("audit_head", "number and hash of the audit's newest entry at that time", "$audit_head"),
     ),
     "mode": (
         make_word("test_mode", "always `training`", "'training'"),

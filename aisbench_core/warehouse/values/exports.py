@@ -65,13 +65,15 @@ MEDIA_TYPES = {
 class Export:
     """All runs of a query, not only its page, as one file.
 
-    `bom`: begin a CSV with a byte order mark, from which Excel knows that it is UTF-8."""
+    `bom`: begin a CSV with a byte order mark, from which Excel knows that it is UTF-8. `audit_head`: number and hash of
+    the audit's newest entry; empty if nobody asked for it."""
 
     query: BoardQuery
     exported_at: datetime
     table: ExportTable = ExportTable.RUNS
     format: ExportFormat = ExportFormat.CSV
     bom: bool = False
+    audit_head: str = ""
 
     @property
     def file_name(self) -> str:

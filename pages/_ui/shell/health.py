@@ -128,6 +128,20 @@ def show_sizes(health: Health) -> None:
     st.caption(t("health.data_dir", path=escape_markdown(str(core().settings.data_dir))))
 
 
+def show_evidence() -> None:
+    """With which key this console signs, and the head of the audit, to be kept elsewhere."""
+    head = core().heads.attach()
+    if head is None:  # an unreadable ledger, which the follower's section says
+        return
+    st.header(t("health.evidence"))
+    if head.signature:
+        st.markdown(t("health.signing_key", fingerprint=head.key))
+    else:
+        st.warning(t("health.not_signed"), icon=":material/key_off:")
+    st.code(str(head), language=None, wrap_lines=True)
+    st.caption(t("health.head_help"))
+
+
 def show_manifests() -> None:
     """Workloads that cannot be used, and why."""
     for file, error in core().workloads.problems():

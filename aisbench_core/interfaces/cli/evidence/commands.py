@@ -1,4 +1,4 @@
-"""`aisbench evidence`: the keys that sign it."""
+"""`aisbench evidence`: the head of the audit, and the keys that sign."""
 
 from pathlib import Path
 
@@ -11,8 +11,11 @@ from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.evidence.bundles import bundle
 from aisbench_core.interfaces.cli.options import Group, yes_option
 from aisbench_core.interfaces.cli.remote.paths import InputPath
+from aisbench_core.store.signing.heads import SignedHead
+from aisbench_core.store.signing.ledger import KnownKey
 from aisbench_core.store.signing.public_key import FINGERPRINT
-from aisbench_core.store.signing.service import KnownKey
+
+MOST_LETTERS = 4 * 1024 * 1024  # of a file; a report begins with its fonts
 
 evidence = Group("evidence", help="Sign results, so that others can verify them.")
 evidence.add_command(bundle)
@@ -27,6 +30,47 @@ class KeySource(InputPath):
     def is_file(self, typed: str) -> bool:
         """Whether it is not a fingerprint."""
         return FINGERPRINT.fullmatch(typed) is None
+
+
+@evidence.command()
+@click.option("--publish", is_flag=True, help="Write it to head_directory on OBS, too.")
+def head(publish: bool, as_json: bool) -> None:
+    """Print the head of the audit, signed: number and hash of its newest entry, time, key, signature.
+
+    Keep it where no account of this machine can write: only a head kept elsewhere proves later that no entries are
+    missing at the end. With the setting head_directory, the follower writes it there daily.
+    """
+    core = open_core(writing=True)
+    if publish:
+        published = core.head_publishing.publish(get_actor())
+        display.print_message(f"written to {published.path}")
+    signed = published.head if publish else core.heads.sign()
+    display.print_result(display.as_dict(signed), as_json, lambda: str(signed))
+
+
+@evidence.command()
+@click.argument("file", metavar="HEADFILE", type=InputPath())
+def check(file: Path, as_json: bool) -> None:
+    """Prove that the audit continues from a head that was kept elsewhere, and verify all of it.
+
+    HEADFILE is a file with what `aisbench evidence head` printed, or an export as CSV or JSON, or a report as HTML.
+    Exits with 1 and names what is missing or was changed.
+    """
+    found = SignedHead.find_in(_read_text(file))
+    if found is None:
+        raise ConfigError(
+            Message("{path} holds no head of an audit", path=file),
+            Message("expected NUMBER:HASH, as `aisbench evidence head` prints it"),
+        )
+    checked = open_core(writing=False).heads.check(found, get_actor())
+    audit = checked.audit
+    by = f"signed with {found.key}" if found.key else "not signed"
+    text = (
+        f"the audit continues from entry {found.number:,} ({by}); entries verified: {audit.entries:,}; last entry:"
+        f" {audit.last_number}:{audit.last_hash}"
+    )
+    answer = {"head": display.as_dict(found), "audit": display.as_dict(audit)}
+    display.print_result(answer, as_json, lambda: text)
 
 
 @evidence.command()
@@ -91,10 +135,14 @@ COLUMNS: display.Columns[KnownKey] = {
 
 
 def _read_key(typed: str) -> str:
-    if FINGERPRINT.fullmatch(typed):
-        return typed
+    return typed if FINGERPRINT.fullmatch(typed) else _read_text(Path(typed))
+
+
+def _read_text(file: Path) -> str:
+    """The beginning of a file, which may be a large export."""
     try:
-        return Path(typed).read_text("utf-8")
+        with file.open(encoding="utf-8") as text:
+            return text.read(MOST_LETTERS)
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", Message("not UTF-8"))
-        raise ConfigError(Message("the key {path} cannot be read: {why}", path=typed, why=why)) from None
+        raise ConfigError(Message("{path} cannot be read: {why}", path=file, why=why)) from None

@@ -25,7 +25,8 @@ REMOTE = frozenset(
         *("budget list", "budget set", "budget remove", "approve", "decline"),
         *(f"people {name}" for name in ("list", "set-role", "revoke", "release")),
         "audit",
-        *("evidence keys", "evidence trust", "evidence withdraw", "evidence bundle", "verify"),
+        *(f"evidence {name}" for name in ("head", "check", "keys", "trust", "withdraw", "bundle")),
+        "verify",
         *("session list", "session end", "session end-all"),
         *("token create", "token list", "token revoke"),
     }
