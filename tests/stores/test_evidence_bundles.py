@@ -14,6 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import frictionless
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,6 +62,17 @@ def test_every_tool_can_unpack_a_bundle(bundle: bytes) -> None:
     with zipfile.ZipFile(io.BytesIO(bundle)) as unpacked:
         assert unpacked.testzip() is None
         assert unpacked.read("verify.py") == VERIFIER.read_bytes()
+
+
+def test_the_tables_of_a_bundle_are_as_its_data_package_says(bundle: bytes, tmp_path: Path) -> None:
+    with zipfile.ZipFile(io.BytesIO(bundle)) as unpacked:
+        for name in ("runs.csv", "series.csv", "datapackage.json"):
+            unpacked.extract(name, tmp_path)
+
+    report = frictionless.validate(tmp_path / "datapackage.json")
+
+    assert report.valid, report.flatten(["rowNumber", "fieldNumber", "type", "note"])
+    assert len(report.tasks) == 2
 
 
 def test_every_flipped_bit_is_named(bundle: bytes) -> None:

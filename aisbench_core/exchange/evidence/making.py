@@ -22,7 +22,7 @@ from aisbench_core.exchange.report import pdf
 from aisbench_core.exchange.report.reports import Reports
 from aisbench_core.exchange.report.words import MAX_RUNS, ReportLanguage
 from aisbench_core.model import Actor, Clock, Run, RunRecord, canonical_json
-from aisbench_core.model.columns import GROUP_KEYS, Kind
+from aisbench_core.model.columns import GROUP_KEYS
 from aisbench_core.running.run_files import dump_series
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.ledger.series import SeriesLedger
@@ -32,21 +32,13 @@ from aisbench_core.store.run_folders.folders import RunFolders
 from aisbench_core.store.run_folders.parts import FolderPart
 from aisbench_core.store.seals.comparing import SealComparing
 from aisbench_core.store.signing.public_key import PublicKey, Signature
-from aisbench_core.warehouse.exporting.export import SHEETS
+from aisbench_core.warehouse.exporting.schemas import build_data_package
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.exports import ExportTable
 
 MOST_CODE = 64 * 1024 * 1024  # bytes of one code
 
 VERIFIER = Path(verify.__file__)
-
-_TYPES = {
-    Kind.TEXT: "string",
-    Kind.INTEGER: "integer",
-    Kind.NUMBER: "number",
-    Kind.TIME: "datetime",
-    Kind.FLAG: "boolean",
-}
 
 _BULKY = (FolderPart.LOGS, FolderPart.SUMMARIES)
 
@@ -155,7 +147,8 @@ class Bundles:
         self.warehouse.write_tables(run_ids, at, runs, series)
         contents.add("runs.csv", runs.getvalue())
         contents.add("series.csv", series.getvalue())
-        contents.add("datapackage.json", describe_tables())
+        package = build_data_package(ExportTable.RUNS, ExportTable.SERIES)
+        contents.add("datapackage.json", json.dumps(package, indent=1, ensure_ascii=False).encode())
         contents.add("verify.py", VERIFIER.read_bytes())
         rows = self.warehouse.runs.find_rows(run_ids)
         checks = {run_id: [asdict(check) for check in row.checks] for run_id, row in rows.items()}
@@ -253,27 +246,6 @@ def seal_statement(payload: bytes, sign: Callable[[bytes], Signature]) -> bytes:
             "signatures": [{"keyid": signature.key.fingerprint, "sig": signature.text}],
         }
     )
-
-
-def describe_tables() -> bytes:
-    """The tables' columns, as Table Schema (a Data Package)."""
-    resources = [
-        {
-            "name": name,
-            "path": f"{name}.csv",
-            "schema": {
-                "fields": [
-                    {"name": column.name, "type": _TYPES[column.kind], "description": column.meaning}
-                    | ({"unit": column.unit} if column.unit else {})
-                    for column in SHEETS[table].columns
-                ]
-            },
-        }
-        for name, table in (("runs", ExportTable.RUNS), ("series", ExportTable.SERIES))
-    ]
-    return json.dumps(
-        {"profile": "tabular-data-package", "resources": resources}, indent=1, ensure_ascii=False
-    ).encode()
 
 
 def _too_large(size: int) -> SpecError:

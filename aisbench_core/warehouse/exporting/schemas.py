@@ -42,26 +42,13 @@ def build_table_schema(table: ExportTable) -> dict[str, Any]:
     return {"$schema": f"{PROFILES}/tableschema.json", "fields": fields, "missingValues": [""], **keys}
 
 
-def build_data_package(table: ExportTable) -> dict[str, Any]:
-    """The Data Package of an export, which is the file `<table>.csv` beside it."""
+def build_data_package(*tables: ExportTable) -> dict[str, Any]:
+    """The Data Package of exports, each of which is the file `<table>.csv` beside it."""
     return {
         "$schema": f"{PROFILES}/datapackage.json",
-        "name": f"aisbench-{table}",
-        "title": _TITLES[table],
+        "name": f"aisbench-{'-'.join(tables)}",
         "description": _RULES,
-        "resources": [
-            {
-                "name": table.value,
-                "type": "table",
-                "title": SHEETS[table].schema,
-                "path": f"{table}.csv",
-                "format": ExportFormat.CSV.value,
-                "mediatype": MEDIA_TYPES[ExportFormat.CSV],
-                "encoding": "utf-8",
-                "dialect": {"delimiter": ",", "lineTerminator": "\r\n", "quoteChar": '"', "doubleQuote": True},
-                "schema": build_table_schema(table),
-            }
-        ],
+        "resources": [*map(_build_resource, tables)],
     }
 
 
@@ -75,6 +62,20 @@ def build_csvw(table: ExportTable) -> dict[str, Any]:
         "dc:description": _RULES,
         "dialect": {"encoding": "utf-8", "delimiter": ",", "quoteChar": '"', "doubleQuote": True, "header": True},
         "tableSchema": {"columns": [_build_csvw_column(column) for column in SHEETS[table].columns], **keys},
+    }
+
+
+def _build_resource(table: ExportTable) -> dict[str, Any]:
+    return {
+        "name": table.value,
+        "type": "table",
+        "title": _TITLES[table],
+        "path": f"{table}.csv",
+        "format": ExportFormat.CSV.value,
+        "mediatype": MEDIA_TYPES[ExportFormat.CSV],
+        "encoding": "utf-8",
+        "dialect": {"delimiter": ",", "lineTerminator": "\r\n", "quoteChar": '"', "doubleQuote": True},
+        "schema": build_table_schema(table),
     }
 
 
