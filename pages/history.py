@@ -4,6 +4,7 @@ from pages._ui.empty_warehouse import recorded_regions
 from pages._ui.history import choice, groups, results
 from pages._ui.history.baselines import show_baseline
 from pages._ui.history.run_table import show_history_runs
+from pages._ui.pictures import Picture
 from pages._ui.shell import saved_views
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.errors import end_page
@@ -22,7 +23,7 @@ FILTERS = ("model", "workload", "flavor", "nodes")
 
 saved_views.show_title(HISTORY, t("history.title"))
 drawn = core().warehouse.revision()
-regions = recorded_regions()
+regions = recorded_regions(Picture.HISTORY)
 with filter_bar():
     region = choose_region(regions, width=215, label_visibility="collapsed")
     query = choose_folded_facets(region, *FILTERS, limit=choice.MAX_GROUPS)

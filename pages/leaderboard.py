@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages._ui.empty_warehouse import recorded_regions
 from pages._ui.leaderboard import blocks, board, changes, single_runs, sizes, tv
+from pages._ui.pictures import Picture
 from pages._ui.runs.conditions import show_conditions
 from pages._ui.runs.validity import show_rulesets
 from pages._ui.shell import saved_views
@@ -20,7 +21,7 @@ from pages._ui.shell.words import t
 if tv.is_tv():
     title = st.empty()
     with st.container(key=tv.CONTROLS):
-        region = choose_region(recorded_regions())
+        region = choose_region(recorded_regions(Picture.LEADERBOARD))
         query = board.choose_board_query(region, "blocks")
     title.title(f"{t('board.title')} · {escape_markdown(region.region)}")
     show_rehearsal(region)
@@ -29,7 +30,7 @@ if tv.is_tv():
     end_page()
 actions = saved_views.show_title(LEADERBOARD, t("board.title"))
 drawn = core().warehouse.revision()
-regions = recorded_regions()
+regions = recorded_regions(Picture.LEADERBOARD)
 with filter_bar():
     region = choose_region(regions, width=250, label_visibility="collapsed")
     view = board.choose_view()

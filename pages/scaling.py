@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages._ui.empty_warehouse import recorded_regions
+from pages._ui.pictures import Picture
 from pages._ui.scaling import choice, results
 from pages._ui.shell import saved_views
 from pages._ui.shell.core import core, run_cached
@@ -22,7 +23,7 @@ from pages._ui.shell.words import t
 FILTERS = ("model", "workload", "flavor")
 
 saved_views.show_title(SCALING, t("scaling.title"))
-regions = recorded_regions()
+regions = recorded_regions(Picture.SCALING)
 choice.open_run()
 with filter_bar():
     region = choose_region(regions, width=215, label_visibility="collapsed")

@@ -8,21 +8,23 @@ import streamlit as st
 from aisbench_core.base.errors import DamagedLedger
 from aisbench_core.model import TERMINAL
 from aisbench_core.warehouse.values.runs import RegionFacts
+from pages._ui.pictures import Picture, show_picture
 from pages._ui.shell.core import core, is_allowed, run_cached
 from pages._ui.shell.errors import end_page
 from pages._ui.shell.navigation import CONFIGURE, IMPORT, link_main_page, link_page
 from pages._ui.shell.words import t
 
 
-def recorded_regions() -> Sequence[RegionFacts]:
-    """The regions with results. Without any, the page ends with a hint at importing or restoring them."""
+def recorded_regions(picture: Picture) -> Sequence[RegionFacts]:
+    """The regions with results. Without any, the page ends: with the picture of what it will show and the way there,
+    or with a hint at restoring them."""
     regions = run_cached(core().warehouse.facets.list_regions)
     if not regions:
-        _show_empty()
+        _show_empty(picture)
     return regions
 
 
-def _show_empty() -> NoReturn:
+def _show_empty(picture: Picture) -> NoReturn:
     try:
         ended = core().ledger.count(TERMINAL)
     except DamagedLedger:  # the menu already says so
@@ -31,7 +33,7 @@ def _show_empty() -> NoReturn:
         st.warning(t("board.lost", count=ended), icon=":material/settings_backup_restore:")
         st.code("aisbench warehouse rebuild", language=None)
     else:
-        st.info(t("board.empty"), icon=":material/info:")
+        show_picture(picture)
     with st.container(horizontal=True, vertical_alignment="center"):
         if is_allowed("Runs.launch"):
             link_main_page(CONFIGURE, t("menu.configure"), {})

@@ -58,6 +58,7 @@ from aisbench_core.warehouse.values.spending import SpendingBy
 from pages._ui.compare.comparability import DECISIVE, KINDS
 from pages._ui.configuration.details import NUMBERS
 from pages._ui.configure.fields import list_choices
+from pages._ui.pictures import Picture
 from pages._ui.run.log import LEVELS
 from pages._ui.search import ACTIONS, SOURCES
 from pages._ui.shell import navigation
@@ -142,6 +143,7 @@ NAMED_BY_VALUES = (
     | _family("series", [f"sampler_{each.name.lower()}" for each in Sampler])
     | _family("scaling", [f"misfit_{misfit.name.lower()}" for misfit in FitProblem])
     | _family("goodput", TimeCause)
+    | _family("empty", [name for picture in Picture for name in (picture, f"{picture}_picture")])
     | _family("scaling", ["why_invalid", "why_incomplete", "why_nodes_not_known", "why_mixed_or_unknown"])
     | {"scaling.why_target_missed", "scaling.why_set_aside"}
     | _family("trainings", ["loss", "throughput", "step_s", "by_step", "by_time"])

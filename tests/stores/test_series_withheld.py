@@ -84,9 +84,9 @@ def test_series_of_which_something_decisive_is_not_known_are_not_compared(bench:
 
     [pair] = found.pairs
     assert (found.outcome, pair.difference, pair.power) == (Outcome.NOT_ENOUGH, None, None)
-    assert pair.withheld == "mixed or unknown: image"
+    assert pair.withheld == "No verdict: the runs may differ in image"
     assert said.exit_code == 6
-    assert "mixed or unknown: image" in said.stdout
+    assert "No verdict: the runs may differ in image" in said.stdout
 
 
 def test_a_series_with_runs_below_their_target_has_not_improved(bench: SeriesBench) -> None:

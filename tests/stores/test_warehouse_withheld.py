@@ -42,7 +42,7 @@ def test_runs_of_which_something_decisive_is_not_known_are_drawn_and_have_no_ver
 
     [group] = found.groups
     assert (found.outcome, found.tests, group.unknown) == (Outcome.NOT_ENOUGH, 0, len(GOOD + BAD))
-    assert group.verdict.withheld == "mixed or unknown: image"
+    assert group.verdict.withheld == "No verdict: the runs may differ in image"
     assert group.verdict.metrics == group.verdict.within == ()
     [throughput] = [metric for metric in history.metrics if metric.name == "throughput"]
     assert (throughput.levels, throughput.versions, throughput.changes) == ((), (), ())
@@ -67,9 +67,12 @@ def test_a_marked_baseline_of_which_something_decisive_is_not_known_is_no_base(w
 
     verdict = only_history(warehouse).verdict
 
-    assert (verdict.outcome, verdict.withheld) == (Outcome.NOT_ENOUGH, "mixed or unknown: image")
+    assert (verdict.outcome, verdict.withheld) == (Outcome.NOT_ENOUGH, "No verdict: the runs may differ in image")
     [asked] = warehouse.trends.list_verdicts(BOARD, names=["r1"]).groups
-    assert (asked.verdict.withheld, len(asked.verdict.baseline_run_ids)) == ("mixed or unknown: image", len(GOOD))
+    assert (asked.verdict.withheld, len(asked.verdict.baseline_run_ids)) == (
+        "No verdict: the runs may differ in image",
+        len(GOOD),
+    )
 
 
 def test_a_version_that_missed_its_target_regressed_however_fast_it_is(warehouse: Warehouse) -> None:

@@ -11,7 +11,7 @@ from aisbench_core.domain.statistics.difference import MeanDifference, Power, ad
 from aisbench_core.model import SeriesRow
 from aisbench_core.running.series.matrix import Matrix, MatrixRow
 from aisbench_core.warehouse.measures.regression import ALPHA, EFFECT, get_worst, power_of
-from aisbench_core.warehouse.values.boards import mixed_or_unknown
+from aisbench_core.warehouse.values.boards import explain_no_verdict
 from aisbench_core.warehouse.values.compared import Comparability, Comparison, FieldValues
 from aisbench_core.warehouse.values.histories import Outcome
 
@@ -45,8 +45,8 @@ class RowPair:
 
     @property
     def withheld(self) -> Hint:
-        """The same as a sentence."""
-        return mixed_or_unknown(self.not_known)
+        """Why there is no verdict, as a sentence."""
+        return explain_no_verdict(self.not_known)
 
     @property
     def missed(self) -> int:

@@ -1,6 +1,7 @@
 """Rows of the leaderboard: frozen values, free of SQL. Units as in runs.py; None is "not measured"."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -187,8 +188,19 @@ class BenchmarkPage:
 
 def mixed_or_unknown(*rows: str) -> Hint:
     """What is `not_known` of any of these rows, as a sentence; empty where all is known."""
+    names = _join_not_known(rows)
+    return Message("mixed or unknown: {names}", names=names) if names else ""
+
+
+def explain_no_verdict(*rows: str) -> Hint:
+    """Why these rows are not compared, in place of a verdict; empty where all is known."""
+    names = _join_not_known(rows)
+    return Message("No verdict: the runs may differ in {names}", names=names) if names else ""
+
+
+def _join_not_known(rows: Iterable[str]) -> Hint:
     names = dict.fromkeys(name for row in rows for name in row.split(";") if name)
-    return Message("mixed or unknown: {names}", names=join_parts(", ", map(_not_known, names))) if names else ""
+    return join_parts(", ", map(_not_known, names)) if names else ""
 
 
 def what_makes_known(*rows: str) -> Hint:

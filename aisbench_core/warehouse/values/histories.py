@@ -13,7 +13,7 @@ from aisbench_core.base.messages import Hint, Message
 from aisbench_core.domain.statistics.difference import MIN_VALUES, MeanDifference, Power
 from aisbench_core.domain.statistics.summary import Summary
 from aisbench_core.model import Mode
-from aisbench_core.warehouse.values.boards import mixed_or_unknown, what_makes_known
+from aisbench_core.warehouse.values.boards import explain_no_verdict, what_makes_known
 from aisbench_core.warehouse.values.configurations import BenchmarkConfiguration, short_id
 from aisbench_core.warehouse.values.runs import RunRow, Validity
 
@@ -293,7 +293,7 @@ class RegressionVerdict:
     @property
     def withheld(self) -> Hint:
         """Why there is no verdict on runs that may differ in what decides speed; empty where all is known."""
-        return mixed_or_unknown(self.not_known)
+        return explain_no_verdict(self.not_known)
 
     @property
     def advice(self) -> Hint:

@@ -1,13 +1,12 @@
 """Lines of Home: what it is, what happens, a small picture, who and when, and what one can do at the right end."""
 
-from base64 import b64encode
 from collections.abc import Sequence
-from html import escape
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages._ui.layout import LINE
+from pages._ui.pictures import build_image
 
 WIDTHS = (28, 31, 13, 20, 20)  # of what it is, what happens, the picture, when, and the actions
 PLAIN_WIDTHS = (31, 34, 14, 33)  # the same without a picture
@@ -33,12 +32,6 @@ def create_actions(column: DeltaGenerator) -> DeltaGenerator:
 def show_sparkline(column: DeltaGenerator, values: Sequence[float], text: str) -> None:
     """Values from left to right, each on its own scale; `text` describes them to those who do not see the picture."""
     column.html(build_image(draw_sparkline(values), text))
-
-
-def build_image(svg: str, text: str) -> str:
-    """The picture as HTML: Streamlit takes SVG out of HTML, but not out of an image."""
-    source = b64encode(svg.encode()).decode()
-    return f'<img alt="{escape(text)}" style="display:block;max-width:100%" src="data:image/svg+xml;base64,{source}">'
 
 
 def draw_sparkline(values: Sequence[float]) -> str:

@@ -7,6 +7,7 @@ import streamlit as st
 from aisbench_core.base.formats import format_number
 from aisbench_core.model import SeriesState
 from aisbench_core.running.series.matrix import Matrix
+from pages._ui.pictures import Picture, show_picture
 from pages._ui.series.schedules import show_schedules
 from pages._ui.shell import navigation, url
 from pages._ui.shell.core import core, is_allowed
@@ -31,12 +32,13 @@ SIGNS: dict[SeriesState, tuple[str, Colour]] = {
 
 def show_list() -> None:
     """The schedules, and one page of series."""
+    total = core().series.count()
+    if not total:
+        show_picture(Picture.SERIES)
     if is_allowed("SeriesService.launch"):
         navigation.link_main_page(navigation.SERIES, t("series.new"), {"new": "1"}, icon=":material/add:")
     show_schedules()
-    total = core().series.count()
     if not total:
-        st.info(t("series.none"), icon=":material/info:")
         return
     pages = url.Pages("page", total, PAGE)
     for matrix in core().series.page(PAGE, pages.offset):
