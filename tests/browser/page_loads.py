@@ -29,11 +29,12 @@ WORDS = """height => {
         [data-testid="stIconMaterial"], [translate="no"], [data-testid="stDataFrame"], nav, aside, tbody, caption,
         [role="gridcell"], [role="cell"], pre, svg, .log-lines`;
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
+    const seen = {visibilityProperty: true, opacityProperty: true};
     const gap = node => node.previousSibling?.nodeType === Node.TEXT_NODE ? "" : " ";
     let text = "";
     while (walker.nextNode()) {
         const node = walker.currentNode, parent = node.parentElement;
-        if (!parent.checkVisibility({visibilityProperty: true}) || parent.closest(no_prose)) continue;
+        if (!parent.checkVisibility(seen) || parent.closest(no_prose)) continue;
         range.selectNodeContents(node);
         const at = range.getBoundingClientRect();
         if (at.width > 1 && at.height > 1 && at.bottom > 0 && at.top < height) text += gap(node) + node.textContent;

@@ -17,6 +17,7 @@ from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
+from tests.console.grids import Grid
 from tests.console.seeds import ACTIVE_RUN, DONE_RUN, FAILED_RUN, RETRYING_RUN
 
 
@@ -103,6 +104,16 @@ def test_a_completed_run_shows_its_result_and_never_the_last_estimate(open_page:
     assert "last estimate; the result is being collected" in texts(collected)
     assert "Running since" not in texts(collected)
     assert "left, until" not in texts(collected)
+
+
+def test_a_run_without_a_comparison_has_the_distance_that_the_list_shows(open_page: OpenPage, used: Path) -> None:
+    """It is the only one of its version, so that there is no interval."""
+    assert used.exists()
+
+    listed = Grid(open_page("runs"), "Runs").row("run-new-0")
+    figure = figures(open_page("live", run="run-new-0"))["Against r1.10"]
+
+    assert listed["change"] == figure == "+5.0 %"
 
 
 def test_a_running_job_says_since_when_it_runs(open_page: OpenPage, used: Path) -> None:

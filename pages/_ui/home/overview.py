@@ -36,9 +36,7 @@ def _draw_overview(region: RegionFacts | None) -> None:
         if region is None:
             return
         query = BoardQuery(region.region, rehearsal=region.rehearsal)
-        with st.container(horizontal=True, vertical_alignment="bottom", gap="xxsmall"):
-            st.header(t("home.changed"), width="content")
-            st.caption(t("home.changed_help"))
+        st.header(t("home.changed"), help=t("home.changed_help"))
         # After a start, judging thousands of runs takes seconds.
         with st.spinner(t("home.reading"), show_time=True):
             regressions = run_cached(core().warehouse.trends.list_verdicts, query)

@@ -87,7 +87,7 @@ def _draw_curves(now: RunSnapshot) -> Iterator[RunChart]:
     """Of throughput, or of the time of a step where that is unknown; and of loss."""
     points, overview = thin_points(now.overview.points, MAX_DRAWN), now.overview
     if sum(point.throughput is not None for point in points) > 1:
-        title = t("charts.throughput", unit=overview.unit)
+        title = t("charts.throughput", unit=overview.unit) if overview.unit else t("metric.throughput")
         band = _choose_band(overview.earlier.usual)
         bounds = (band.lower, band.upper) if band else None
         yield _draw_curve(points, lambda point: point.throughput, title, lambda _: bounds)

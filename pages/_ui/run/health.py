@@ -72,7 +72,10 @@ def show_life(now: RunSnapshot) -> None:
     if not life.is_observed(at):
         st.warning(t("run.unobserved", at=format_time(life.observed_at, "%H:%M:%S")), icon=":material/visibility_off:")
     elif alert_kind(now.run, now.details) is None and not life.is_long(at) and not _list_slow(now):
-        st.caption(t("run.healthy" if now.rates else "run.healthy_without_steps"))
+        if now.rates:
+            st.caption(t("run.healthy"))
+        else:
+            st.caption(t("run.healthy_without_steps"), help=t("run.without_steps"))
 
 
 def _describe_life(life: SignOfLife, at: datetime) -> Iterator[str]:

@@ -14,7 +14,7 @@ from aisbench_core.base.formats import (
     format_percent,
     shorten_hash,
 )
-from aisbench_core.warehouse.values.histories import BaselineGap, Trend
+from aisbench_core.warehouse.values.histories import BaselineGap, RegressionVerdict, Trend
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow, TargetOutcome
 from pages._ui import layout
 from pages._ui.runs.target import target_text
@@ -63,8 +63,7 @@ def _list_tiles(row: RunRow) -> Iterator[_Tile]:
     unit = escape_markdown(row.throughput_unit)
     per_card = t("result.per_card", value=format_number(row.per_card)) if row.per_card is not None else ""
     yield _Tile(t("charts.throughput", unit=unit), format_number(row.throughput), per_card)
-    if gap := _find_gap(row):
-        yield _build_gap_tile(gap)
+    yield from _list_gap_tiles(row)
     if row.accuracy is not None:
         mark, colour = MARKS.get(row.target_outcome, ("", "gray"))
         target = format_percent(row.accuracy_target) if row.accuracy_target is not None else ""
@@ -79,16 +78,28 @@ def _list_tiles(row: RunRow) -> Iterator[_Tile]:
         yield _Tile(t("run.costs"), format_money(row.cost, row.currency), note)
 
 
-def _find_gap(row: RunRow) -> BaselineGap | None:
-    verdict = run_cached(core().warehouse.trends.find_verdict, row) if row.validity.counts else None
-    return verdict.gap_of(row.run_id) if verdict else None
+def _find_verdict(row: RunRow) -> RegressionVerdict | None:
+    return run_cached(core().warehouse.trends.find_verdict, row) if row.validity.counts else None
+
+
+def _list_gap_tiles(row: RunRow) -> Iterator[_Tile]:
+    """What the run's version comes to against the baseline; of runs that are not compared, their own distance, which
+    lists have as well."""
+    verdict = _find_verdict(row)
+    if verdict is None:
+        return
+    if gap := verdict.gap_of(row.run_id):
+        yield _build_gap_tile(gap)
+    elif (change := verdict.compare_throughput(row)) is not None:
+        title = t("result.against", baseline=_name_baseline(verdict.baseline))
+        yield _Tile(title, format_change(change, 1), t("result.run_alone"), help_text=t("result.run_alone_help"))
 
 
 def _build_gap_tile(gap: BaselineGap) -> _Tile:
     size, digits = gap.difference, change_digits(gap.difference.change)
     colour: Colour = "red" if size.ci_high < 0 else "green" if size.ci_low > 0 else "gray"
     return _Tile(
-        t("result.against", baseline=_name_baseline(gap)),
+        t("result.against", baseline=_name_baseline(gap.baseline)),
         format_change(size.change, digits),
         t(
             "result.interval",
@@ -102,8 +113,8 @@ def _build_gap_tile(gap: BaselineGap) -> _Tile:
     )
 
 
-def _name_baseline(gap: BaselineGap) -> str:
-    return escape_markdown(shorten_hash(gap.baseline)) or t("history.version_unknown")
+def _name_baseline(baseline: str) -> str:
+    return escape_markdown(shorten_hash(baseline)) or t("history.version_unknown")
 
 
 def board_selection(row: RunRow) -> dict[str, str]:
@@ -133,7 +144,8 @@ def show_places(row: RunRow) -> None:
             link_page(navigation.CONFIGURATION, label, {"run": row.run_id})
         if row.validity.counts:
             link_page(navigation.HISTORY, t("menu.history"), {"region": region_key(row), "group": Trend.of(row).id})
-        if gap := _find_gap(row):
-            label = t("result.compare", baseline=_name_baseline(gap))
+        verdict = _find_verdict(row)
+        if verdict and (gap := verdict.gap_of(row.run_id)):
+            label = t("result.compare", baseline=_name_baseline(gap.baseline))
             selection = {"ids": [gap.baseline_run_id, row.run_id], "by": "rows"}
             link_page(navigation.COMPARE, label, selection)
