@@ -24,6 +24,9 @@ START_SECONDS, IDLE_MS = 60, 5_000
 STREAMLITS = "/static/"
 """Where Streamlit's own scripts, styles and fonts are. All else is ours: the page, its socket, pictures."""
 
+MOST_WORDS = 120
+"""In a window of 1280 × 900 pixels."""
+
 WORDS = """height => {
     const no_prose = `[data-testid="stSidebar"], [data-testid="stHeader"], [data-testid="stSkipToContent"],
         [data-testid="stIconMaterial"], [translate="no"], [data-testid="stDataFrame"], nav, aside, tbody, caption,

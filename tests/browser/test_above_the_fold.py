@@ -1,4 +1,5 @@
-"""At 1280 × 900 each page's main answer is above the fold, with 1, 200 and 20,000 runs; at 390 each page is whole."""
+"""At 1280 × 900 each page's main answer is above the fold, in few words, with 1, 200 and 20,000 runs; at 390 each page
+is whole."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -17,6 +18,7 @@ from tests.bench.many_runs import REGION
 from tests.browser import grown_warehouses
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.grids import grid
+from tests.browser.page_loads import MOST_WORDS, WORDS
 from tests.browser.prepared_console import PreparedConsole
 from tests.browser.shifts import MOST_SHIFT, least_shift, read_shift, watch_shifts
 from tests.browser.test_looks import CONTRAST, assert_fits, axe_violations
@@ -155,6 +157,8 @@ def test_each_page_shows_its_main_answer_above_the_fold_and_is_whole_on_a_phone(
         visit.widen(1280)
         visit.go_to(at[name])
         wrong += [f"{name}: {text}" for text in (_below(answer, visit) for answer in answers) if text]
+        words = visit.page.evaluate(WORDS, HEIGHT)
+        wrong += [f"{name}: {len(words)} words: {' '.join(words)}"] if len(words) > MOST_WORDS else []
         wrong += _cut_numbers(visit)
         visit.widen(PHONE)
         assert_fits(visit)

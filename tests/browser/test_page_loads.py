@@ -11,7 +11,7 @@ from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.histories import Trend
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests.browser.console_process import ConsoleProcess
-from tests.browser.page_loads import WORDS, Transfer, blank_page, open_blank_page
+from tests.browser.page_loads import MOST_WORDS, WORDS, Transfer, blank_page, open_blank_page
 from tests.browser.shifts import MOST_SHIFT, least_shift, list_moves, read_shift, watch_shifts
 from tests.browser.test_looks import FULL_PAGES
 from tests.browser.used_console import use_console
@@ -20,7 +20,6 @@ from tests.browser.windows import HEIGHT
 from tests.console import seeds
 from tests.sandbox_process import SandboxProcess
 
-MOST_WORDS = 120
 IN_TROUBLE = {"live-retrying": 155}
 """Words of a run that hangs while the cloud does not answer: why, since when, what to do and what the retry changes."""
 
