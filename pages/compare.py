@@ -40,6 +40,8 @@ with st.container(horizontal=True, vertical_alignment="center"):
     parts.show_clones(comparison.runs)
     show_table_files(lambda: build_comparison_table(comparison), "aisbench-compare")
     show_report(comparison.runs)
+# A row of its own: in the one above, it would wrap only when its widgets have their width, and all below would move.
+with st.container(horizontal=True, vertical_alignment="bottom"):
     parts.choose_compared()
     metrics = choose_metrics(comparison)
     if is_many:

@@ -31,6 +31,7 @@ LABELLED = (
     "curve",
     "by",
     "against",
+    "baseline",
     "values",
     "images",
     "space",

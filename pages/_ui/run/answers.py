@@ -26,11 +26,17 @@ def show_answers(now: RunSnapshot) -> None:
         if run.started_at and run.state in (RunState.RUNNING, RunState.STOPPING):
             lasted = (core().clock() - run.started_at).total_seconds()
             st.caption(
-                t("live.started", at=format_time(run.started_at), lasted=format_duration(max(0.0, lasted))),
+                t(
+                    "live.started",
+                    at=escape_markdown(format_time(run.started_at)),
+                    lasted=format_duration(max(0.0, lasted)),
+                ),
                 width="content",
             )
-        # So that one sees that the page still updates.
-        st.caption(t("live.updated", at=format_time(core().clock(), "%H:%M:%S")), width="content")
+        # So that one sees that the page still updates. Unescaped, `:09:` in a time is looked up as an emoji: the text
+        # comes later, and moves what is below.
+        at = escape_markdown(format_time(core().clock(), "%H:%M:%S"))
+        st.caption(t("live.updated", at=at), width="content")
         _link_job(run)
     if run.state is RunState.RUNNING:
         cards.show_line(run, now.progress)

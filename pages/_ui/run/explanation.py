@@ -62,7 +62,7 @@ def _show_place(now: RunSnapshot, found: Explanation) -> None:
     if now.run.state is RunState.FAILED and now.run.detail:
         where.append(escape_markdown(t.message(now.run.detail)))
     if found.situation is Situation.HANGING and (alert := alert_of(now.run, now.details, watch_of(now.run))):
-        where.append(t("cause.since", at=format_time(alert.at)))
+        where.append(t("cause.since", at=escape_markdown(format_time(alert.at))))
     if where:
         st.caption(" · ".join(where))
 
