@@ -106,15 +106,19 @@ def _errors_named() -> Iterator[None]:
         ) from error
 
 
-def files_beside(spec: RunSpec, script: Path) -> dict[str, Path]:
+def files_beside(spec: RunSpec, script: Path, passport: Sequence[Path] = ()) -> dict[str, Path]:
     """The files that the console adds to the code: packages, and the script that installs them, written to `script`.
 
-    A ma-pre-start.sh of the user is uploaded under another name, and our script runs it."""
-    if not pre_start.is_needed(spec):
+    A ma-pre-start.sh of the user is uploaded under another name, and our script runs it. `passport`: modules that
+    capture the nodes of a job whose script does not."""
+    modules = passport if spec.code_dir and spec.boot_file and spec.outputs else ()
+    if not (modules or pre_start.is_needed(spec)):
         return {}
     own = pre_start.own_script(spec)
-    write_whole(script, pre_start.build_script(spec, with_own=own is not None).encode())
+    text = pre_start.build_script(spec, with_own=own is not None, with_passport=bool(modules))
+    write_whole(script, text.encode())
     extra = {pre_start.get_sibling_path(spec, pre_start.OWN): own} if own else {}
+    extra |= {pre_start.get_sibling_path(spec, module.name): module for module in modules}
     return {**pre_start.map_packages(spec), **extra, pre_start.get_sibling_path(spec, pre_start.SCRIPT): script}
 
 

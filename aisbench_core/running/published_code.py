@@ -40,8 +40,9 @@ class LaunchedCode:
             return
         folder, cloud = self.folders.path(run.run_id), self.connect(run.profile, run.spec.api)
         try:
-            beside = files_beside(run.spec, folder.pre_start)
-            code = read_code(run.spec, self.workloads.get(run.spec.workload), beside, self.settings.shared_code)
+            workload = self.workloads.get(run.spec.workload)
+            beside = files_beside(run.spec, folder.pre_start, workload.passport_files)
+            code = read_code(run.spec, workload, beside, self.settings.shared_code)
         except ConfigError as error:
             hint = Message("launch it where the code is, or copy the code to the same path on every machine")
             raise ConfigError(error.message, hint) from error

@@ -169,8 +169,9 @@ class Steps:
     def _get_code(self, run: Run) -> CodeManifest:
         if sent := sent_code(self.folder(run)):
             return sent
-        beside = files_beside(run.spec, self.folder(run).pre_start)
-        return read_code(run.spec, self.workloads.get(run.spec.workload), beside, self.settings.shared_code)
+        workload = self.workloads.get(run.spec.workload)
+        beside = files_beside(run.spec, self.folder(run).pre_start, workload.passport_files)
+        return read_code(run.spec, workload, beside, self.settings.shared_code)
 
     def submit(self, run: Run) -> Run:
         """Create the job, unless an earlier attempt whose response was lost did."""

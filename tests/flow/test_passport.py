@@ -1,6 +1,7 @@
 """Two nodes of a job record themselves before their first step; the run keeps that, and everything shows it."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -77,3 +78,45 @@ def test_record_command_and_views_name_the_node_that_differs(
     }.items()
     assert "captured on 2 of 2 nodes" in command.type("show", run_id).stdout
     assert "accelerator.firmware 7.3.0.1.231 (7.5.0.5.220)" in nodes[0]["differs"]
+
+
+MANIFEST = """
+title: Unmodified
+summary: A script that imports nothing of ours.
+model: none
+framework: Python
+boot_file: src/train.py
+dataset: {name: none, optional: true}
+definitions: {all: {text: all}}
+parameters:
+  config: {type: str, default: model.yaml, decides_speed: true, help: the recipe}
+versions:
+  "1": {engine_version: mindspore_2.2.12-cann_7.0.1.1-py_3.9-euler_2.10.7-aarch64-snt9b, throughput_definition: all}
+"""
+
+
+def test_a_script_without_the_reporter_is_captured_before_it_starts(
+    real_sandbox: SandboxProcess, tmp_path: Path
+) -> None:
+    real_sandbox.reset()
+    bench = bench_on(real_sandbox, tmp_path / "data")
+    source = bench.core.settings.own_workloads_dir / "unmodified" / "code" / "src"
+    source.mkdir(parents=True)
+    (source.parents[1] / "workload.yaml").write_text(MANIFEST)
+    (source / "train.py").write_text("import os; assert not os.environ.get('OWN') or print('own script ran')")
+    (source / "ma-pre-start.sh").write_text("export OWN=1 HCCL_BUFFSIZE=123\n")
+    (source / "model.yaml").write_text("global_batch_size: 64\n")
+    run = bench.launch(RunSpec(workload="unmodified", flavor="sandbox.cpu.1card"))
+
+    def ended() -> bool:
+        bench.tick()
+        return bench.run(run).state.is_terminal
+
+    await_true(ended, "the end of the run", 240)
+    log = (bench.core.settings.runs_dir / run.run_id / "logs" / "worker-0.log").read_text()
+    passport = bench.core.warehouse.runs.find_passports([run.run_id])[run.run_id]
+
+    assert "own script ran" in log
+    assert passport.facts["setting.config.global_batch_size"] == "64"
+    assert passport.facts["config.config"].startswith("sha256:")
+    assert passport.facts["environment.HCCL_BUFFSIZE"] == "123"

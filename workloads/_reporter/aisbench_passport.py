@@ -1,7 +1,8 @@
 """Capture what a node of a job is, before its first step: without dependencies, on Python 3.7 and later.
 
-aisbench_report calls start() on the first card of each node. It takes at most a second of the script's time: what tools
-have not said by then is added by a thread. Whatever goes wrong here is printed, and the script goes on.
+aisbench_report calls start() on the first card of each node; for scripts without it, ma-pre-start.sh runs this file. It
+takes at most a second of the script's time: what tools have not said by then is added later. Whatever goes wrong here
+is printed, and the script goes on.
 
 passport_{server}.json    hardware, system, packages, environment, arguments and configuration files, as they are here
 
@@ -324,3 +325,35 @@ _PARTS = {
     "arguments": _list_arguments,
     "configs": _list_configs,
 }  # type: dict[str, Callable[[], Any]]
+
+
+def main() -> None:
+    """Capture this node from ma-pre-start.sh: `aisbench_passport.py OUTPUT SCRIPT [ARGUMENT...]`."""
+    name, sys.argv = sys.argv[1], sys.argv[2:]
+    child = os.fork()  # slow tools may go on while the script trains
+    if child == 0:
+        os.setsid()
+        _record(int(os.environ.get("VC_TASK_INDEX") or 0), lambda file, text: _write(_find_output(name), file, text))
+        os._exit(0)
+    end = time.monotonic() + _WAIT + 0.1
+    while time.monotonic() < end and os.waitpid(child, os.WNOHANG) == (0, 0):
+        time.sleep(0.02)
+
+
+def _find_output(name: str) -> str:
+    """The directory of an output, as far as the platform says it."""
+    stated = os.environ.get(name, "")
+    with contextlib.suppress(ValueError, KeyError, TypeError):
+        stated = stated or json.loads(os.environ.get("MA_OUTPUTS", ""))["outputs"][name]["local_dir"]
+    return stated or f"/home/ma-user/modelarts/outputs/{name}_0"
+
+
+def _write(directory: str, name: str, text: str) -> None:
+    unfinished = Path(directory) / f".{name}.{os.getpid()}"
+    unfinished.parent.mkdir(parents=True, exist_ok=True)
+    unfinished.write_text(text, "utf-8")
+    unfinished.replace(Path(directory) / name)
+
+
+if __name__ == "__main__":
+    main()

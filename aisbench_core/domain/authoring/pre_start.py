@@ -12,6 +12,7 @@ from aisbench_core.model import RunSpec
 SCRIPT = "ma-pre-start.sh"
 OWN = "ma-pre-start.own.sh"  # the uploaded name of the user's own script, if the console writes one as well
 
+PASSPORT = "aisbench_passport.py"
 FOLDER = "run"  # the directory for packages, beside the boot file
 
 # The beginning of every script that the console writes.
@@ -73,19 +74,21 @@ def map_packages(spec: RunSpec) -> dict[str, Path]:
     return {get_sibling_path(spec, f"{FOLDER}/{file.name}"): file for file in files}
 
 
-def build_script(spec: RunSpec, *, with_own: bool) -> str:
+def build_script(spec: RunSpec, *, with_own: bool, with_passport: bool = False) -> str:
     """The script: variables, protobuf, MindSpore and CANN, the user's own script, and the variables again.
+
+    Then, `with_passport`, what captures the node, which lies beside it.
 
     The variables come twice so that neither an installation nor the user's script overrides the spec. A package that
     cannot be installed ends the job. `with_own`: the user's script is uploaded as ma-pre-start.own.sh."""
-    return "".join(_iterate_parts(spec, with_own))
+    return "".join(_iterate_parts(spec, with_own, with_passport))
 
 
 def _code_dir(spec: RunSpec) -> Path:
     return Path(os.path.expanduser(spec.code_dir))  # noqa: PTH111  # pathlib's raises for an unknown ~name
 
 
-def _iterate_parts(spec: RunSpec, with_own: bool) -> Iterator[str]:
+def _iterate_parts(spec: RunSpec, with_own: bool, with_passport: bool) -> Iterator[str]:
     update = spec.update.packages
     # One call of pip for both wheels, so that MindSpore gets this protobuf and not another one.
     wheels = [Path(update[field]).name for field in ("protobuf", "mindspore") if field in update]
@@ -93,7 +96,7 @@ def _iterate_parts(spec: RunSpec, with_own: bool) -> Iterator[str]:
     if spec.variables:
         exports = "".join(f"    export {name}={shlex.quote(value)}\n" for name, value in spec.variables.items())
         yield f"\naisbench_variables() {{\n{exports}}}\naisbench_variables\n"
-    if update or with_own:
+    if update or with_own or with_passport:
         yield _FIND.replace("@PATHS@", _remote_folder(spec)).replace("@SCRIPT@", SCRIPT)
     if wheels:
         yield _install_wheels(wheels)
@@ -104,6 +107,8 @@ def _iterate_parts(spec: RunSpec, with_own: bool) -> Iterator[str]:
         yield f'\n# The script of the code directory itself.\n# shellcheck source=/dev/null\n. "$aisbench_here/{OWN}"\n'
         if spec.variables:
             yield "aisbench_variables\n"
+    if with_passport:
+        yield _capture_node(spec)
 
 
 def _remote_folder(spec: RunSpec) -> str:
@@ -111,6 +116,16 @@ def _remote_folder(spec: RunSpec) -> str:
     name = _code_dir(spec).resolve().name or "code"
     path = shlex.quote(str(PurePosixPath(name) / PurePosixPath(spec.boot_file).parent))
     return f'"${{MA_JOB_DIR:-.}}"/{path}'
+
+
+def _capture_node(spec: RunSpec) -> str:
+    arguments = (f"--{name}={value}" for name, value in spec.parameters.items())
+    output, boot_file = shlex.quote(spec.outputs[0].name), shlex.quote(PurePosixPath(spec.boot_file).name)
+    words = " ".join([output, f'"$aisbench_here"/{boot_file}', *map(shlex.quote, arguments)])
+    return (
+        "\n# Captures what this node is; the job goes on whatever happens to it.\n"
+        f'"${{MA_SCRIPT_INTERPRETER:-python}}" "$aisbench_here/{PASSPORT}" {words} </dev/null >/dev/null 2>&1 || true\n'
+    )
 
 
 def _install_wheels(names: list[str]) -> str:
