@@ -78,6 +78,7 @@ CHANGED = Answer('[class*="st-key-line-"]', FIELD_PX)
 VERDICT = Answer(".st-key-verdict h2", FIELD_PX)
 MANY_RUNS = Answer(".st-key-grid-many table", HEAD + 2 * ROW)
 METRICS = Answer(".st-key-grid-metrics table", HEAD + ROW)
+PICTURE = Answer('[data-testid="stHtml"] img', CHART_PX // 2)
 CHART = Answer('[data-testid="stVegaLiteChart"]', CHART_PX)
 
 PAGES: dict[str, tuple[Answer, ...]] = {
@@ -85,7 +86,7 @@ PAGES: dict[str, tuple[Answer, ...]] = {
     "configure": (FIELD,),
     "runs": (TABLE,),
     "live": (TILE,),
-    "series": (MESSAGE,),
+    "series": (PICTURE,),
     "leaderboard": (Answer(TABLE.css, TABLE.pixels, FIRST_ROW_PX),),
     "configuration": (TILE, CHART),
     "compare": (MANY_RUNS,),
