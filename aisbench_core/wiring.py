@@ -24,6 +24,7 @@ from aisbench_core.domain.llm.chips import read_chips
 from aisbench_core.domain.logs.run_logs import RunLogs
 from aisbench_core.domain.preflight.service import Preflight
 from aisbench_core.domain.rulesets.ruleset import Rulesets
+from aisbench_core.exchange.evidence.importing import BundleImports
 from aisbench_core.exchange.evidence.making import Bundles
 from aisbench_core.exchange.importing.service import ResultImport
 from aisbench_core.exchange.mlflow.exporting import MlflowExport
@@ -231,6 +232,18 @@ class Core:
             connect=self._connect,
             operations=self.operations,
             seals=self._seals,
+            clock=self.clock,
+        )
+        self.bundle_imports = BundleImports(
+            data_dir=settings.data_dir,
+            most_mb=settings.import_most_mb,
+            folders=folders,
+            ledger=self.ledger,
+            warehouse=warehouse,
+            seals=self._seals,
+            operations=self.operations,
+            find_key=self.signing_keys.find,
+            rehearsed_regions=self.imports.list_rehearsal_regions,
             clock=self.clock,
         )
         self.reports = Reports(warehouse, self.clock, self.heads.attach)

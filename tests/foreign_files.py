@@ -26,6 +26,7 @@ from aisbench_core.exchange.readers.reading import columns_of, read_path
 from aisbench_core.exchange.readers.results import Unread
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.open.reading import make_reader
+from aisbench_core.warehouse.store.foreign.copying import copy_rows
 from aisbench_core.warehouse.tables.schema import TABLES
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
@@ -163,9 +164,9 @@ _BREAKS = [_view, _retyped, _valued, _valued, _defaulted, _generated, _shadowed,
 
 
 def _read_warehouse(file: Path, folder: Path) -> str:
-    """Take its runs over, and read all of them as every page does; then ask it as a snapshot."""
+    """Copy its rows, and read all of them as every page does; then ask it as a snapshot."""
+    copy_rows(file, folder / "ours.duckdb")
     warehouse = Warehouse(folder / "ours.duckdb")
-    warehouse.merging.merge(file, folder / "taken", frozenset(), lambda _done, _of: None, a.T0)
     query = BoardQuery("cn-north-9", include_invalid=True)
     told = [repr(warehouse.board.list_rows(query)), repr(warehouse.runs.list_rows(query)), repr(warehouse.check([]))]
     with aisbench_core.open_warehouse(file) as opened:

@@ -80,5 +80,5 @@ def _own_paths(settings: Settings) -> Iterator[Path]:
     folder = settings.data_dir
     named = ("ledger.sqlite3*", "console.log*", "warehouse.duckdb*")
     yield from (file for name in named for file in folder.glob(name))
-    yield from (settings.runs_dir, settings.series_dir, settings.merged_dir, settings.systems_dir)
+    yield from (settings.runs_dir, settings.series_dir, settings.systems_dir)
     yield from (settings.profiles_dir, settings.rulesets_dir, folder / "sandbox")

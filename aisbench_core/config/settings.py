@@ -203,7 +203,6 @@ class Settings(Frozen):
     signing_key_path = _DataPath("signing-key.pem")  # the key that signs evidence; made at first use, in no backup
     series_dir = _DataPath("series")  # one file for each series, with its plan
     runs_dir = _DataPath("runs")  # one folder per run: everything that the warehouse can be rebuilt from
-    merged_dir = _DataPath("merged")  # runs that were merged from other warehouses
     own_workloads_dir = _DataPath("workloads")  # the user's own workloads, found beside the shipped ones
     software_dir = _DataPath("software")  # packages of CANN, MindSpore and protobuf that forms offer by name
     systems_dir = _DataPath("systems")  # holds the system descriptions that new runs take over, by profile

@@ -19,7 +19,7 @@ from aisbench_core.store.seals.comparing import Recording, SealComparing, Sealed
 from aisbench_core.store.seals.service import Seals
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.maintenance.integrity import Damage, IntegrityReport
-from aisbench_core.warehouse.maintenance.merging import Moved
+from aisbench_core.warehouse.maintenance.moving import Moved
 from aisbench_core.warehouse.store.team import Access, Bucket, TeamLocation, team_location
 from aisbench_core.warehouse.store.warehouse_file import forget_log
 from aisbench_core.warehouse.tables.store import Compacted, Progress, no_progress
@@ -125,7 +125,6 @@ class Storage:
             vetting = _Vetting(sealed, self.warehouse, unread.__setitem__, self.warehouse.agrees)
             self.warehouse.series.keep(list(self.series.all(unread.__setitem__)))
             count = self.warehouse.record_many(vetting.iter_believed(self.files.records(unread.__setitem__)))
-        self.warehouse.merging.restore(self.settings.merged_dir)
         self.seals.seal_found(sorted(vetting.unproven), actor, self._read_record)
         return Rebuilt(count, tuple(unread.values()))
 
@@ -133,15 +132,10 @@ class Storage:
         if not self.settings.has_team_warehouse:
             forget_log(self.settings.warehouse_path)
         self.warehouse.series.keep(list(self.series.all(unread.__setitem__)))
-        imported = self.settings.merged_dir
         records = vetting.iter_believed(self.files.records(unread.__setitem__))
         if self.settings.has_team_warehouse:
-            count = self.warehouse.record_many(records)
-        else:
-            keep = chain(self.warehouse.merging.claims(imported), unread, vetting.active)
-            count = self.warehouse.rebuild(records, keep)
-        self.warehouse.merging.restore(imported)
-        return count
+            return self.warehouse.record_many(records)
+        return self.warehouse.rebuild(records, chain(unread, vetting.active))
 
     @permitted
     def move(self, to: str, data: str, on_progress: Progress, actor: Actor) -> Moved:

@@ -123,7 +123,7 @@ class Imported:
     `source`: the file, and the position in it. `stated`: the spec's fields that the source or a person provided; the
     values of others are unknown, whatever the spec contains. `note` is for people, `details` is the source's other
     information. `carried`: values by warehouse column that the exporting console had computed, stored unchanged; never
-    its validity, because a file cannot prove its own.
+    its validity, because a file cannot prove its own. `verified_by`: the console whose trusted key signed the bundle.
     """
 
     source: str
@@ -132,6 +132,7 @@ class Imported:
     note: str = ""
     details: tuple[str, ...] = ()
     carried: Mapping[str, str | int | float | None] = field(default_factory=dict)
+    verified_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

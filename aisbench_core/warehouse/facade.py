@@ -17,7 +17,7 @@ from aisbench_core.warehouse.answers import by_noun
 from aisbench_core.warehouse.answers.spending import StoredSpending
 from aisbench_core.warehouse.exporting import export, reported
 from aisbench_core.warehouse.exporting.publication import Publication
-from aisbench_core.warehouse.maintenance import integrity, merging, snapshots
+from aisbench_core.warehouse.maintenance import integrity, moving, snapshots
 from aisbench_core.warehouse.queries.metric_overlay import overlay_metric
 from aisbench_core.warehouse.records import baselines, record
 from aisbench_core.warehouse.records.annotations import StoredAnnotations
@@ -68,7 +68,6 @@ class Warehouse:
         self.annotations = StoredAnnotations(self._store)
         self.saved_views = SavedViews(self._store)
         self.spending = StoredSpending(self._store)
-        self.merging = merging.WarehouseMerge(self._store, self._evaluator)
         self.imports = Imports(self._store, self._evaluator)
         self.series = StoredSeries(self._store, self._evaluator_of, self._open_moment)
 
@@ -113,9 +112,9 @@ class Warehouse:
         with self._store.cursor() as cur:
             return record.has_same_measurements(cur, run_record, self._evaluator)
 
-    def move_to(self, target: "Warehouse", on_progress: Progress) -> merging.Moved:
+    def move_to(self, target: "Warehouse", on_progress: Progress) -> moving.Moved:
         """Copy everything into another warehouse, and compare. Can be repeated."""
-        return merging.move(self._store, target._store, on_progress)
+        return moving.move(self._store, target._store, on_progress)
 
     def snapshot(self, target: Path, at: datetime, *, replace: bool = False) -> snapshots.Snapshot:
         """Write everything of this moment into one read-only file. Raises ConfigError if it cannot be written."""

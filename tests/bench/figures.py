@@ -28,8 +28,7 @@ beside a peer or a naive implementation in the same run; tests check ratios, not
   all matches. MLflow's store is SQLite.
 * *Whole leaderboard*: the first 50 of all groups by their median, with best, olympic mean and 95 % interval. pandas has
   the runs in memory, sqlite3 in one table, sorted by group in an index; ours reads the stored group statistics.
-* *Bulk import*: a warehouse file of another console, validated by this console's ruleset. *Records of folders*: as a
-  rebuild stores them, without reading folders.
+* *Records of folders*: as a rebuild stores them, without reading folders.
 * *Logs*: 512 files of 20 MB in the page cache, the hit in the last. Line by line is `for line in file` in Python,
   extrapolated from 16 files.
 * *Viewers*: browsers that keep the page of a running job open, while it prints a step every second; the age is the time

@@ -12,7 +12,7 @@ from aisbench_core.config.settings import Settings
 from aisbench_core.maintenance.backups.restoring import restore_backup
 from aisbench_core.model import RunPart, RunState
 from aisbench_core.warehouse.facade import Warehouse
-from aisbench_core.warehouse.maintenance.merging import Moved
+from aisbench_core.warehouse.maintenance.moving import Moved
 from aisbench_core.warehouse.tables.store import Progress
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER

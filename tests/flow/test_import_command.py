@@ -10,13 +10,11 @@ import pytest
 
 from aisbench_core.cloud.clouds import Clouds
 from aisbench_core.domain.results.progress import seconds_in
-from aisbench_core.domain.results.record import read_record, write_record
+from aisbench_core.domain.results.record import read_record
 from aisbench_core.model import Origin
 from aisbench_core.store.run_folders.run_paths import RunFolder
-from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
 from aisbench_core.wiring import Core
-from tests import records as a
 from tests.flow.command_line import CommandLine
 from tests.sandbox_process import SandboxProcess
 from tests.unit import test_history_mllog as mllog
@@ -262,46 +260,6 @@ def test_an_import_that_was_a_mistake_is_forgotten_after_the_question(
     assert (still, gone["forgotten"], everything(core)) == (2, 2, [])
     assert list(core.settings.runs_dir.iterdir()) == []
     assert shell.answer("import", str(logs))["known"] == 0, "the same files can be imported again"
-
-
-def test_another_consoles_snapshot_comes_along_whole_and_once(shell: CommandLine, core: Core, tmp_path: Path) -> None:
-    theirs = Warehouse(tmp_path / "theirs.duckdb")
-    theirs.rebuild(a.records([8000.0, 8100.0]))
-    snapshot = str(theirs.snapshot(tmp_path / "snapshot.duckdb", a.T0).path)
-
-    seen = shell.answer("import", "--dry-run", snapshot)
-    previewed = shell.type("import", "--dry-run", snapshot)
-    first = shell.answer("import", snapshot)
-    again = shell.type("import", snapshot)
-    refused = shell.type("import", "--model", "bert", snapshot)
-    shell.type("warehouse", "rebuild")
-
-    assert seen == first == {"taken": {snapshot: {"new": 2, "known": 0, "left_out": 0}}}
-    assert again.stdout == f"{snapshot}: 0 new runs, 2 already imported\n"
-    assert "--model cannot be used with a warehouse file" in refused.stderr
-    assert "imported results are unverified claims" in previewed.stderr
-    rows = everything(core, "cn-north-9")
-    assert {row.run_id for row in rows} == {"run-0", "run-1"}
-    assert {(row.origin, row.source) for row in rows} == {(Origin.IMPORTED, "snapshot.duckdb (launched there)")}
-
-
-def test_a_warehouse_that_is_built_anew_from_its_own_folders_has_launched_runs(
-    shell: CommandLine, core: Core, tmp_path: Path
-) -> None:
-    """Also where a copy of it was imported before: what the folders hold was launched here."""
-    for record in a.records([8000.0, 8100.0]):
-        folder = RunFolder(core.settings.runs_dir / record.run.run_id)
-        write_record(record, folder.record, folder.metrics, folder.events)
-        core.warehouse.record(record)
-    copy = str(core.warehouse.snapshot(tmp_path / "copy.duckdb", a.T0).path)
-    core.settings.warehouse_path.unlink()
-    shell.answer("import", copy)
-    claimed = {row.origin for row in everything(core, "cn-north-9")}
-
-    shell.type("warehouse", "rebuild")
-
-    assert claimed == {Origin.IMPORTED}
-    assert {row.origin for row in everything(core, "cn-north-9")} == {Origin.LAUNCHED}
 
 
 def test_names_in_gbk_do_not_keep_others_from_being_imported(shell: CommandLine, logs: Path) -> None:

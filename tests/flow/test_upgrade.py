@@ -19,9 +19,7 @@ from aisbench_core.config.settings import Settings
 from aisbench_core.interfaces.cli import main
 from aisbench_core.maintenance.upgrading.ledger_tables import FORMER_COLUMNS, FORMER_TABLES
 from aisbench_core.maintenance.upgrading.service import FolderUpgrade
-from aisbench_core.warehouse.facade import Warehouse
 from tests.processes import FORKED
-from tests.stored_schemas import unpack_file
 
 FOLDERS = Path(__file__).parents[1] / "old_folders"
 COMMITS = ("a60340b1", "351817c6", "8dabae52", "5ca272ec")
@@ -244,18 +242,6 @@ def test_a_folder_that_says_something_else_than_the_old_warehouse_is_not_believe
     assert upgraded.stdout == "4 runs recorded again\n"
     assert "its folder says something else than the warehouse" in upgraded.stderr
     assert lost(warehouse, warehouse_rows(folder / "warehouse.duckdb")) == []
-
-
-@pytest.mark.parametrize("folder", [NEWEST], indirect=True)
-def test_merged_results_are_found_in_their_folder_of_today(folder: Path) -> None:
-    (folder / "taken").mkdir()
-    unpack_file(11, folder / "taken" / "0123456789abcdef.duckdb")
-
-    assert run(folder, "upgrade").exit_code == 0
-
-    assert not (folder / "taken").exists()
-    assert (folder / "merged" / "0123456789abcdef.duckdb").exists()
-    assert Warehouse(folder / "warehouse.duckdb").runs.find_row("cluster")
 
 
 def test_a_new_folder_has_nothing_to_upgrade(tmp_path: Path) -> None:

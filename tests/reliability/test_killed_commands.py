@@ -13,6 +13,7 @@ from aisbench_core.store.run_folders.run_paths import RunFolder
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.wiring import Core
 from tests import records as a
+from tests.bundles import EvidenceConsole, make_key
 from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD
 from tests.flow.trouble import jobs_named
@@ -122,13 +123,16 @@ def test_a_killed_import_stores_each_result_once(
         row.repetitions, row.outcome = counted(killed), f"{RESULTS} results, each once"
 
 
-def test_a_killed_import_of_a_warehouse_takes_each_run_once(
+def test_a_killed_import_of_a_bundle_takes_each_run_once(
     core: Core, shell: CommandLine, sandbox: SandboxProcess, tmp_path: Path
 ) -> None:
-    other = tmp_path / "other.duckdb"
-    Warehouse(other).record_many(some_records(RESULTS))
-    words = ("import", str(other))
-    with campaign("`aisbench import` of a warehouse file killed", __file__) as row:
+    records = some_records(RESULTS)
+    other = EvidenceConsole(tmp_path / "other", make_key(), print_page=str.encode)
+    other.record(records)
+    file = tmp_path / "bundle.zip"
+    file.write_bytes(other.make(*(record.run.run_id for record in records)))
+    words = ("import", str(file))
+    with campaign("`aisbench import` of a bundle killed", __file__) as row:
         whole, _ = run_for(LONGEST_SECONDS, CommandLine(tmp_path / "first", sandbox), *words)
         killed = kill_at_moments(shell, whole, *words)
 

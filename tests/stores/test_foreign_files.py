@@ -10,16 +10,14 @@ import pandas as pd
 import pytest
 
 import aisbench_core
-from aisbench_core.base.errors import ResultError, WarehouseError
+from aisbench_core.base.errors import WarehouseError
 from aisbench_core.warehouse.facade import Warehouse
-from aisbench_core.warehouse.maintenance.merging import MergeCounts
 from aisbench_core.warehouse.store.foreign.copying import ReadLimits, copy_rows, write_rows
 from aisbench_core.warehouse.store.migrations import LATEST, RELEASED
-from tests import records as a
+from aisbench_core.warehouse.validity.evaluation import Evaluation
 from tests.foreign_files import KINDS, SECRET, Kind, changed, failure
 from tests.stored_schemas import unpack_file
-from tests.stores.test_warehouse_care import BOARD
-from tests.stores.test_warehouse_merging import whole
+from tests.stores.test_warehouse_care import BOARD, everything
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -31,15 +29,12 @@ def secret(tmp_path: Path) -> Path:
     return file
 
 
-def refused(file: Path, tmp_path: Path) -> str:
-    """What is said when its runs are to be taken over; nothing of it may be here then."""
-    warehouse = Warehouse(tmp_path / "ours.duckdb")
-    kept = tmp_path / "taken"
-    with pytest.raises(ResultError) as error:
-        warehouse.merging.merge(file, kept, frozenset(), lambda _done, _of: None, NOW)
-    assert list(kept.iterdir()) == []
-    assert warehouse.runs.list_rows(BOARD).total == 0
-    return str(error.value)
+def whole(warehouse: Warehouse) -> list[object]:
+    """Every cell of runs and cards but those that say where a run comes from, and what it is worth."""
+    out = ", ".join(("origin", "source", "imported_at", "group_id", *Evaluation._fields))
+    with warehouse.cursor() as cur:
+        rows = cur.execute(f"select * exclude ({out}) from runs join results using (run_id) order by run_id").fetchall()
+    return [rows, *everything(warehouse)[1:]]
 
 
 def rows_of(file: Path, folder: Path) -> Path:
@@ -64,7 +59,7 @@ def test_a_view_in_the_place_of_a_table_reads_no_file(theirs: Path, secret: Path
         "from runs_of_before",
     )
 
-    said = refused(theirs, tmp_path)
+    said = named(theirs, tmp_path)
 
     assert f"{theirs}: runs is a view; allowed: a table with stored rows" in said
 
@@ -119,7 +114,7 @@ def test_what_is_no_table_of_ours_is_named(theirs: Path, statements: list[str], 
     assert said in named(changed(theirs, *statements), tmp_path)
 
 
-def test_generated_columns_are_refused(theirs: Path, tmp_path: Path) -> None:
+def test_generated_columns_are_named(theirs: Path, tmp_path: Path) -> None:
     columns = "run_id VARCHAR, server BIGINT, rank BIGINT, throughput DOUBLE generated always as (rank * 2.0)"
     changed(theirs, "drop table rank_results", f"create table rank_results ({columns})")
 
@@ -129,7 +124,7 @@ def test_generated_columns_are_refused(theirs: Path, tmp_path: Path) -> None:
 def test_a_wrong_value_keeps_the_whole_file_out(theirs: Path, tmp_path: Path) -> None:
     changed(theirs, "update runs set state = 'great' where run_id = 'run-3'")
 
-    assert "table runs, run run-3: column state is great; allowed: held, preparing" in refused(theirs, tmp_path)
+    assert "table runs, run run-3: column state is great; allowed: held, preparing" in named(theirs, tmp_path)
 
 
 def test_macros_named_like_functions_change_nothing(theirs: Path, tmp_path: Path) -> None:
@@ -143,24 +138,11 @@ def test_macros_named_like_functions_change_nothing(theirs: Path, tmp_path: Path
         "create macro duckdb_tables() as table select 'runs' as table_name",
         "create macro pragma_table_info(x) as table select 'run_id' as name",
     )
-    warehouse = Warehouse(tmp_path / "ours.duckdb")
 
-    taken = warehouse.merging.merge(theirs, tmp_path / "taken", frozenset(), lambda _done, _of: None, NOW)
+    warehouse = Warehouse(rows_of(theirs, tmp_path))
 
-    assert taken == MergeCounts(new=6)
     assert whole(warehouse) == before
     assert warehouse.check([]).damages == ()
-
-
-def test_groups_are_counted_from_the_rows_whatever_the_file_says_of_them(theirs: Path, tmp_path: Path) -> None:
-    [row] = Warehouse(theirs).board.list_rows(BOARD).rows
-    changed(theirs, "update runs set group_id = 7", "update group_statistics set throughput = 1e9")
-    warehouse = Warehouse(tmp_path / "ours.duckdb")
-
-    warehouse.merging.merge(theirs, tmp_path / "taken", frozenset(), lambda _done, _of: None, NOW)
-
-    [found] = warehouse.board.list_rows(BOARD).rows
-    assert (found.runs, found.throughput, found.cv) == (row.runs, row.throughput, row.cv)
 
 
 def test_what_takes_too_long_is_given_up(theirs: Path, tmp_path: Path) -> None:
@@ -195,20 +177,10 @@ def test_rows_of_every_schema_since_the_first_release_are_read(version: int, tmp
 
 @pytest.mark.parametrize("version", [1, 19])
 def test_a_file_of_a_development_version_is_refused_with_the_way(version: int, tmp_path: Path) -> None:
-    refusal = refused(unpack_file(version, tmp_path / "old.duckdb"), tmp_path)
+    refusal = named(unpack_file(version, tmp_path / "old.duckdb"), tmp_path)
 
     assert f"is of a development version (schema {version})" in refusal
     assert "`aisbench upgrade`" in refusal
-
-
-def test_a_file_of_the_first_schema_is_merged(tmp_path: Path) -> None:
-    file = unpack_file(RELEASED, tmp_path / "old.duckdb")
-    warehouse = Warehouse(tmp_path / "ours.duckdb")
-
-    taken = warehouse.merging.merge(file, tmp_path / "taken", frozenset(), lambda _done, _of: None, NOW)
-
-    assert taken == MergeCounts(new=3)
-    assert whole(warehouse) == whole(Warehouse(file))
 
 
 def test_a_snapshot_is_asked_with_its_date(whole: Path, theirs: Path) -> None:
@@ -225,7 +197,7 @@ def test_a_damaged_file_is_named(theirs: Path, tmp_path: Path) -> None:
     content[8192:12288] = b"\x5a" * 4096
     theirs.write_bytes(bytes(content))
 
-    assert "theirs.duckdb" in refused(theirs, tmp_path)
+    assert "theirs.duckdb" in named(theirs, tmp_path)
 
 
 def test_a_file_that_somebody_records_into_is_read(theirs: Path, tmp_path: Path) -> None:
@@ -233,9 +205,8 @@ def test_a_file_that_somebody_records_into_is_read(theirs: Path, tmp_path: Path)
         con.execute("pragma disable_checkpoint_on_shutdown")
         con.execute("update runs set created_by = 'in the log'")
     assert theirs.with_name("theirs.duckdb.wal").exists()
-    warehouse = Warehouse(tmp_path / "ours.duckdb")
 
-    warehouse.merging.merge(theirs, tmp_path / "taken", frozenset(), lambda _done, _of: None, NOW)
+    warehouse = Warehouse(rows_of(theirs, tmp_path))
 
     assert {row.created_by for row in warehouse.runs.list_rows(BOARD).rows} == {"in the log"}
 
@@ -250,14 +221,3 @@ def test_files_that_are_broken_by_chance_end_in_runs_or_in_words(
         kind.make(good)
 
     assert failure(kind, good, seed, tmp_path) == ""
-
-
-def test_a_run_of_elsewhere_in_a_fresh_file_is_the_same(tmp_path: Path) -> None:
-    record = a.record("one")
-    there = Warehouse(tmp_path / "there.duckdb")
-    there.record(record)
-    warehouse = Warehouse(tmp_path / "ours.duckdb")
-
-    warehouse.merging.merge(tmp_path / "there.duckdb", tmp_path / "taken", frozenset(), lambda _done, _of: None, NOW)
-
-    assert warehouse.check([record]).damages == ()

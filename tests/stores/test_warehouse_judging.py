@@ -26,11 +26,9 @@ from aisbench_core.model import (
 from aisbench_core.model.spec import canonical_json
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.records.rows import rows_of
-from aisbench_core.warehouse.store.file_store import FileStore
 from aisbench_core.warehouse.tables.schema import RESULTS, RUNS
 from aisbench_core.warehouse.validity.evaluation import Evaluation, Evaluator, _written
 from aisbench_core.warehouse.validity.facts import facts_of, stored_facts
-from aisbench_core.warehouse.validity.validation import evaluate_anew, store_evaluations
 from aisbench_core.warehouse.values.exports import Export
 from aisbench_core.warehouse.values.runs import BoardQuery, Validity
 from tests import records as a
@@ -111,30 +109,6 @@ def test_judging_stored_runs_gives_the_verdicts_of_their_recording(
             facts = list(stored_facts(cur, list(at_recording), judge.straggler_share))
 
         assert {one.run_id: judge.evaluate(one) for one in facts} == at_recording
-
-
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
-@given(records=st.lists(results(), min_size=10, max_size=25))
-def test_evaluating_a_whole_file_anew_stores_what_evaluating_each_run_stores(
-    tmp_path_factory: pytest.TempPathFactory, records: list[RunRecord]
-) -> None:
-    folder = tmp_path_factory.mktemp("anew")
-    records = [replace(one, run=replace(one.run, run_id=f"r{number}")) for number, one in enumerate(records)]
-    run_ids = [one.run.run_id for one in records]
-    strict = Evaluator(get_shipped(IEEE))
-    whole, single = Warehouse(folder / "whole.duckdb"), Warehouse(folder / "single.duckdb")
-    for each in (whole, single):
-        each.record_many(records)
-
-    FileStore(folder / "whole.duckdb").write(lambda cur: evaluate_anew(cur, strict, chunk_size=4))
-    store_evaluations(FileStore(folder / "single.duckdb"), run_ids, strict)
-
-    assert stored(whole) == stored(single)
-    with whole.cursor() as cur:
-        schema = "select sql from duckdb_tables() where table_name = 'results'"
-        [(left,)] = cur.execute(schema).fetchall()
-    with single.cursor() as cur:
-        assert cur.execute(schema).fetchall() == [(left,)]
 
 
 def stored(warehouse: Warehouse) -> Sequence[object]:

@@ -117,7 +117,6 @@ UNGUARDED = {
         "add", "advance", "note", "announce", "beat", "set_progress", "transaction", "connection", "insert", "rows",
     },
     "warehouse": {"compact", "cursor", "move_to", "rebuild", "record", "record_many"},
-    "merging": {"merge", "restore"},
     "imports": {"forget_at"},
 }  # fmt: skip
 """Methods of `core.…` for the core's own use, which no way in may call: they take nobody."""

@@ -11,6 +11,8 @@ from aisbench_core.base.messages.stored import from_data
 from aisbench_core.exchange.evidence import verify
 from aisbench_core.store.signing.ledger import KnownKey
 
+_DIRECTORY = 8 * 1024 * 1024  # bytes of the longest zip directory, at the end
+
 
 @dataclass(frozen=True, slots=True)
 class CheckedBundle:
@@ -58,12 +60,13 @@ def check_file(file: Path, find_key: Callable[[str], KnownKey | None]) -> Checke
 
 
 def is_bundle(file: Path) -> bool:
-    """Whether a file is meant to be a bundle: what else begins like one is no archive of results either."""
+    """Whether a file is a bundle, or was one before somebody changed it."""
     if not file.is_file():
         return False
     with file.open("rb") as content:
-        content.seek(max(file.stat().st_size - 1024, 0))
-        return verify.ENVELOPE.encode() + b"PK\5\6" in content.read()
+        start = content.read(4)
+        content.seek(max(file.stat().st_size - _DIRECTORY, 0))
+        return start == b"PK\3\4" and verify.ENVELOPE.encode() in content.read()
 
 
 def _to_message(found: verify.Mismatch) -> Message:

@@ -48,8 +48,6 @@ from aisbench_core.model import Actor, Clock, RunRecord
 from aisbench_core.store.run_folders.folders import RunFolders
 from aisbench_core.store.seals.service import Seals
 from aisbench_core.warehouse.facade import Warehouse
-from aisbench_core.warehouse.maintenance.merging import MergeCounts, forget_runs
-from aisbench_core.warehouse.tables.store import Progress
 from aisbench_core.warehouse.values.imported import ID, Import
 
 COLUMNS_FILE = "import_columns.json"
@@ -101,7 +99,7 @@ class ResultImport:
             return Provenance(UNKNOWN_REGION if loaded.rehearsal else loaded.region, loaded.rehearsal, loaded.name)
         return (
             Provenance(UNKNOWN_REGION, True)
-            if region and region in self._list_rehearsal_regions()
+            if region and region in self.list_rehearsal_regions()
             else Provenance(region or UNKNOWN_REGION)
         )
 
@@ -155,9 +153,10 @@ class ResultImport:
             yield from columns_of_stream(file, name, self._merge_meanings({}))
 
     def _build_catalogue(self) -> Catalogue:
-        return Catalogue(self._workloads.all(), self._list_rehearsal_regions())
+        return Catalogue(self._workloads.all(), self.list_rehearsal_regions())
 
-    def _list_rehearsal_regions(self) -> frozenset[str]:
+    def list_rehearsal_regions(self) -> frozenset[str]:
+        """Regions that are sandboxes here."""
         profiles = map(self._regions.profile, self._regions.names())
         return frozenset(profile.region for profile in profiles if profile.rehearsal)
 
@@ -206,24 +205,6 @@ class ResultImport:
                 results, record, self._warehouse, self._make_sealed_folders(actor), on_progress, choices.replace
             )
         return replace(saved, import_id=now.strftime(ID)) if saved.new else saved
-
-    @permitted
-    def preview_merge(self, database: Path, actor: Actor) -> MergeCounts:  # noqa: ARG002  # the guard reads it
-        """What `merge` would do; raises as it does."""
-        return self._warehouse.merging.preview(database, self._list_rehearsal_regions())
-
-    @permitted
-    def merge(self, database: Path, on_progress: Progress, actor: Actor) -> MergeCounts:
-        """Store every run of another console's warehouse file, or a snapshot of it, as a claim. Can be repeated.
-
-        Raises ResultError if it is not a warehouse, or of a newer version."""
-        require_writable(self._settings.data_dir)
-        require_size(sizes_below(database), self._settings.import_most_mb)
-        log_change(actor, f"import of the warehouse {database}")
-        with self._operations.count_operation(actor.name):
-            return self._warehouse.merging.merge(
-                database, self._settings.merged_dir, self._list_rehearsal_regions(), on_progress, self._clock()
-            )
 
     def record(self, run_id: str) -> RunRecord:
         """The record of a run, launched or imported. Raises ResultError if its folder is unreadable."""
@@ -278,7 +259,6 @@ class ResultImport:
                 self._folders.remove_run(folder.path.name)
                 removed.append(run_id)
             self._seals.remove_folders(removed, actor)
-        forget_runs(self._settings.merged_dir, run_ids)
         return self._warehouse.imports.forget(one.at, keep_annotations=keep_annotations)
 
 

@@ -177,6 +177,7 @@ def _row_fields(row: RunRow) -> str:
         ("run", row.run_id),
         ("origin", f"{row.origin} from {row.source}" if row.source else str(row.origin)),
         ("imported", f"{display.local_time(row.imported_at)} by {row.created_by}" if row.imported_at else ""),
+        ("signed", f"verified by {row.verified_by}" if row.verified_by else ""),
         ("state", str(row.state)),
         ("detail", row.detail),
         ("workload", f"{row.workload} {row.framework_version}".strip()),

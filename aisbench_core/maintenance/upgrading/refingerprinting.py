@@ -12,7 +12,6 @@ import duckdb
 from aisbench_core.model import Origin, canonical_json
 from aisbench_core.model.columns import FINGERPRINTED, GROUP_KEYS
 from aisbench_core.warehouse.measures.fingerprint import UNKNOWN_SPEC, fingerprint_of, image_of, not_known
-from aisbench_core.warehouse.records.claims import as_recorded
 from aisbench_core.warehouse.values.configurations import short_id
 from aisbench_core.warehouse.values.histories import Trend
 
@@ -63,7 +62,7 @@ def _fetch_chunk(con: duckdb.DuckDBPyConnection, after: str) -> list[dict[str, A
 
 def _recompute_row(stored: dict[str, Any]) -> tuple[str, str, str, str, str]:
     spec, speed = _load_object(stored["spec"]) or {}, _load_object(stored["speed_parameters"])
-    run = as_recorded(stored)
+    run = stored
     if (
         run["origin"] == Origin.IMPORTED and run["spec_sha256"]
     ):  # computed where it was launched, from more than is known here

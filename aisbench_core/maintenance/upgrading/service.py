@@ -32,9 +32,6 @@ from aisbench_core.warehouse.store.warehouse_file import log_of, translate_error
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-FORMER_MERGED = "taken"
-"""The folder of merged results, as development versions called it."""
-
 Report = Callable[[Message], None]
 
 _FOLLOWED = Message("stop the console and the follower first, on all machines")
@@ -56,7 +53,7 @@ class FolderUpgrade:
         with self._nobody_follows():
             is_unfinished = self._marker.exists()
             copies = self._copies_folder(now)
-            changed = [self._upgrade_ledger(copies), self._upgrade_warehouse(copies), self._upgrade_merged(copies)]
+            changed = [self._upgrade_ledger(copies), self._upgrade_warehouse(copies)]
             yield is_unfinished or any(changed)
             self._marker.unlink()
 
@@ -119,19 +116,6 @@ class FolderUpgrade:
         if is_upgraded:
             self.report(Message("the warehouse is upgraded"))
         return is_upgraded
-
-    def _upgrade_merged(self, copies: Path) -> bool:
-        """Files of merged results, under the folder's name of today."""
-        former, folder = self.settings.data_dir / FORMER_MERGED, self.settings.merged_dir
-        if former.is_dir():
-            make_private_folder(folder)
-            for file in sorted(former.glob("*.duckdb*")):
-                file.rename(folder / file.name)
-            sync_path(folder)
-        if former.is_dir() and not any(former.iterdir()):
-            former.rmdir()
-        done = [_upgrade_file(file, copies / folder.name) for file in sorted(folder.glob("*.duckdb"))]
-        return any(done)
 
 
 @contextmanager

@@ -174,11 +174,13 @@ CONFIGURATION = (
         label="Differing nodes", sql="coalesce(passport->>'$.differing', '')",
         exported=Exported("configuration", wording=OURS)),
     Column("launch", TEXT,
-        "as JSON: `manifest_sha256` of the workload's manifest, and `reproduces`, the id of the original; empty for "
-        "imported runs", stored=run(54, "JSON", hashed=False, nullable=True, long=True),
+        "as JSON: `manifest_sha256` of the workload's manifest, `reproduces`, the id of the original, and "
+        "`verified_by`; empty for most imported runs", stored=run(54, "JSON", hashed=False, nullable=True, long=True),
         in_view=False),
     Column("reproduces", TEXT, "id of the original that the run reproduces",
         sql="coalesce(launch->>'$.reproduces', '')", in_view=False),
+    Column("verified_by", TEXT, "whose trusted key signed the bundle that the run was imported from",
+        sql="coalesce(launch->>'$.verified_by', '')", in_view=False),
     Column("manifest_sha256", TEXT, "SHA-256 of the workload's manifest at launch",
         sql="coalesce(launch->>'$.manifest_sha256', '')", in_view=False),
     Column("group_id", INTEGER, "number of its leaderboard row", COUNT, stored=run(55, "BIGINT", hashed=False),

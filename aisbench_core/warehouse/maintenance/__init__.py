@@ -1,1 +1,1 @@
-"""Checks, merging and snapshots of a warehouse."""
+"""Checks, moves and snapshots of a warehouse."""

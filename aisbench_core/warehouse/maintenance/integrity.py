@@ -29,7 +29,6 @@ from aisbench_core.warehouse.measures import throughput
 from aisbench_core.warehouse.measures.fingerprint import fingerprint_of, image_of, not_known
 from aisbench_core.warehouse.queries import group_statistics
 from aisbench_core.warehouse.queries import stored_spending as spending
-from aisbench_core.warehouse.records.claims import as_recorded
 from aisbench_core.warehouse.records.record import sha256_of_rows
 from aisbench_core.warehouse.records.record_hash import iter_hashes, read_json
 from aisbench_core.warehouse.records.rows import Rows, queue_seconds, rows_of, throughput_cells
@@ -277,7 +276,7 @@ def _of_run(stored: StoredRun) -> Cells:
     if not stored.is_carried:
         speed = _parse_object(run["speed_parameters"]) if run["speed_parameters"] != "null" else None
         computed["fingerprint"] = fingerprint_of(run, spec, speed)
-        computed["not_known"] = not_known(as_recorded(run), spec, speed)
+        computed["not_known"] = not_known(run, spec, speed)
     return computed
 
 

@@ -15,7 +15,6 @@ from aisbench_core.model.columns import RUNS, stored_in
 from aisbench_core.model.system import known_from_job
 from aisbench_core.warehouse.measures.fingerprint import first_fingerprint_of
 from aisbench_core.warehouse.records.annotations import imported_note
-from aisbench_core.warehouse.records.claims import as_recorded
 from aisbench_core.warehouse.records.hashed_cells import hashed_metrics, select_hashed, sha256_of
 from aisbench_core.warehouse.validity.evaluation import Evaluation
 
@@ -40,7 +39,6 @@ def iter_hashes(
     """The hashes that a record with these cells can have: several where order or statements are lost.
 
     `select`: the cells that are hashed."""
-    run = as_recorded(run)
     note = imported_note(run["note"] or "", annotations.note)
     noted = {**run, "tags": "[]", "note": note}
     of_run = {name: value for name, value in select(noted).items() if name not in _NOT_HASHED}

@@ -75,7 +75,7 @@ def rows_of(record: RunRecord, evaluator: Evaluator) -> Rows:
     of_run, result = _with_carried(_build_run(record), record), _with_carried(_build_result(record), record)
     run = {**of_run, **_build_system(record), **_compared_by(of_run, record)}
     stated = [record.described.values] if record.described and record.described.values else []
-    launch = [canonical_json(asdict(record.launched))] if record.launched else []
+    launch = [canonical_json(facts)] if (facts := _build_launch(record)) else []
     sealed = {
         **run,
         "tags": canonical_json(list(record.annotations.tags)),
@@ -188,6 +188,12 @@ def _build_primary(metric: PrimaryMetric | None) -> Cells:
 
 def _copy_cells(names: Sequence[str], source: object) -> Cells:
     return {name: _CELLS[_KINDS[name]](getattr(source, name)) for name in names}
+
+
+def _build_launch(record: RunRecord) -> Cells:
+    launched: Cells = asdict(record.launched) if record.launched else {}
+    verified_by = record.imported.verified_by if record.imported else ""
+    return {**launched, "verified_by": verified_by} if verified_by else launched
 
 
 def _build_origin(record: RunRecord) -> Cells:

@@ -1,21 +1,9 @@
 """The columns of stored tables, as they are declared when a table is written anew."""
 
-from collections.abc import Callable
-
 from duckdb import DuckDBPyConnection
 
 # Texts of some hundred characters that are similar in all runs: compressed, they take a sixth of the space.
 PACKED = {"runs": ("spec", "launch", "system"), "results": ("raw", "checks", "problems")}
-
-
-def replace_table(con: DuckDBPyConnection, table: str, rows: Callable[[str], None]) -> None:
-    """Replace a table of the current database with one that `rows` fills, in the current transaction."""
-    [(database,)] = con.execute("select current_database()").fetchall()
-    fresh = f"fresh_{table}"
-    con.execute(f"create table {fresh} ({', '.join(stored_columns(con, database)[table])})")
-    rows(fresh)
-    con.execute(f"drop table {table}")
-    con.execute(f"alter table {fresh} rename to {table}")
 
 
 def stored_columns(con: DuckDBPyConnection, source: str) -> dict[str, list[str]]:

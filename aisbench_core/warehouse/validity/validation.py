@@ -2,26 +2,20 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.warehouse.queries.filters import build_parameters, choose_runs_sql
-from aisbench_core.warehouse.queries.group_statistics import mark_due_by_id, recount_groups, settle_groups
+from aisbench_core.warehouse.queries.group_statistics import mark_due_by_id, settle_groups
 from aisbench_core.warehouse.tables.store import Store
-from aisbench_core.warehouse.tables.table_columns import replace_table
 from aisbench_core.warehouse.validity.evaluation import Evaluation, Evaluator, stored_checks, without_data
-from aisbench_core.warehouse.validity.facts import Facts, stored_facts
+from aisbench_core.warehouse.validity.facts import stored_facts
 from aisbench_core.warehouse.values.runs import BoardQuery, Check, Validity
 
 _COLUMNS = Evaluation._fields
 # Runs that are updated in one transaction, after which other processes get their turn.
 CHUNK = 5000
-
-# The same for a file that nobody else waits for: each chunk scans the tables, so a million runs take 2.5 times as
-# long in chunks of CHUNK. More would hold hundreds of MB of checks at once.
-PRIVATE_CHUNK = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,30 +90,6 @@ def store_evaluations(store: Store, run_ids: Sequence[str], evaluator: Evaluator
     return changed
 
 
-def evaluate_anew(cur: DuckDBPyConnection, evaluator: Evaluator, chunk_size: int = PRIVATE_CHUNK) -> None:
-    """Evaluate every run, whatever is stored of its validity; in one transaction, for which nobody else waits."""
-    run_ids = [run_id for (run_id,) in cur.execute("select run_id from runs order by run_id").fetchall()]
-
-    def facts_of(chunk: Sequence[str]) -> Sequence[Facts]:
-        return list(stored_facts(cur, chunk, evaluator.straggler_share))
-
-    def write(fresh: str) -> None:
-        # DuckDB releases the GIL, so a chunk is evaluated while the one before is written, by the same cursor.
-        with ThreadPoolExecutor(1) as writer:
-            written: Future[None] = writer.submit(lambda: None)
-            facts = facts_of(run_ids[:chunk_size])
-            for end in range(chunk_size, len(run_ids) + chunk_size, chunk_size):
-                evaluated = [(each.run_id, evaluator.evaluate(each)) for each in facts]
-                written.result()
-                facts = facts_of(run_ids[end : end + chunk_size])
-                written = writer.submit(_insert_evaluations, cur, fresh, evaluated)
-            written.result()
-
-    # Updated rows would be compressed once more for each chunk, in row groups that also hold other chunks' rows.
-    replace_table(cur, "results", write)
-    recount_groups(cur)
-
-
 def overlay(cur: DuckDBPyConnection, query: BoardQuery, evaluator: Evaluator) -> None:
     """Show the runs of the query to this cursor, until it is closed, as the evaluator's ruleset evaluates them."""
     if not _is_stored_by_others(cur, query, evaluator):
@@ -191,16 +161,6 @@ def _replace_evaluations(cur: DuckDBPyConnection, run_ids: Sequence[str], evalua
         cur.unregister("evaluated")
         mark_due_by_id(cur, [run_id for run_id, _ in changed])
     return sum(not _is_same(new, stored[run_id]) for run_id, new in changed)
-
-
-def _insert_evaluations(cur: DuckDBPyConnection, table: str, evaluations: Sequence[tuple[str, Evaluation]]) -> None:
-    """Add the results of these runs to another table of results, with these evaluations."""
-    import pyarrow as pa
-
-    cells = ", ".join(f"evaluated.{name} as {name}" for name in _COLUMNS)
-    cur.register("evaluated", pa.table(_build_columns(evaluations)))
-    cur.execute(f"insert into {table} select results.* replace ({cells}) from results join evaluated using (run_id)")
-    cur.unregister("evaluated")
 
 
 def _is_same(one: Evaluation, other: Evaluation) -> bool:

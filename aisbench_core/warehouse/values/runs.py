@@ -158,6 +158,7 @@ class RunRow:
     `throughput_reported` is that of train_result_info. `accuracy` is None on synthetic data, where it is not a
     measurement (`accuracy_reported` has the number). Of an imported run, sizes may be None and texts empty: they are
     unknown, and `source` is where it was imported from. `reproduces` is the run whose result it was to repeat.
+    `verified_by` is whose trusted key signed the bundle that it came in.
     Price and costs are in `currency`.
     """
 
@@ -229,6 +230,7 @@ class RunRow:
     division: str
     reproduces: str
     manifest_sha256: str
+    verified_by: str = ""
     image: str = ""
     not_known: str = ""
     resolved: str | None = None

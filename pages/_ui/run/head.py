@@ -48,7 +48,10 @@ def show_recorded_title(title: DeltaGenerator, name: str, row: RunRow, help_text
 def _list_badges(row: RunRow | None) -> Iterator[str]:
     if row is None:
         return
-    yield f":{COLOURS[row.validity]}-badge[{t(f'validity.{row.validity}')}]"
+    if row.verified_by and row.validity is Validity.CLAIMED:
+        yield f":green-badge[{t('validity.verified_by', name=escape_markdown(row.verified_by))}]"
+    else:
+        yield f":{COLOURS[row.validity]}-badge[{t(f'validity.{row.validity}')}]"
     if row.target_outcome is TargetOutcome.MISSED and row.validity.counts:
         yield f":red-badge[{target_text(row)}]"
 

@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from aisbench_core.base import formats
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Message
+from aisbench_core.exchange.evidence.checking import is_bundle
 from aisbench_core.exchange.importing.choices import Choices, ImportAnswers, Preview, Provenance, Saved
 from aisbench_core.exchange.importing.understanding import understand_results
 from aisbench_core.exchange.readers.results import ParsedResult, Table, Unread
@@ -22,7 +23,6 @@ from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.options import Group, add_assignments, add_paging, choose_value, command, yes_option
 from aisbench_core.interfaces.cli.remote.paths import OBS, ImportSource
 from aisbench_core.model import Mode
-from aisbench_core.warehouse.maintenance.merging import is_database
 
 if TYPE_CHECKING:
     from aisbench_core.warehouse.values.imported import Import
@@ -79,12 +79,12 @@ def import_results(ctx: click.Context, /, paths: tuple[str, ...], dry_run: bool,
     measured stays empty. Imported results are labelled as such. Without --profile and --region, their region is
     "imported".
 
-    From another console's warehouse file or snapshot, all runs are imported with their cards, events and annotations.
-    They are claims, too, and judged by this console's ruleset.
+    From a bundle of evidence (`aisbench evidence bundle`), runs are imported with their folders, as verified if its key
+    is trusted here (`aisbench evidence trust`), else as claims. A bundle that was changed is refused.
     """
     core = open_core(writing=not dry_run)
-    if any(_is_database(path) for path in paths):
-        _merge_files(core, ctx, paths, dry_run, as_json)
+    if any(_is_bundle(path) for path in paths):
+        _import_bundles(core, ctx, paths, dry_run, as_json)
         return
     options["mapping"] = dict(options["mapping"])
     mode = Mode(options["mode"]) if options["mode"] else None
@@ -109,42 +109,41 @@ def import_results(ctx: click.Context, /, paths: tuple[str, ...], dry_run: bool,
         raise ConfigError(Message("no results found"), Message("docs/import.md lists the supported formats"))
 
 
-def _is_database(path: str) -> bool:
-    return not path.startswith(OBS) and is_database(Path(path))
+def _is_bundle(path: str) -> bool:
+    return not path.startswith(OBS) and is_bundle(Path(path))
 
 
-def _merge_files(core: Core, ctx: click.Context, paths: Sequence[str], dry_run: bool, as_json: bool) -> None:
-    """Import the runs of warehouse files. Options that describe results are refused: the files describe their own."""
+def _import_bundles(core: Core, ctx: click.Context, paths: Sequence[str], dry_run: bool, as_json: bool) -> None:
+    """Import the runs of bundles. Options that describe results are refused: bundles describe their own."""
     typed = {name for name in ctx.params if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     if not_allowed := typed - {"paths", "dry_run", "as_json"}:
         option = min(param.opts[0] for param in ctx.command.params if param.name in not_allowed)
         raise ConfigError(
-            Message("{option} cannot be used with a warehouse file", option=option), Message("remove the option")
+            Message("{option} cannot be used with a bundle of evidence", option=option), Message("remove the option")
         )
     for path in paths:
-        if not _is_database(path):
+        if not _is_bundle(path):
             raise ConfigError(
-                Message("{path} is not a warehouse file", path=path),
-                Message("import warehouse files and other results with separate commands"),
+                Message("{path} is not a bundle of evidence", path=path),
+                Message("import bundles and other results with separate commands"),
             )
-    merges = {
-        path: core.imports.preview_merge(Path(path), get_actor())
-        if dry_run
-        else core.imports.merge(
-            Path(path), lambda done, of: display.print_message(f"{done:,} of {of:,} runs"), get_actor()
-        )
-        for path in paths
-    }
-    if not as_json and any(counts.new for counts in merges.values()):
-        display.print_message(CLAIMS)
+    act = core.bundle_imports.preview if dry_run else core.bundle_imports.save
+    names = {path: display.file_name(path) for path in paths}
+    taken = {names[path]: act(Path(path), Path(names[path]).name, get_actor()) for path in paths}
     answer = {
-        path: {"new": counts.new, "known": counts.existing, "left_out": counts.excluded}
-        for path, counts in merges.items()
+        path: {
+            "new": len(one.new),
+            "known": one.existing,
+            "left_out": one.excluded,
+            **display.pick_fields(one, "verified_by", "fingerprint"),
+        }
+        for path, one in taken.items()
     }
     lines = [
-        f"{path}: {counts.new:,} new runs, {counts.existing:,} already imported"
-        + (f", {counts.excluded:,} rehearsals left out" if counts.excluded else "")
-        for path, counts in merges.items()
+        f"{path}: {len(one.new):,} new runs, {one.existing:,} already imported"
+        + (f", {one.excluded:,} rehearsals left out" if one.excluded else "")
+        + (f", verified by {one.verified_by}" if one.verified_by else f", claims: nobody here trusts {one.fingerprint}")
+        for path, one in taken.items()
     ]
     display.print_result({"taken": answer}, as_json, lambda: "\n".join(lines))
 
