@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from pages._ui.imports.bundles import show_bundle_import
 from pages._ui.imports.earlier_imports import show_imports
 from pages._ui.imports.import_results import show_saved, show_understanding
 from pages._ui.imports.reading import SAVED, last_read, show_dropped, show_source, show_tables, show_unread
@@ -22,4 +23,5 @@ if may_import.is_given:
         show_unread(read)
 else:
     st.info(may_import.help_text, icon=":material/lock:")
+show_bundle_import()
 show_imports()

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from aisbench_core.base.errors import ResultError
 from aisbench_core.base.messages import Message, message_of
@@ -12,6 +13,10 @@ from aisbench_core.exchange.evidence import verify
 from aisbench_core.store.signing.ledger import KnownKey
 
 _DIRECTORY = 8 * 1024 * 1024  # bytes of the longest zip directory, at the end
+
+
+FindKey = Callable[[str], KnownKey | None]
+"""The known key with a fingerprint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +44,12 @@ class CheckedBundle:
         return sorted({name.split("/")[1] for name in self.files if name.startswith("runs/") and name.count("/") > 1})
 
 
-def check_file(file: Path, find_key: Callable[[str], KnownKey | None]) -> CheckedBundle:
-    """Check a bundle. Raises ResultError if the file cannot be read, or is too large for one."""
-    try:
-        with file.open("rb") as content:
-            data = content.read(verify.LARGEST + 1)
-    except OSError as error:
-        raise ResultError(Message("{file} cannot be read: {why}", file=file.name, why=error.strerror)) from error
+def check_content(content: BinaryIO, name: str, find_key: FindKey) -> CheckedBundle:
+    """Check a bundle; `name`: of the file. Raises ResultError if it is too large for one."""
+    content.seek(0)
+    data = content.read(verify.LARGEST + 1)
     if len(data) > verify.LARGEST:
-        raise ResultError(Message("{file} is larger than a bundle can be", file=file.name))
+        raise ResultError(Message("{file} is larger than a bundle can be", file=name))
     problems, fingerprint, predicate, files = verify.check_bundle(data)
     return CheckedBundle(
         problems=tuple(map(_to_message, problems)),

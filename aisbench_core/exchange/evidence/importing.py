@@ -1,5 +1,6 @@
 """Imports bundles of another console: its runs with their folders, as verified if their signer is trusted here."""
 
+import os
 import re
 import shutil
 import tempfile
@@ -8,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import BinaryIO
 
 from aisbench_core.base.errors import ResultError, full_disks_named
 from aisbench_core.base.messages import Message, join_parts
@@ -16,8 +18,8 @@ from aisbench_core.domain.access import permitted
 from aisbench_core.domain.access.changes import log_change
 from aisbench_core.domain.access.operations import Operations
 from aisbench_core.domain.results.record import read_annotations, read_record, read_stated, write_record
-from aisbench_core.exchange.evidence.checking import CheckedBundle, check_file
-from aisbench_core.exchange.importing.sizes import require_size, sizes_below
+from aisbench_core.exchange.evidence.checking import CheckedBundle, FindKey, check_content
+from aisbench_core.exchange.importing.sizes import require_size
 from aisbench_core.exchange.importing.turn import import_turn
 from aisbench_core.model import Actor, Clock, Imported, RunRecord, RunSpec
 from aisbench_core.store.ledger.ledger import Ledger
@@ -25,7 +27,6 @@ from aisbench_core.store.run_folders.cache import is_plain
 from aisbench_core.store.run_folders.folders import RunFolders
 from aisbench_core.store.run_folders.run_paths import RunFolder
 from aisbench_core.store.seals.service import Seals
-from aisbench_core.store.signing.service import KnownKey
 from aisbench_core.warehouse.facade import Warehouse
 
 _DRAFTS = ".import-"
@@ -60,24 +61,24 @@ class BundleImports:
     warehouse: Warehouse
     seals: Seals
     operations: Operations
-    find_key: Callable[[str], KnownKey | None]
+    find_key: FindKey
     rehearsed_regions: Callable[[], Collection[str]]
     clock: Clock
 
     @permitted
-    def preview(self, file: Path, name: str, actor: Actor) -> BundleImport:  # noqa: ARG002  # the guard reads it
+    def preview(self, content: BinaryIO, name: str, actor: Actor) -> BundleImport:  # noqa: ARG002  # the guard reads it
         """What `save` would do; raises as it does."""
-        checked = self._check(file, name)
+        checked = self._check(content, name)
         with tempfile.TemporaryDirectory(prefix="aisbench-import-") as drafts:
             return self._choose(checked, _unpack(checked, Path(drafts)))[0]
 
     @permitted
-    def save(self, file: Path, name: str, actor: Actor) -> BundleImport:
+    def save(self, content: BinaryIO, name: str, actor: Actor) -> BundleImport:
         """Store the runs of a bundle that are not here, with their folders; `name`: of the file, as it is shown.
 
         Can be repeated after an interruption. Raises ResultError if anything in it is not as it was signed."""
         require_writable(self.data_dir)
-        checked = self._check(file, name)
+        checked = self._check(content, name)
         log_change(actor, f"import of {name}, signed with {checked.fingerprint}")
         with (
             self.operations.count_operation(actor.name),
@@ -103,9 +104,9 @@ class BundleImports:
         with tempfile.TemporaryDirectory(prefix=_DRAFTS, dir=self.data_dir) as drafts:
             yield drafts
 
-    def _check(self, file: Path, name: str) -> CheckedBundle:
-        require_size(sizes_below(file), self.most_mb)
-        checked = check_file(file, self.find_key)
+    def _check(self, content: BinaryIO, name: str) -> CheckedBundle:
+        require_size([content.seek(0, os.SEEK_END)], self.most_mb)
+        checked = check_content(content, name, self.find_key)
         if checked.problems:
             raise ResultError(
                 Message(

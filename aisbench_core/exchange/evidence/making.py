@@ -15,6 +15,7 @@ from aisbench_core.base.errors import AisbenchError, ConfigError, Problem, Resul
 from aisbench_core.base.formats import format_size
 from aisbench_core.base.messages import Message
 from aisbench_core.cloud.ports import Connect
+from aisbench_core.domain.access import permitted
 from aisbench_core.domain.results.record import read_record
 from aisbench_core.domain.rulesets.ruleset import Rulesets
 from aisbench_core.exchange.evidence import verify
@@ -102,6 +103,7 @@ class Bundles:
             raise SpecError(Message("evidence"), [problem])
         return run_ids
 
+    @permitted
     def write(self, names: Sequence[str], target: IO[bytes], actor: Actor, *, with_logs: bool = True) -> Bundle:
         """Write the bundle of these runs and of all of their series. `with_logs`: with logs and event files.
 

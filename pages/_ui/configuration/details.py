@@ -28,6 +28,7 @@ from pages._ui.scaling.choice import curve_names, selection_of
 from pages._ui.shell import charts, navigation
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.errors import end_page, escape_markdown
+from pages._ui.shell.evidence import show_bundle_button
 from pages._ui.shell.filters import choose_metric, region_key
 from pages._ui.shell.formats import format_time
 from pages._ui.shell.outcomes import show_outcome
@@ -179,6 +180,7 @@ def _show_links(found: BoardRowDetails, newest: RunRow) -> None:
         if typical and found.best.median_run_id and found.best != row:
             selection = {"ids": [found.best.median_run_id, typical], "by": "rows"}
             navigation.link_page(navigation.COMPARE, t("configuration.with_best"), selection)
+        show_bundle_button(lambda: [run.run_id for run in found.runs], "configuration")
 
 
 def _trend_of(newest: RunRow) -> TrendRow | None:

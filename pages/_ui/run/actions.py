@@ -9,6 +9,7 @@ from pages._ui.runs import cleaning, deleting, reproduce
 from pages._ui.runs.priority import show_priority
 from pages._ui.runs.system_form import show_system
 from pages._ui.shell import navigation
+from pages._ui.shell.evidence import show_bundle_button
 from pages._ui.shell.navigation import link_page
 from pages._ui.shell.words import t
 
@@ -29,6 +30,7 @@ def show_run_actions(run: Run, *, is_deleted: bool) -> None:
         cards.show_collect_again(run, key="one")
         show_clone_button(run.run_id, key="one")
         if run.state.is_terminal:
+            show_bundle_button(lambda: [run.run_id], "run")
             cleaning.show_clean_button(run)
             deleting.show_delete_button([run.run_id], key="one")
         show_system(run)

@@ -21,6 +21,7 @@ from pages._ui.shell import navigation, numbers
 from pages._ui.shell.core import actor, core, is_allowed
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import errors_shown, escape_markdown
+from pages._ui.shell.evidence import show_bundle_button
 from pages._ui.shell.filters import choose_metric_of
 from pages._ui.shell.formats import format_time
 from pages._ui.shell.navigation import ATTEMPT_COLUMNS, COLUMNS
@@ -91,6 +92,8 @@ def _show_actions(matrix: Matrix) -> _Hidden:
             navigation.link_page(navigation.COMPARE, t("series.compare"), {"ids": run_ids[:MAX_COMPARED]})
         if run_ids and len(matrix.series.plan.node_counts) > 1:
             navigation.link_page(navigation.SCALING, t("series.scaling"), {"run": run_ids[:MAX_COMPARED]})
+        if run_ids:
+            show_bundle_button(lambda: [matrix.series.series_id], "series")
         return _choose_hidden(matrix)
 
 

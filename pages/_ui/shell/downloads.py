@@ -14,6 +14,7 @@ from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
 from pages._ui.shell import url
 from pages._ui.shell.core import actor, at_click, core, run_cached
 from pages._ui.shell.errors import show_sentence
+from pages._ui.shell.evidence import show_bundle_button
 from pages._ui.shell.words import t
 
 FORMATS = {
@@ -140,6 +141,7 @@ def _show_report(
         on_click="ignore",
         icon=":material/print:",
     )
+    show_bundle_button(run_ids, "report", is_disabled=not (has_room and 1 <= count <= MAX_RUNS))
 
 
 def _build_content(export: Export) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from aisbench_core.base import formats
-from aisbench_core.exchange.evidence.checking import CheckedBundle, check_file
+from aisbench_core.exchange.evidence.checking import CheckedBundle, check_content
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.exit_codes import DIFFERENT
@@ -54,7 +54,8 @@ def verify(ctx: click.Context, /, file: Path, as_json: bool) -> None:
     Values are computed again from the raw files. Exit code 7 if anything differs. Who signed is known if the key is
     one of `aisbench evidence keys`.
     """
-    found = check_file(file, open_core(writing=False).signing_keys.find)
+    with file.open("rb") as content:
+        found = check_content(content, file.name, open_core(writing=False).signing_keys.find)
     answer = {
         "problems": found.problems,
         "fingerprint": found.fingerprint,

@@ -129,7 +129,10 @@ def _import_bundles(core: Core, ctx: click.Context, paths: Sequence[str], dry_ru
             )
     act = core.bundle_imports.preview if dry_run else core.bundle_imports.save
     names = {path: display.file_name(path) for path in paths}
-    taken = {names[path]: act(Path(path), Path(names[path]).name, get_actor()) for path in paths}
+    taken = {}
+    for path, name in names.items():
+        with Path(path).open("rb") as content:
+            taken[name] = act(content, Path(name).name, get_actor())
     answer = {
         path: {
             "new": len(one.new),
