@@ -261,7 +261,7 @@ class Core:
             connect=self._interactive,
             clock=self.clock,
         )
-        self.publishing = Publishing(warehouse, self.clock)
+        self.publishing = Publishing(warehouse, self.clock, self.heads.find_entry)
         self.mlflow = MlflowExport(self.reader)
         self.mlperf = MlperfExport(folders, self.systems)
 

@@ -318,6 +318,15 @@ def test_a_workload_s_own_metric_ranks_as_on_the_leaderboard(warehouse: Warehous
     assert {run["primary_metric"] for run in runs} == {"energy"}
 
 
+def test_both_pages_say_the_head_of_the_audit(warehouse: Warehouse, tmp_path: Path) -> None:
+    warehouse.record(a.record("one"))
+
+    Publishing(warehouse, lambda: NOW, lambda: "7:abc").publish(BOARD, tmp_path / "site", DEFAULT_COLUMNS)
+
+    assert "Head of the audit: 7:abc" in (tmp_path / "site" / "index.html").read_text("utf-8")
+    assert "审计链头：7:abc" in (tmp_path / "site" / "zh.html").read_text("utf-8")
+
+
 def test_every_word_has_a_chinese_one() -> None:
     chinese = {key: label_in_chinese(f"publish.{key}", "") for key in WORDS}
 

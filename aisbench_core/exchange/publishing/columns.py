@@ -8,7 +8,7 @@ from functools import partial
 from aisbench_core.base.errors import Problem, SpecError
 from aisbench_core.base.formats import nodes_and_cards
 from aisbench_core.base.messages import Message, in_chinese, label_in_chinese
-from aisbench_core.exchange.publishing.words import translate_word
+from aisbench_core.exchange.publishing.words import WORDS, translate_word
 from aisbench_core.model import Origin
 from aisbench_core.model.columns import COUNT, FRACTION, UTC, Column, Kind, by_exported, list_medians
 from aisbench_core.warehouse.exporting.columns import SheetColumn
@@ -28,7 +28,7 @@ DEFAULT_COLUMNS = (
 )
 
 # They are of one file, not of a run: they would differ each time.
-_OF_A_FILE = ("schema_version", "exported_at_utc", "report_id")
+_OF_A_FILE = ("schema_version", "exported_at_utc", "report_id", "audit_head")
 
 _SHEET: Mapping[str, SheetColumn] = {column.name: column for column in RUNS.columns if column.name not in _OF_A_FILE}
 
@@ -71,9 +71,9 @@ def choose_run_columns(allowed: Iterable[str]) -> tuple[SheetColumn, ...]:
 
 def describe_run_column(column: SheetColumn) -> PublishedColumn:
     """How a column of runs is shown."""
-    if known := by_exported().get(column.name):
-        return PublishedColumn(column.name, column.kind, _translate_label(known), _show_unit(column.unit))
-    return PublishedColumn(column.name, column.kind, translate_word(column.name))
+    own = translate_word(column.name) if column.name in WORDS else None
+    label = own or _translate_label(by_exported()[column.name])
+    return PublishedColumn(column.name, column.kind, label, _show_unit(column.unit))
 
 
 def choose_row_columns(allowed: Sequence[str]) -> tuple[RowColumn, ...]:

@@ -1,6 +1,6 @@
 """Publishes a leaderboard as a folder, which replaces an older one."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,11 +27,18 @@ class Publishing:
     """Publishes leaderboards. Thread-safe."""
 
     def __init__(
-        self, warehouse: Warehouse, clock: Clock, page_rows: int = PAGE_ROWS, most_runs: int = MOST_RUNS
+        self,
+        warehouse: Warehouse,
+        clock: Clock,
+        audit_head: Callable[[], str] = lambda: "",
+        page_rows: int = PAGE_ROWS,
+        most_runs: int = MOST_RUNS,
     ) -> None:
-        """`page_rows`: of a file, and of a table at a time. `most_runs`: sorted at a time, in memory that grows."""
+        """`audit_head`: number and hash of the audit's newest entry. `page_rows`: of a file, and of a table at a time.
+        `most_runs`: sorted at a time, in memory that grows."""
         self._warehouse = warehouse
         self._clock = clock
+        self._audit_head = audit_head
         self._page_rows, self._most_runs = page_rows, most_runs
 
     def publish(
@@ -52,7 +59,7 @@ class Publishing:
                     Message("publish"), [Problem("region", Message("no run fits the filter"), query.region)]
                 )
             copied = site.copy_bundles(bundles) if bundles else 0
-            site.write_pages(self._clock())
+            site.write_pages(self._clock(), self._audit_head())
             return Published(site.rows.total, site.runs.total, copied)
 
 

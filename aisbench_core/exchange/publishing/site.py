@@ -81,7 +81,7 @@ class Site:
             shutil.copyfile(bundles / f"{name}.zip", self._folder / "bundles" / f"{name}.zip")
         return len(self._linked)
 
-    def write_pages(self, at: datetime) -> None:
+    def write_pages(self, at: datetime, head: str) -> None:
         """Write the page of each language, and the script and the style that they share."""
         for name in ("leaderboard.js", "leaderboard.css"):
             shutil.copyfile(TEMPLATES / name, self._folder / name)
@@ -90,6 +90,7 @@ class Site:
             words["published"] = words["published"].format(
                 at=f"{at.astimezone(UTC):%Y-%m-%d %H:%M}", version=version("aisbench-console")
             )
+            words["head"] = words["head"].format(head=head) if head else ""
             site = {
                 "language": ("en", "zh")[index],
                 "words": words,

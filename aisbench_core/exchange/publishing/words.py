@@ -54,6 +54,10 @@ WORDS: Mapping[str, str] = {
     "partly_missed": "target missed by some",
     "synthetic": "synthetic data: accuracy is not a measurement",
     "leaderboard_row": "Row",
+    "throughput_unit": "Unit",
+    "converged": "Target reached",
+    "primary_metric": "Ranked by",
+    "head": "Head of the audit: {head}",
 }
 
 

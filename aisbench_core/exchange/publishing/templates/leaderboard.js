@@ -122,7 +122,7 @@ const aisbench = { pages: new Map(), addPage(table, number, heads, rows) {
   function makeCell(row, column) {
     const text = show(row[column.at], column), isNumber = typeof row[column.at] === "number";
     const kind = /^[0-9a-f]{64}$/.test(text) ? "hash" : isNumber ? "number" : text.length <= 30 ? "short" : column.kind;
-    const cell = make("td", "", { role: "cell", class: kind, "data-label": column.label });
+    const cell = make("td", "", { role: "cell", class: kind, "data-label": column.unit ? `${column.label} (${column.unit})` : column.label });
     if (state.table === "rows" && column.name === "runs") {
       const link = make("a", text, { href: `#runs-${row[1]}-${row[2]}` });
       link.onclick = () => { state.name = nameRow(row); };
