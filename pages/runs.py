@@ -11,19 +11,22 @@ from pages._ui.runs.run_filters import PARTS, ListPart, choose_filters, show_fil
 from pages._ui.runs.run_rows import choose_run_columns
 from pages._ui.shell import saved_views, url
 from pages._ui.shell.core import is_allowed
+from pages._ui.shell.downloads import show_runs_export
 from pages._ui.shell.navigation import CONFIGURE, REGION, RUNS, link_main_page, link_page
 from pages._ui.shell.outcomes import show_outcome
 from pages._ui.shell.status import title_tab
 from pages._ui.shell.words import t
 
-with saved_views.show_title(RUNS, t("runs.title")):
-    badge = st.empty()
+actions = saved_views.show_title(RUNS, t("runs.title"))
+badge = actions.empty()
 with st.container(horizontal=True, vertical_alignment="center"):
     choice = choose_filters()
     keys = choose_run_columns()
     link_page(REGION, t("jobs.title"), {"show": "jobs"})
     if is_allowed("Runs.launch"):
         link_main_page(CONFIGURE, t("menu.configure"), {"draft": MINE})
+with actions:
+    show_runs_export(choice.list_ids)
 show_filters(choice)
 saved_views.show_missing()
 sorting = read_sorting(list(RunSort), RunSort.LAUNCHED, texts=[RunSort.WORKLOAD, RunSort.STATE, RunSort.BY, RunSort.ID])

@@ -56,12 +56,18 @@ def is_out_of_an_open_page_within_a_minute(visit: Visit, core: Core, name: str) 
 
 
 def downloads_results(visit: Visit, core: Core) -> None:
-    """Somebody exports what the leaderboard shows: the file is written beside the connection of the page."""
-    core.warehouse.record(a.record("for-download"))
-    visit.open("/leaderboard?region=cn-north-9")
+    """Somebody exports what the leaderboard and the list of runs show: the file is written beside the page."""
+    for run_id in ("for-download", "left-out"):
+        record = a.record(run_id)
+        core.ledger.add(record.run)
+        core.warehouse.record(record)
 
-    visit.page.get_by_role("button", name="Export").click()
-    with visit.page.expect_download(timeout=20_000) as download:
-        visit.keyed("export").get_by_role("button").click()
+    for address in ("/leaderboard?region=cn-north-9&q=for-download", "/runs?q=for-download"):
+        visit.open(address)
+        visit.page.get_by_role("button", name="Export").click()
+        with visit.page.expect_download(timeout=20_000) as download:
+            visit.keyed("export").get_by_role("button").click()
+        content = download.value.path().read_text("utf-8-sig")
 
-    assert "for-download" in download.value.path().read_text("utf-8-sig")
+        assert "for-download" in content
+        assert "left-out" not in content

@@ -35,6 +35,14 @@ def test_table_and_format_are_chosen_and_rehearsals_are_named(open_page: OpenPag
     assert app.query_params["format"] in ("parquet", ["parquet"])
 
 
+@pytest.mark.usefixtures("used")
+def test_the_list_of_runs_offers_what_is_filtered_as_a_file(open_page: OpenPage) -> None:
+    app = open_page("runs", region="sandbox~rehearsal", state="failed", format="xlsx")
+
+    [label] = [label for label in buttons(app) if label.startswith("Download aisbench-runs-sandbox-rehearsals-")]
+    assert label.endswith(".xlsx")
+
+
 def test_a_report_of_nothing_cannot_be_had(open_page: OpenPage, used: Path) -> None:
     assert used.exists()
 

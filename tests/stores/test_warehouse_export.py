@@ -219,6 +219,21 @@ def test_the_statistics_of_a_series_are_the_leaderboard_s(warehouse: Warehouse) 
     assert float(often["olympic_mean"]) == pytest.approx((8000 + 8050 + 8060) / 3)
 
 
+@pytest.mark.every_store
+def test_named_runs_alone_are_exported(warehouse: Warehouse) -> None:
+    some_runs(warehouse)
+    named = replace(ALL, run_ids=("two-nodes", "stopped", "practice", "nobody"))
+
+    assert [
+        row["run_id"] for row in csv.DictReader(exported(warehouse, named, ExportTable.RUNS).decode().splitlines())
+    ] == [
+        "two-nodes",
+        "stopped",
+    ]
+    assert warehouse.runs.count_rows(named) == 2
+    assert warehouse.runs.count_rows(replace(ALL, run_ids=())) == 0
+
+
 def test_every_run_of_the_filter_is_exported_whatever_the_page(warehouse: Warehouse) -> None:
     warehouse.rebuild([*a.records([8000.0] * 1203), a.record("other", flavor="other"), a.record("bad", accuracy=7.0)])
     query = BoardQuery("cn-north-9", flavors=("modelarts.kat1.8xlarge",), limit=10, offset=20)

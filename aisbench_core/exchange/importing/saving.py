@@ -84,9 +84,9 @@ class ExistingRuns:
         if own in ids:
             return own
         by_values = prefix if prefix in ids else min(ids, default="") if own == prefix else ""
-        return by_values or self.stored_earlier(result) or self.corrected_by(result)
+        return by_values or self.find_earlier(result) or self.corrected_by(result)
 
-    def stored_earlier(self, result: ParsedResult) -> str:
+    def find_earlier(self, result: ParsedResult) -> str:
         """The run that was stored of the same log before its text identified it; or empty."""
         return min(self._ids.get(earlier_prefix(result), ()), default="")
 
@@ -160,7 +160,7 @@ def _to_store(
     replaced: set[str] = set()
     for result in chunk:
         run_id, own = existing.find(result), run_id_of(result)
-        kept = (own, existing.corrected_by(result), existing.stored_earlier(result))
+        kept = (own, existing.corrected_by(result), existing.find_earlier(result))
         is_replaced = replace and run_id in kept and run_id not in replaced
         if not run_id or is_replaced:
             replaced.add(run_id or own)

@@ -16,8 +16,8 @@ from aisbench_core.warehouse.values.runs import BoardQuery, Validity
 # So many rows are all.
 ALL = 1_000_000_000
 
-# No `ruleset_id`: views show the stored validity. No `by_parameter`: it only sorts.
-NAMES = tuple(field.name for field in fields(BoardQuery) if field.name not in ("ruleset_id", "by_parameter"))
+# No `ruleset_id`: views show the stored validity. No `by_parameter`: it only sorts. No `run_ids`: SQL selects them.
+NAMES = tuple(field.name for field in fields(BoardQuery) if field.name not in ("ruleset_id", "by_parameter", "run_ids"))
 _PAGED = frozenset({"sort", "descending", "limit", "offset"})
 _MANY = frozenset({"models", "workloads", "framework_versions", "flavors", "node_counts", "tags"})
 _FILTERS = Message("filters")

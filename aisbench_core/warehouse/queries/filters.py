@@ -48,7 +48,7 @@ CHOSEN = f"group_id in (select group_id from group_statistics where {CHOSEN_GROU
 
 def choose_runs_sql(query: BoardQuery) -> str:
     """CHOSEN with the query's conditions, whose values are among those of `build_parameters`."""
-    return f"{CHOSEN}{build_conditions_sql(query.where)}"
+    return f"{CHOSEN}{_build_single_sql(query)}"
 
 
 # On top of CHOSEN: runs that count, runs of exactly this validity, or all.
@@ -69,12 +69,18 @@ def kind_parameters(cur: DuckDBPyConnection, region: str, rehearsal: bool | None
 
 def single_runs_sql(query: BoardQuery) -> str:
     """The filters that single runs pass: TEXT_AND_TAGS and the query's conditions."""
-    return f"{TEXT_AND_TAGS}{build_conditions_sql(query.where)}"
+    return f"{TEXT_AND_TAGS}{_build_single_sql(query)}"
+
+
+def _build_single_sql(query: BoardQuery) -> str:
+    named = "" if query.run_ids is None else " and run_id in (select unnest($run_ids::VARCHAR[]))"
+    return f"{named}{build_conditions_sql(query.where)}"
 
 
 def single_run_parameters(query: BoardQuery) -> Parameters:
     """The values for `single_runs_sql`."""
-    return {"tags": list(query.tags), "text": query.text, **condition_parameters(query.where)}
+    named = {} if query.run_ids is None else {"run_ids": list(query.run_ids)}
+    return {"tags": list(query.tags), "text": query.text, **named, **condition_parameters(query.where)}
 
 
 def build_parameters(cur: DuckDBPyConnection, query: BoardQuery) -> Parameters:

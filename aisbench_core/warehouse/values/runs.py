@@ -121,11 +121,13 @@ class BoardQuery:
     by_parameter: str = ""
     """Rows of the leaderboard are sorted by the values of this parameter first."""
     metric: str = ""
+    run_ids: tuple[str, ...] | None = None
+    """Only these runs; None: all."""
 
     @property
     def chooses_single_runs(self) -> bool:
         """Whether runs of one configuration can differ in what it filters by."""
-        return bool(self.text or self.tags or self.where)
+        return bool(self.text or self.tags or self.where) or self.run_ids is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,14 @@ class RunChoice:
             since=self.since, run_ids=self._ids, tags=self.tags, pinned=part.pinned, deleted=self.is_deleted,
         )  # fmt: skip
 
+    def list_ids(self, most: int) -> tuple[str, ...]:
+        """The newest of its runs, of all parts of the list."""
+        found = core().ledger.page(
+            self._narrow(frozenset(RunState)), self.text, most, people=self.people, since=self.since, run_ids=self._ids,
+            tags=self.tags, pinned=True if self.is_pinned else None, deleted=self.is_deleted,
+        )  # fmt: skip
+        return tuple(run.run_id for run in found)
+
     @property
     def _ids(self) -> tuple[str, ...] | None:
         """Only what is recorded has numbers."""

@@ -1,6 +1,7 @@
 """What is on screen as files: tables in every format, and the report to print."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from io import BytesIO
 
@@ -15,6 +16,7 @@ from pages._ui.shell import url
 from pages._ui.shell.core import actor, at_click, core, run_cached
 from pages._ui.shell.errors import show_sentence
 from pages._ui.shell.evidence import show_bundle_button
+from pages._ui.shell.filters import choose_region
 from pages._ui.shell.words import t
 
 FORMATS = {
@@ -29,6 +31,7 @@ FORMATS = {
 LARGE = 5_000  # runs; writing a workbook of more takes longer than somebody waits without being told why
 PREPARED = "export-prepared"  # where the session has the last large workbook, and what it is of
 
+MAX_LISTED = 100_000  # runs of a list in one file
 WAIT_SECONDS = 30.0  # of a pressed button, for an operation of the same person to end
 
 REPORT_FORMATS = {"html": "text/html", "pdf": "application/pdf"}
@@ -50,6 +53,26 @@ def show_results_export(query: BoardQuery) -> None:
             _show_download(export, at_click(_build_content, export), ready=ready)
         st.divider()
         _show_report(lambda: core().reports.list_chosen(query), query, count, has_room, query)
+
+
+def show_runs_export(list_ids: Callable[[int], tuple[str, ...]]) -> None:
+    """The recorded ones of these runs in a file, as `aisbench export` writes it; of one region, like every export.
+
+    `list_ids` is given how many at most."""
+    regions = run_cached(core().warehouse.facets.list_regions)
+    if not regions:
+        return
+    with st.popover(t("files.title"), icon=":material/download:"):
+        region = choose_region(regions, always=False, resets=())
+        form = url.choose_option(st.radio, "format", t("files.format"), FORMATS, FORMATS.__getitem__, horizontal=True)
+        st.caption(t("runs.export_hint"))
+        query = BoardQuery(region.region, rehearsal=region.rehearsal, include_invalid=True)
+        export = Export(query, core().clock(), ExportTable.RUNS, form, bom=True)
+
+        def build_content() -> bytes:
+            return _build_content(replace(export, query=replace(query, run_ids=list_ids(MAX_LISTED))))
+
+        _show_download(export, at_click(build_content), ready=_has_room())
 
 
 def _show_download(export: Export, data: bytes | Callable[[], bytes], *, ready: bool = True) -> None:

@@ -49,7 +49,7 @@ def choose_region(regions: Sequence[RegionFacts], *, width: int = 350, **layout:
         return t("board.kind", region=region.region, runs=f"{region.runs:,}") + rehearsal
 
     label = t("board.region")
-    layout = {**layout, "always": True, "resets": ["page"], "width": width}
+    layout = {"always": True, "resets": ["page"], **layout, "width": width}
     return by_key[url.choose_option(st.selectbox, "region", label, by_key, title, **layout)]
 
 
