@@ -27,6 +27,7 @@ from aisbench_core.domain.rulesets.ruleset import Rulesets
 from aisbench_core.exchange.evidence.importing import BundleImports
 from aisbench_core.exchange.evidence.making import Bundles
 from aisbench_core.exchange.importing.service import ResultImport
+from aisbench_core.exchange.lab_reports.service import LabReports
 from aisbench_core.exchange.mlflow.exporting import MlflowExport
 from aisbench_core.exchange.mlperf.writing import MlperfExport
 from aisbench_core.exchange.publishing.publishing import Publishing
@@ -262,6 +263,9 @@ class Core:
             clock=self.clock,
         )
         self.publishing = Publishing(warehouse, self.clock, self.heads.find_entry)
+        self.lab_reports = LabReports(
+            self.reports, warehouse, self.ledger, self.rulesets, self.signing_keys, self.clock
+        )
         self.mlflow = MlflowExport(self.reader)
         self.mlperf = MlperfExport(folders, self.systems)
 

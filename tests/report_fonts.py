@@ -23,7 +23,7 @@ BLOCKS = (
 
 def our_letters() -> set[str]:
     """Of all words that may stand in a report: catalogue, texts, rules, and the report's own templates and code."""
-    files = [path for suffix in ("po", "yaml", "jinja") for path in FONTS.parents[1].rglob(f"*.{suffix}")]
+    files = [path for suffix in ("po", "yaml", "jinja") for path in FONTS.parents[2].rglob(f"*.{suffix}")]
     files += FONTS.parent.glob("*.py")
     return {char for path in files for char in path.read_text("utf-8") if char.isprintable()}
 

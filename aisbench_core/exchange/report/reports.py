@@ -13,6 +13,7 @@ from aisbench_core.base.errors import Problem, RunNotFound, SpecError
 from aisbench_core.base.formats import MISSING, clip_text, format_decimal, format_number, format_percent
 from aisbench_core.base.messages import Message
 from aisbench_core.exchange.report import cells, charts, pdf, view, words
+from aisbench_core.exchange.report.lab_section import LabInput, LabSection, build_lab_section, group_counted
 from aisbench_core.exchange.report.view import report_view
 from aisbench_core.exchange.report.words import MAX_RUNS, ReportLanguage, get_plain_label
 from aisbench_core.model import Clock, canonical_json
@@ -23,6 +24,9 @@ from aisbench_core.warehouse.values.runs import BoardQuery, Check
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+SMALLEST_RISK = 0.0001
 
 
 class Reports:
@@ -78,6 +82,19 @@ class Reports:
         first page.
 
         Raises RunNotFound, and SpecError on too many runs or on runs of several kinds."""
+        found = self.build_view(run_ids, language, ruleset_id, query=query)
+        return render_page(found, language, full=full)
+
+    def build_view(
+        self,
+        run_ids: Sequence[str],
+        language: ReportLanguage,
+        ruleset_id: str = "",
+        *,
+        query: BoardQuery | None = None,
+        lab: LabInput | None = None,
+    ) -> view.ReportView:
+        """What a report shows; `lab`: what makes it a lab's. Raises as `write` does."""
         unique_ids = list(dict.fromkeys(run_ids))
         if not 1 <= len(unique_ids) <= MAX_RUNS:
             raise _spec_error(Message("must be 1 to {most_runs}", most_runs=MAX_RUNS), str(len(unique_ids)))
@@ -97,8 +114,9 @@ class Reports:
         fingerprints = [run.cells["fingerprint"] for run in reported.runs]
         distinctions = self._warehouse.board.find_distinctions(region, fingerprints, rehearsal=rehearsal)
         report = report_view(reported, _hash_content(reported), now, get_plain_label("nodes", language), distinctions)
-        named = replace(report, filters=filters_text(query) if query else "", head=self._head())
-        return _render_page(named, language, full)
+        groups = group_counted(reported, view.configuration_key) if lab else []
+        section = build_lab_section(reported, groups, lab) if lab else None
+        return replace(report, filters=filters_text(query) if query else "", lab=section, head=self._head())
 
 
 def filters_text(query: BoardQuery) -> str:
@@ -127,8 +145,12 @@ def _spec_error(message: Message, value: str) -> SpecError:
 
 
 def _hash_content(reported: Reported) -> str:
-    """Over everything that the report shows, except when it was written."""
-    content: dict[str, Any] = {
+    return hashlib.sha256(canonical_json(plain_content(reported)).encode()).hexdigest()
+
+
+def plain_content(reported: Reported) -> dict[str, Any]:
+    """Everything that a report shows, except when it was written."""
+    return {
         "runs": [
             {
                 "cells": _plain_cells(run.cells),
@@ -145,7 +167,6 @@ def _hash_content(reported: Reported) -> str:
             for row in reported.series
         ],
     }
-    return hashlib.sha256(canonical_json(content).encode()).hexdigest()
 
 
 def _list_checks(checks: Sequence[Check]) -> list[list[str]]:
@@ -163,10 +184,14 @@ def _plain_cells(row: Any) -> dict[str, Any]:
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def _render_page(report: view.ReportView, language: words.ReportLanguage, full: bool) -> str:
+def render_page(report: view.ReportView, language: words.ReportLanguage, *, full: bool) -> str:
     """One self-contained page: no script, nothing to load."""
-    template = make_environment().get_template("report.html.jinja")
-    page = template.render(report=report, language=language.value, full=full)
+    return render_template("report.html.jinja", report=report, language=language.value, full=full)
+
+
+def render_template(name: str, **values: object) -> str:
+    """A template with these values."""
+    page = make_environment().get_template(name).render(**values)
     # Characters that command terminals or reorder text become visible. Done here once, so that no value is missed;
     # templates have none of them.
     return "\n".join(line if line.isprintable() else _replace_controls(line) for line in page.split("\n"))
@@ -196,8 +221,24 @@ def make_environment() -> "Environment":
     jinja.globals |= {
         function.__name__: function for function in (words.translate_label, words.field_label, words.translate_sentence)
     }
+    jinja.globals |= {"methods_of": _list_methods, "stated_label": _label_of_source, "risk_text": _format_risk}
     jinja.globals |= {"font_url": _font_url, "plain": words.get_plain_label, "MISSING": MISSING, "WIDTH": charts.WIDTH}
     return jinja
+
+
+def _list_methods(lab: LabSection) -> list[str]:
+    return [f"{title}: {edition} ({source})" for title, edition, source in lab.given.methods]
+
+
+def _format_risk(risk: float) -> str:
+    return format_percent(risk) if risk >= SMALLEST_RISK else f"< {format_percent(SMALLEST_RISK)}"
+
+
+def _label_of_source(kind: str, name: str) -> tuple[str, str] | None:
+    """What a value of the disclosure is called; None where the item's title says it."""
+    if kind == "system":
+        return words.field_label(name)
+    return words.translate_label(name) if kind == "columns" else None
 
 
 @cache

@@ -21,6 +21,7 @@ from aisbench_core.exchange.report.cells import (
     list_distinct,
     make_natural_key,
 )
+from aisbench_core.exchange.report.lab_section import LabSection
 from aisbench_core.exchange.report.summary import build_sentences
 from aisbench_core.model import SYSTEM_FIELDS
 from aisbench_core.store.signing.heads import SignedHead
@@ -136,10 +137,10 @@ def configurations_by_unit(
     runs: defaultdict[tuple[object, ...], list[ReportedRun]] = defaultdict(list)
     for run in reported.runs:
         if is_counted(run) and run.cells["throughput_cluster"] is not None:
-            runs[_configuration_key(run.cells)].append(run)
+            runs[configuration_key(run.cells)].append(run)
     rows: defaultdict[tuple[object, ...], list[Cells]] = defaultdict(list)
     for group in reported.groups:
-        rows[_configuration_key(group)].append(group)
+        rows[configuration_key(group)].append(group)
     names = ("throughput_unit", "model_name", "flavor", "pool_id", "node_count", "framework_version")
     ordered = sorted(runs, key=lambda key: make_natural_key(runs[key][0].cells[name] for name in names))
     found = iterate_distinguished([_configuration_of(runs[key], rows[key]) for key in ordered], distinctions)
@@ -177,7 +178,8 @@ def iterate_distinguished(rows: Sequence[Configuration], distinctions: Mapping[s
         yield replace(row, distinction=", ".join(filter(None, parts)))
 
 
-def _configuration_key(cells: Cells) -> tuple[object, ...]:
+def configuration_key(cells: Cells) -> tuple[object, ...]:
+    """What distinguishes configurations."""
     return _group_key(cells)[1:]  # without the series
 
 
@@ -250,6 +252,7 @@ class ReportView:
     appendix: Appendix
     filters: str = ""  # that selected the runs; empty: they were named
     head: SignedHead | None = None  # of the audit when it was written
+    lab: LabSection | None = None  # of a lab's report
 
     @property
     def is_rehearsal(self) -> bool:

@@ -124,6 +124,10 @@ COMMANDS: Listed = {
         "results.exporting:sql",
         "Run a SELECT on the warehouse, over the views described in docs/open.md or the tables.",
     ),
+    "lab-report": (
+        "results.lab_reports:lab_report",
+        "Issue, authorise, amend and withdraw numbered reports of the lab.",
+    ),
     "mllog": ("results.exporting:mllog", "Write a run as an MLPerf training log, for the checkers of mlperf-logging."),
     "mlflow": ("results.exporting:mlflow", "Export runs to MLflow; `aisbench import` reads an MLflow store."),
     "warehouse": ("maintenance.warehouse:warehouse", "Maintain the results warehouse."),

@@ -27,6 +27,7 @@ REMOTE = frozenset(
         "audit",
         *(f"evidence {name}" for name in ("head", "check", "keys", "trust", "withdraw", "bundle")),
         "verify",
+        *(f"lab-report {name}" for name in ("issue", "list", "show", "authorise", "amend", "withdraw")),
         *("session list", "session end", "session end-all"),
         *("token create", "token list", "token revoke"),
     }

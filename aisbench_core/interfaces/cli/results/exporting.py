@@ -20,6 +20,7 @@ from aisbench_core.base import formats
 from aisbench_core.base.text_tables import TextColumn, TextTable, TextTableFormat, format_text_table
 from aisbench_core.config.settings import read_environment
 from aisbench_core.exchange.mlflow.tracking import SendOutcome, TrackingServer
+from aisbench_core.exchange.report.pdf import print_page
 from aisbench_core.exchange.report.words import ReportLanguage
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, open_core
@@ -35,7 +36,8 @@ from aisbench_core.interfaces.cli.options import (
     run_filters,
     valid_only_option,
 )
-from aisbench_core.interfaces.cli.remote.paths import UnsentPath
+from aisbench_core.interfaces.cli.remote.paths import InputPath, UnsentPath
+from aisbench_core.interfaces.cli.results.details import read_details
 from aisbench_core.interfaces.cli.results.results import full_id, query_of
 from aisbench_core.warehouse.open import queries
 from aisbench_core.warehouse.open.memory import memory_limited
@@ -106,16 +108,26 @@ def export(
 @click.option("--lang", type=choose_value(ReportLanguage), default="both", show_default=True, help="English, Chinese.")
 @click.option("--pdf", "as_pdf", is_flag=True, help="Write PDF; default if FILE ends in .pdf.")
 @click.option("--full", is_flag=True, help="With all values, checks and hashes of each run.")
+@click.option("--details", type=InputPath(), help="YAML with what the lab states: a draft of a lab's report.")
 @output_option
 def report(
-    run_ids: tuple[str, ...], output: Path | None, lang: str, as_pdf: bool, full: bool, valid_only: bool, **filters: Any
+    run_ids: tuple[str, ...],
+    output: Path | None,
+    lang: str,
+    as_pdf: bool,
+    full: bool,
+    details: Path | None,
+    valid_only: bool,
+    **filters: Any,
 ) -> None:
     """Write a printable report about the given runs, or about those that the filters select, as HTML or PDF.
 
     Its first page has a summary in sentences, statistics and charts; an appendix has a row per run, and configuration,
     system description, checks and hashes, each said once. It is in English and Chinese, on A4. The HTML page is
-    self-contained; PDF needs the extra `pdf` and Pango.
+    self-contained; PDF needs the extra `pdf` and Pango. `aisbench lab-report issue` numbers and stores one.
     """
+    if full and details:
+        raise click.UsageError("--full and --details exclude each other")
     pdf = as_pdf or (output is not None and output.suffix.lower() == ".pdf")
     if pdf and output is None and sys.stdout.isatty():
         raise click.UsageError("PDF is a binary format: name a file with -o")
@@ -125,7 +137,12 @@ def report(
     language, ruleset_id = ReportLanguage(lang), filters["ruleset_id"]
     write = core.reports.write_pdf if pdf else core.reports.write
     with core.operations.count_operation(get_actor().name):
-        content = write(runs, language, ruleset_id, full=full, query=query)
+        content: str | bytes
+        if details:
+            page = core.lab_reports.draft(runs, read_details(details), language, ruleset_id)
+            content = print_page(page) if pdf else page
+        else:
+            content = write(runs, language, ruleset_id, full=full, query=query)
     if isinstance(content, bytes):
         display.write_output(output, BytesIO(content))
     else:

@@ -11,13 +11,14 @@ from aisbench_core.store.ledger.database.connection import LedgerConnection
 RELEASED = 24
 
 # One more with every change of what follows.
-VERSION = 27
+VERSION = 28
 
 # By version: the columns that it adds to tables of the version before it; an empty one is the whole table.
 ADDED = {
     25: (("progress", "stage text not null default ''"),),
     26: (("deletions", ""), ("parents", ""), ("tags", "")),
     27: (("signing_keys", ""),),
+    28: (("issued_reports", ""),),
 }
 
 UPGRADE = Message("run `aisbench upgrade`")
@@ -98,6 +99,12 @@ TABLES = {
     "signing_keys": "fingerprint text primary key, public_key text not null, owner text not null,"
     " added_at text not null, added_by text not null, endorsement text not null, ended_at text,"
     " ended_by text not null",
+    # Reports of the lab; see aisbench_core/store/ledger/issued_reports.py.
+    "issued_reports": "number integer primary key, report_id text not null, title text not null, content_sha256 text"
+    " not null, files text not null, involved text not null, prepared_at text not null, prepared_by text not null,"
+    " amends integer, reason text not null, authorised_at text, authorised_by text not null default '',"
+    " envelope text not null default '', withdrawn_at text, withdrawn_by text not null default '',"
+    " withdrawal text not null default ''",
     # `role` is what an admin gave, `group_role` what the groups of the last sign-in give.
     "people": "name text primary key, role text not null, group_role text not null, first_seen_at text not null,"
     " last_seen_at text not null, changed_at text, changed_by text not null, revoked integer not null",
