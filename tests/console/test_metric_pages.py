@@ -12,6 +12,7 @@ from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
 from tests.console.grids import list_grids
+from tests.series_bench import SeriesBench
 
 
 @pytest.fixture
@@ -166,3 +167,19 @@ def test_scaling_shows_a_metric_and_says_where_nothing_is_ideal(
     for app in (by_mean, by_sum):
         assert not app.exception
         assert app.dataframe[0].value.iloc[:, 2].tolist() == [1000.0, 1900.0, 3700.0]
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_series_shows_the_metric_of_its_address(lang: str, open_page: OpenPage, data_dir: Path) -> None:
+    bench = SeriesBench.on(data_dir)
+    series = bench.launch(node_counts="1,2", repeats=1)
+    for energy in (4.25, 8.5):
+        (run,) = bench.admit()
+        bench.end(run, metrics=(RunMetric("energy", energy, "J/token", Better.LOWER, Combined.MEAN),))
+
+    app = open_page("series", series=series.series_id, metric="energy", lang=lang)
+
+    assert not app.exception
+    assert app.selectbox(key="metric").value == "energy"
+    assert "4.25" in "".join(table.value.to_csv() for table in app.dataframe)
+    assert any("energy" in caption.value for caption in app.caption), [caption.value for caption in app.caption]

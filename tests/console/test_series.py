@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.model import Better, Combined, RunMetric, RunState, Series, SeriesState
+from aisbench_core.model import RunState, Series, SeriesState
 from tests.actors import named
 from tests.console.conftest import OpenPage, drawn, texts
 from tests.series_bench import SPEC, SeriesBench
@@ -395,18 +395,3 @@ def test_the_list_shows_schedules_with_their_next_time_and_turns_them_off_and_on
 
 def test_without_schedules_the_list_says_nothing_of_them(open_page: OpenPage) -> None:
     assert "Schedules" not in texts(open_page("series"))
-
-
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_a_series_shows_the_metric_of_its_address(lang: str, open_page: OpenPage, bench: SeriesBench) -> None:
-    series = bench.launch(node_counts="1,2", repeats=1)
-    for energy in (4.25, 8.5):
-        (run,) = bench.admit()
-        bench.end(run, metrics=(RunMetric("energy", energy, "J/token", Better.LOWER, Combined.MEAN),))
-
-    app = open_page("series", series=series.series_id, metric="energy", lang=lang)
-
-    assert not app.exception
-    assert app.selectbox(key="metric").value == "energy"
-    assert "4.25" in tables(app)
-    assert any("energy" in caption.value for caption in app.caption), [caption.value for caption in app.caption]

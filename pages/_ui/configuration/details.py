@@ -29,7 +29,7 @@ from pages._ui.shell import charts, navigation
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.errors import end_page, escape_markdown
 from pages._ui.shell.evidence import show_bundle_button
-from pages._ui.shell.filters import choose_metric, region_key
+from pages._ui.shell.filters import choose_metric_name, region_key
 from pages._ui.shell.formats import format_time
 from pages._ui.shell.outcomes import show_outcome
 from pages._ui.shell.status import create_heading, title_tab
@@ -95,7 +95,7 @@ def show_configuration() -> tuple[str, ...]:
 def _choose_metric(run: RunRow) -> str:
     named = run_cached(core().warehouse.trends.list_named, Trend.of(run))
     names = list(dict.fromkeys(name.partition(":")[0] for name in named))
-    return choose_metric(["", *([THROUGHPUT] if names else []), *names], width=350)
+    return choose_metric_name(["", *([THROUGHPUT] if names else []), *names], width=350)
 
 
 def _end_unknown(run_id: str, metric: str) -> NoReturn:

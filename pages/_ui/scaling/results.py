@@ -16,6 +16,8 @@ from pages._ui.shell.formats import round_digits
 from pages._ui.shell.tables import show_table, text_width
 from pages._ui.shell.words import t
 
+OF_IDEAL = ("speed_up", "efficiency", "residual", "by_law", "ideal")  # columns of curves that have an ideal
+
 Names = Mapping[str, str]  # the name of each curve, by its id
 
 
@@ -48,7 +50,8 @@ def show_scaling_charts(curves: Sequence[Scaling], nodes: int, names: Names) -> 
     height = curve_charts.find_height(named)
     text = t("scaling.chart_throughput", metric=curve_charts.name_measure(named[0][1]))
     charts.draw_chart(curve_charts.draw_throughput(named, nodes), text=text, height=height)
-    st.caption(t("scaling.legend"))
+    if any(curve.scales for _, curve in named):
+        st.caption(t("scaling.legend"))
     sampled = sum(point.runs - len(point.dots) for curve in curves for point in curve.points)
     if sampled:
         st.caption(t("scaling.sampled", hidden=sampled))
@@ -85,6 +88,8 @@ def show_numbers(curves: Sequence[Scaling], names: Names) -> None:
         **{f"low in {unit}": t("scaling.low", unit=unit) for unit in units},
         **{f"high in {unit}": t("scaling.high", unit=unit) for unit in units},
     }
+    if not any(curve.scales for curve in curves):
+        titles = {name: title for name, title in titles.items() if name not in OF_IDEAL}
     show_table(rows, titles, t("scaling.numbers"), widths={"curve": _name_width(names)})
 
 

@@ -111,7 +111,7 @@ def choose_facets(region: RegionFacts, *names: str, limit: int = 50, stacked: bo
 def choose_ranking_metric(query: BoardQuery) -> BoardQuery:
     """The metric by which rows are ranked in place of the primary one of their workload."""
     known = list_metric_names(query)
-    name = choose_metric(["", *([THROUGHPUT] if known else []), *known], resets=["page", "sort", "order"])
+    name = choose_metric_name(["", *([THROUGHPUT] if known else []), *known], resets=["page", "sort", "order"])
     return replace(query, metric=name)
 
 
@@ -124,7 +124,7 @@ def show_dispute(query: BoardQuery) -> None:
 
 def choose_metric_of(names: Sequence[str], **layout: Any) -> str:
     """One of these metrics, or the throughput, which is empty."""
-    name = choose_metric([THROUGHPUT, *(name for name in names if name != THROUGHPUT)], **layout)
+    name = choose_metric_name([THROUGHPUT, *(name for name in names if name != THROUGHPUT)], **layout)
     return "" if name == THROUGHPUT else name
 
 
@@ -133,7 +133,7 @@ def list_metric_names(query: BoardQuery) -> list[str]:
     return [metric.name for metric in run_cached(core().warehouse.facets.list_metrics, query.region, query.rehearsal)]
 
 
-def choose_metric(names: Sequence[str], **layout: Any) -> str:
+def choose_metric_name(names: Sequence[str], **layout: Any) -> str:
     """One of these metrics, by default the first; nothing is drawn without a choice, but a link may name one."""
     if len(names) == 1 and "metric" not in st.query_params:
         return names[0]
