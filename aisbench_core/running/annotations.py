@@ -10,10 +10,11 @@ from aisbench_core.base.messages import Message
 from aisbench_core.base.private_files import require_writable
 from aisbench_core.config.settings import Settings
 from aisbench_core.domain.access import permitted
-from aisbench_core.domain.access.changes import note_values
-from aisbench_core.domain.results.record import ANNOTATIONS_FILE, add_annotations, read_annotations
+from aisbench_core.domain.access.changes import bind_content, note_values
+from aisbench_core.domain.results.record import ANNOTATIONS_FILE, add_annotations, annotations_sha256, read_annotations
 from aisbench_core.model import Actor, AnnotationChange, AnnotationKind, Annotations, Clock, Run, note_error, tag_error
 from aisbench_core.model.annotation import MAX_TAGS, name_error, reason_error
+from aisbench_core.store.audit.bound import ANNOTATIONS
 from aisbench_core.store.ledger.deletions import DeletionLedger
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.run_folders.folders import RunFolders
@@ -157,6 +158,7 @@ class AnnotationService:
         folder = self.folders.path(run_id)
         if folder.path.is_dir():
             add_annotations(folder.path, every.changes)
+            bind_content(ANNOTATIONS, annotations_sha256(read_annotations(folder.path).changes))
 
     def _is_recorded(self, run_id: str) -> bool:
         return self._get_folder(run_id).record.exists() or bool(self.warehouse.runs.select_recorded([run_id]))

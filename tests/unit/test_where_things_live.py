@@ -47,7 +47,7 @@ SQL_PLACES = (
     "aisbench_core/store/ledger/database",
     "aisbench_core/maintenance/backups/ledger_copies.py",
     "aisbench_core/people/accounts",
-    "aisbench_core/store/audit/audit.py",
+    "aisbench_core/store/audit",
     "aisbench_core/store/seals/ledger.py",
     "aisbench_core/exchange/mlflow",
     "aisbench_core/warehouse",

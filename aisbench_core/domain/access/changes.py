@@ -28,6 +28,12 @@ def log_change(actor: Actor, change: str) -> None:
         notes.sentences.append(change)
 
 
+def bind_content(what: str, sha256: str) -> None:
+    """For the audit: the hash of what the change left behind, such as a file that goes on changing."""
+    if notes := NOTES.get():
+        notes.sentences.append(f"{what} {sha256}")
+
+
 def note_values(before: object, after: object) -> None:
     """For the audit: what was there before the change, and what is there now. No secrets."""
     if notes := NOTES.get():

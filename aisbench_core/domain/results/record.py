@@ -4,6 +4,7 @@ Messages are stored as English text and, in a second key, as template and values
 versions lack the second key."""
 
 import errno
+import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -171,6 +172,11 @@ def read_lines(adapter: TypeAdapter[Any], file: Path) -> Iterator[Any]:
 def read_annotations(folder: Path) -> Annotations:
     """The annotations in a run's folder. Raises ResultError, naming the line, when one is damaged."""
     return Annotations.of(read_lines(_CHANGE, folder / ANNOTATIONS_FILE))
+
+
+def annotations_sha256(changes: Iterable[AnnotationChange]) -> str:
+    """The hash of changes in their order, by which the audit knows them."""
+    return hashlib.sha256(b"".join(_CHANGE.dump_json(change) + b"\n" for change in changes)).hexdigest()
 
 
 def add_annotations(folder: Path, changes: Iterable[AnnotationChange]) -> None:

@@ -19,6 +19,9 @@ LOG = logging.getLogger(__name__)
 
 RETENTION = "audit.expire"
 
+# Consoles of several machines append, and clocks are corrected by seconds.
+CLOCKS_DIFFER = timedelta(minutes=1)
+
 # Entries are removed a day's worth at a time, because each removal is itself an entry.
 EXPIRE_EVERY = timedelta(days=1)
 
@@ -50,11 +53,15 @@ class AuditQuery:
 @dataclass(frozen=True, slots=True)
 class AuditCheck:
     """A verified chain: its number of entries, its last hash, and the number of that entry, which counts those that
-    retention removed, too. Noted elsewhere, number and hash prove that none is missing."""
+    retention removed, too. Noted elsewhere, number and hash prove that none is missing.
+
+    `set_back`: the number of the first entry that is older than the one before it by more than clocks differ; 0: none.
+    Clocks are set back honestly, too, so that is no damage."""
 
     entries: int
     last_hash: str
     last_number: int = 0
+    set_back: int = 0
 
 
 class Audit:
@@ -175,12 +182,15 @@ def _expire_entries(con: LedgerConnection, limit: datetime, now: datetime) -> No
 def verify_entries(con: LedgerConnection) -> AuditCheck:
     """Compute every hash of a ledger's audit again. Raises AuditChanged with the first entry that differs."""
     count, number, last, removed = 0, 0, "", _last_removed(con)
+    at, set_back = None, 0
     for entry in _iterate_entries(con):
         expected = last if count else removed
         if entry.previous != expected or not entry.is_intact:
             raise _make_change_error(entry)
-        count, number, last = count + 1, entry.number, entry.hash
-    return AuditCheck(count, last, number)
+        if not set_back and at and at - entry.at > CLOCKS_DIFFER:
+            set_back = entry.number
+        count, number, last, at = count + 1, entry.number, entry.hash, entry.at
+    return AuditCheck(count, last, number, set_back)
 
 
 def newest_entry(con: LedgerConnection) -> AuditHead | None:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from aisbench_core.base.errors import DamagedLedger, ResultError
 from aisbench_core.base.messages import Message
+from aisbench_core.domain.results.record import ANNOTATIONS_FILE, annotations_sha256
 from aisbench_core.model import Origin, Run, RunRecord
+from aisbench_core.store.audit.bound import bound_annotations
 from aisbench_core.store.ledger.database.connection import LedgerConnection
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.run_folders.folders import RunFolders
@@ -66,6 +68,7 @@ class AuditedSeals:
 
     def _read_audit(self) -> None:
         self._first, self._last = audited_numbers(self.con)
+        self.annotations = bound_annotations(self.con)
         self._statements = newest_statements(self.con)
 
     def find(self, run_id: str) -> Seal | None:
@@ -139,7 +142,7 @@ class SealedRuns:
             )
         if seal and not (seal.is_recorded or self._was_about_to_be_recorded(seal)):
             return never_recorded()
-        if seal and (differing := list(self._differing_files(seal, whole=whole))):
+        if seal and (differing := [*self._differing_files(seal, whole=whole), *self._differing_annotations(record)]):
             return changed_files(differing)
         return self._differing_fields(record, run) if run else None
 
@@ -170,6 +173,28 @@ class SealedRuns:
             elif file.name not in here or not any(is_same(one, folder, file.name) for one in seal.versions(file.name)):
                 yield difference_of(file, folder)
         yield from (Message("{file} (added)", file=name) for name in _find_added(seal, folder, {*here, *remote}))
+
+    def _differing_annotations(self, record: RunRecord) -> Iterator[str]:
+        """The file of annotations, if the audit binds another content, or not all of it."""
+        bound = self._seals.annotations.get(record.run.run_id) if self._seals else None
+        if bound is None:
+            return
+        number, sha256 = bound
+        changes = record.annotations.changes
+        lengths = range(len(changes), -1, -1)
+        length = next((one for one in lengths if annotations_sha256(changes[:one]) == sha256), None)
+        if length == len(changes) or self._is_annotated_again(record.run.run_id, bound):
+            return
+        if length is None:
+            yield Message("{file} (not as entry {number} of the audit says)", file=ANNOTATIONS_FILE, number=number)
+        else:
+            added = changes[length]
+            yield Message("{file} ({kind} by {who} at {at} is not in the audit)", file=ANNOTATIONS_FILE,
+                          kind=str(added.kind), who=added.who, at=f"{added.at:%Y-%m-%d %H:%M:%S %Z}")  # fmt: skip
+
+    def _is_annotated_again(self, run_id: str, bound: tuple[int, str]) -> bool:
+        """Whether somebody annotated the run since the audit was read."""
+        return self._seals is not None and bound_annotations(self._seals.con).get(run_id) != bound
 
     def _differing_fields(self, record: RunRecord, run: Run) -> ResultError | None:
         """Fields of a record that the ledger has as well, with other values."""

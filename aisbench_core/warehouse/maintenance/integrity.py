@@ -34,8 +34,9 @@ from aisbench_core.warehouse.records.record_hash import iter_hashes, read_json
 from aisbench_core.warehouse.records.rows import Rows, queue_seconds, rows_of, throughput_cells
 from aisbench_core.warehouse.tables.schema import RUNS, TABLES
 from aisbench_core.warehouse.tables.store import Progress, Store
-from aisbench_core.warehouse.validity.deciding_rulesets import foreign_rulesets
+from aisbench_core.warehouse.validity.deciding_rulesets import find_edition, foreign_rulesets
 from aisbench_core.warehouse.validity.evaluation import Evaluation, Evaluator, derive_validity, stored_checks
+from aisbench_core.warehouse.validity.validation import find_other_verdicts
 from aisbench_core.warehouse.values.runs import CheckLevel, Validity
 
 # Tables whose rows per run are compared with the folder: runs has one, and annotations may be made on other machines.
@@ -116,6 +117,7 @@ def check(
         damages += _find_contradictions(cur)
         damages += [Damage(*problem, VALIDATE) for problem in foreign_rulesets(cur, rulesets)]
         stored = _hashes_and_counts(cur)
+    damages += _find_other_verdicts(store, rulesets)
     changed = list(_changed_cells(store, on_progress))
     changed_ids = {run_id for run_id, _ in changed}
     evaluator = Evaluator(get_shipped())  # any will do: verdicts are not compared
@@ -156,6 +158,23 @@ def _find_contradictions(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
     for group, columns in group_statistics.find_differences(cur):
         problem = Message("the group's statistics do not follow from its runs: {columns}", columns=columns)
         yield Damage(f"group_statistics, {group}", problem, Message("run `aisbench warehouse check --mend`"))
+
+
+def _find_other_verdicts(store: Store, rulesets: Rulesets) -> Iterator[Damage]:
+    """Runs whose stored verdict is not what the same edition of its ruleset gives."""
+    with store.cursor() as cur:
+        cur.execute("select ruleset_id, ruleset_sha256, list(run_id order by run_id) from results group by all")
+        decided = cur.fetchall()
+    for ruleset_id, sha256, run_ids in decided:
+        if (ruleset := find_edition(rulesets, ruleset_id, sha256)) is None:  # which foreign_rulesets says
+            continue
+        for start in range(0, len(run_ids), CHUNK):
+            with store.cursor() as cur:
+                others = list(find_other_verdicts(cur, run_ids[start : start + CHUNK], Evaluator(ruleset)))
+            for one in others:
+                says = {"stored": one.stored, "ruleset_id": ruleset_id, "computed": one.computed}
+                sentence = Message("its validity is {stored}, and ruleset {ruleset_id} gives {computed}", **says)
+                yield Damage(f"results, run {one.run_id}", sentence, VALIDATE)
 
 
 def _hashes_and_counts(cur: duckdb.DuckDBPyConnection) -> dict[str, tuple[object, ...]]:

@@ -6,7 +6,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.base.errors import ConfigError, SpecError
 from aisbench_core.base.messages import Message
-from aisbench_core.domain.rulesets.ruleset import Rulesets
+from aisbench_core.domain.rulesets.ruleset import Ruleset, Rulesets
 
 # Rows of versions that stored no hash are left out.
 _DECIDING = """select ruleset_id, ruleset_sha256, count(*), min(run_id) from results
@@ -26,3 +26,12 @@ def foreign_rulesets(cur: DuckDBPyConnection, rulesets: Rulesets) -> Iterator[tu
             )
         where = Message("results, run {run_id} and {count} more", run_id=run_id, count=count - 1)
         yield where if count > 1 else f"results, run {run_id}", sentence
+
+
+def find_edition(rulesets: Rulesets, ruleset_id: str, sha256: str) -> Ruleset | None:
+    """The ruleset, if it has these rules here."""
+    try:
+        ruleset = rulesets.get(ruleset_id)
+    except (ConfigError, SpecError):
+        return None
+    return ruleset if ruleset.sha256 == sha256 else None

@@ -38,6 +38,15 @@ class RunEvaluation:
 
 
 @dataclass(frozen=True, slots=True)
+class RunVerdicts:
+    """What is stored of a run's validity, and what its ruleset gives; equal if only checks differ."""
+
+    run_id: str
+    stored: str
+    computed: str
+
+
+@dataclass(frozen=True, slots=True)
 class Validation:
     """The evaluations of a query's runs by one ruleset, in the order of their launch."""
 
@@ -80,6 +89,14 @@ def validate(cur: DuckDBPyConnection, query: BoardQuery, evaluator: Evaluator) -
         if (new := evaluations.get(run_id))
     )
     return Validation(evaluator.ruleset.id, evaluator.ruleset.sha256, bool(filters["rehearsal"]), runs)
+
+
+def find_other_verdicts(cur: DuckDBPyConnection, run_ids: Sequence[str], evaluator: Evaluator) -> Iterator[RunVerdicts]:
+    """Of these runs, those whose stored verdict is not what this ruleset gives."""
+    stored = _read_stored(cur, run_ids)
+    for run_id, new in _iter_evaluations(cur, run_ids, evaluator):
+        if not _is_same(new, stored[run_id]):
+            yield RunVerdicts(run_id, stored[run_id].validity, new.validity)
 
 
 def store_evaluations(store: Store, run_ids: Sequence[str], evaluator: Evaluator) -> int:

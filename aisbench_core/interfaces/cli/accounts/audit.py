@@ -51,7 +51,8 @@ def audit(
     if verify:
         check = core.audit.verify(get_actor(), _head_of(head) if head else None)
         last = f"{check.last_number}:{check.last_hash}" if check.entries else "none"
-        text = f"entries verified: {check.entries:,}; last entry: {last}"
+        back = f"; clock set back at entry {check.set_back:,}" if check.set_back else ""
+        text = f"entries verified: {check.entries:,}; last entry: {last}{back}"
         display.print_result(display.as_dict(check), as_json, lambda: text)
         return
     query = AuditQuery(who, change, subject, via or "", outcome or "", _to_utc(since), _to_utc(until))
