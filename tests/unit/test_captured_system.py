@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from aisbench_core.model import Passport, RunRecord, Stated, stated_of
-from aisbench_core.running.systems.agreement import contradicts
+from aisbench_core.running.systems.agreement import are_contradictory
 from aisbench_core.running.systems.descriptions import SystemValues
 from tests import records as a
 from tests.unit.test_passport import NODE, read
@@ -80,7 +80,7 @@ def test_what_contradicts_the_nodes_is_a_finding() -> None:
 def test_shorter_names_and_other_units_are_no_contradiction(
     stated: str | int, captured: str | int, expected: bool
 ) -> None:
-    assert contradicts(stated, captured) is expected
+    assert are_contradictory(stated, captured) is expected
 
 
 def test_a_template_has_nothing_captured() -> None:

@@ -10,7 +10,7 @@ _VERSION = re.compile(r"([A-Za-z][A-Za-z_-]{0,40})[ _=:]{1,3}v?(\d[\w.]{0,40})")
 _WORD = re.compile(r"[a-z]+|\d[\d.]*")
 
 
-def contradicts(stated: str | int, captured: str | int) -> bool:
+def are_contradictory(stated: str | int, captured: str | int) -> bool:
     """Whether both cannot be true. Versions are compared by name, and one may be the beginning of the other."""
     if isinstance(stated, int) or isinstance(captured, int):
         return stated != captured

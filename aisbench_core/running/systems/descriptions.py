@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from aisbench_core.base.messages import Hint, Message
 from aisbench_core.model import SYSTEM_FIELDS, Finding, Level, Stated, complete_stated
-from aisbench_core.running.systems.agreement import contradicts
+from aisbench_core.running.systems.agreement import are_contradictory
 
 # Rules of findings about descriptions: level, and what is expected.
 RULES: Mapping[str, tuple[Level, str]] = {
@@ -86,7 +86,7 @@ class SystemValues:
                 Message("{stated} is stated, and {captured} was captured", stated=stated[name], captured=value),
             )
             for name, value in captured.items()
-            if name in stated and contradicts(stated[name], value)
+            if name in stated and are_contradictory(stated[name], value)
         )
         return (*contradicted, *self._compare_job(stated, actual))
 
