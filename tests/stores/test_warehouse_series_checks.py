@@ -172,7 +172,9 @@ def test_the_same_throughput_on_every_card_is_a_copy_whatever_its_times(warehous
     assert not found.counts
 
 
-@pytest.mark.parametrize("ruleset_id", ["aisbench/1", "gbt-45087-2024", "ieee-2937-2022", "t-cesa-1169-2021"])
+@pytest.mark.parametrize(
+    "ruleset_id", ["aisbench/1", "gbt-45087-2024", "gbt-46346-2025", "ieee-2937-2022", "t-cesa-1169-2021"]
+)
 def test_five_good_runs_beside_ten_that_missed_the_target_do_not_count_in_the_open_division_either(
     warehouse: Warehouse, ruleset_id: str
 ) -> None:

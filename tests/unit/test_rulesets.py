@@ -7,7 +7,7 @@ import pytest
 from aisbench_core.base.errors import ConfigError, SpecError
 from aisbench_core.domain.rulesets.ruleset import DEFAULT, Consequence, Rulesets, get_shipped
 
-STANDARDS = ["gbt-45087-2024", "ieee-2937-2022", "t-cesa-1169-2021"]
+STANDARDS = ["gbt-45087-2024", "gbt-46346-2025", "ieee-2937-2022", "t-cesa-1169-2021"]
 HEAD = "id: lab\nextends: aisbench/1\ntitle: Lab\nedition: '1'\nsource: here\n"
 
 
@@ -61,7 +61,7 @@ def test_a_lab_s_own_ruleset_says_only_what_differs(own: Rulesets, tmp_path: Pat
 
     lab = own.get("lab")
 
-    assert own.ids() == [DEFAULT, *STANDARDS[:2], "lab", STANDARDS[2]]
+    assert own.ids() == [DEFAULT, *STANDARDS[:3], "lab", STANDARDS[3]]
     assert lab.run.V05 is not None
     assert (lab.run.V05.share, lab.run.V05.closed, lab.run.V05.open) == (0.9, Consequence.FAIL, Consequence.WARN)
     assert lab.run.V01 == get_shipped().run.V01
