@@ -17,7 +17,9 @@ from aisbench_core.domain.statistics.difference import compare_means
 from aisbench_core.domain.statistics.sentences import Side, difference_sentence
 from aisbench_core.exchange.report import pdf
 from aisbench_core.exchange.report.cells import format_ranges, join_few, make_natural_key
-from aisbench_core.exchange.report.reports import Reports
+from aisbench_core.exchange.report.details import parse_details
+from aisbench_core.exchange.report.lab_section import LabInput
+from aisbench_core.exchange.report.reports import Reports, render_page
 from aisbench_core.exchange.report.words import ReportLanguage
 from aisbench_core.model import AnnotationChange, AnnotationKind, stated_of
 from aisbench_core.warehouse.facade import Warehouse
@@ -115,6 +117,23 @@ def test_185_runs_fit_on_12_pages_and_none_is_left_out(
     assert [each for each in hashes if each not in whole] == []
     for number, text in enumerate(printed, start=1):
         assert f"{number} / {len(printed)}" in text
+
+
+@pytest.mark.parametrize("language", [ReportLanguage.EN, ReportLanguage.ZH])
+def test_a_labs_report_of_185_runs_fits_on_12_pages_with_its_number_on_each(
+    warehouse: Warehouse, language: ReportLanguage
+) -> None:
+    limit = {"quantity": "throughput_per_card", "at_least": 950}
+    stated = {"laboratory_name": "Lab 3", "laboratory_address": "1 Long Road", "requirements": [limit]}
+    given = LabInput(parse_details(stated), number=42)
+    runs = lab(warehouse, 185, (1, 2, 4, 8, 10))
+
+    view = reports(warehouse).build_view(runs, language, lab=given)
+    printed = pages(pdf.print_page(render_page(view, language, full=False)))
+
+    assert len(printed) <= 12
+    assert [number for number, text in enumerate(printed) if "№ 42 ·" not in text] == []
+    assert re.search("End of the report|报告结束", printed[-1])
 
 
 def test_what_no_run_measured_is_named_once_and_has_no_empty_column(warehouse: Warehouse) -> None:

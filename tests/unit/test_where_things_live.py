@@ -32,6 +32,7 @@ SQL_PLACES = (
     "aisbench_core/running/following/beats.py",
     "aisbench_core/people/budgets",
     "aisbench_core/store/ledger/deletions.py",
+    "aisbench_core/store/ledger/issued_reports.py",
     "aisbench_core/store/ledger/lineage.py",
     "aisbench_core/store/ledger/ledger_file.py",
     "aisbench_core/store/ledger/schedules.py",
