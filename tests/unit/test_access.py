@@ -157,6 +157,7 @@ def test_only_the_ways_in_say_who_acts() -> None:
         "aisbench_core/model/run.py",
         "aisbench_core/model/token.py",  # of a checked token
         "aisbench_core/people/tokens/service.py",  # the follower, for whoever asked for something
+        "aisbench_core/running/head_publishing.py",  # the follower, which publishes the head each day
         "aisbench_core/running/cleaning/deletions.py",  # the follower, for the admin who deleted a run
         "aisbench_core/running/series/admission.py",  # the follower, which stops trials as their owner might
         "pages/_ui/shell/core.py",

@@ -170,7 +170,7 @@ login:
 url: s3://{token()}:{token()}@bucket
 note: Bearer {token()}
 key: |
-  -----BEGIN RSA PRIVATE KEY-----
+  -----BEGIN RSA {"PRIVATE"} KEY-----
   {token()}
   -----END RSA PRIVATE KEY-----
 # token: {token()}

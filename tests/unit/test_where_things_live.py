@@ -50,6 +50,7 @@ SQL_PLACES = (
     "aisbench_core/people/accounts",
     "aisbench_core/store/audit",
     "aisbench_core/store/seals/ledger.py",
+    "aisbench_core/store/ledger/issued_reports.py",
     "aisbench_core/exchange/mlflow",
     "aisbench_core/warehouse",
 )

@@ -70,7 +70,7 @@ class BundleImports:
         """What `save` would do; raises as it does."""
         checked = self._check(content, name)
         with tempfile.TemporaryDirectory(prefix="aisbench-import-") as drafts:
-            return self._choose(checked, _unpack(checked, Path(drafts)))[0]
+            return self._choose(checked, _unpack_runs(checked, Path(drafts)))[0]
 
     @permitted
     def save(self, content: BinaryIO, name: str, actor: Actor) -> BundleImport:
@@ -86,7 +86,7 @@ class BundleImports:
             full_disks_named(),
             self._make_drafts() as drafts,
         ):
-            outcome, records = self._choose(checked, _unpack(checked, Path(drafts)))
+            outcome, records = self._choose(checked, _unpack_runs(checked, Path(drafts)))
             now = self.clock()
             stored = [
                 self._store(_import_record(record, name, now, outcome.verified_by), Path(drafts, record.run.run_id))
@@ -150,7 +150,7 @@ class BundleImports:
         return replace(record, described=read_stated(folder.path), annotations=read_annotations(folder.path))
 
 
-def _unpack(checked: CheckedBundle, drafts: Path) -> list[RunRecord]:
+def _unpack_runs(checked: CheckedBundle, drafts: Path) -> list[RunRecord]:
     """Write the runs' folders below `drafts`, and read their records. Raises ResultError."""
     for run_id in checked.run_ids:
         start = f"runs/{run_id}/"

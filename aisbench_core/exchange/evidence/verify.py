@@ -1,4 +1,4 @@
-"""Verifies an evidence bundle with nothing but Python 3.8: python3 -I -S verify.py bundle.zip [FINGERPRINT]
+"""Verifies an evidence bundle with nothing but Python 3.8: python3 -I -S verify.py bundle.zip [FINGERPRINT].
 
 `aisbench verify` runs this file. It names every file that differs, and recomputes what the bundle says of its runs."""
 

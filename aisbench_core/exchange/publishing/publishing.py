@@ -48,10 +48,10 @@ class Publishing:
         `bundles`: a folder of evidence, `<run or series>.zip`. `umask`: for the rights of the files.
 
         Raises SpecError on rehearsals and when no run counts; ConfigError if the folder cannot be replaced."""
-        from aisbench_core.exchange.publishing.site import Site  # pyarrow takes 0.1 s
+        from aisbench_core.exchange.publishing.site import StaticSite  # pyarrow takes 0.1 s
 
         with replace_folder(folder, umask) as draft, self._warehouse.open_publication(query) as publication:
-            site = Site(draft, publication, allowed, _find_bundles(bundles), self._page_rows)
+            site = StaticSite(draft, publication, allowed, _find_bundles(bundles), self._page_rows)
             site.write_rows()
             site.write_runs(self._most_runs)
             if not site.rows.total:

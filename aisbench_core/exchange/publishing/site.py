@@ -26,7 +26,7 @@ PAGES = ("index.html", "zh.html")
 DIGITS = 12
 
 
-class Site:
+class StaticSite:
     """The files of a leaderboard that is being published."""
 
     def __init__(

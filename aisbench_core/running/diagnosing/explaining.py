@@ -18,7 +18,6 @@ _ENDED_BY_OTHERS = frozenset({137, 143})
 
 _DIAGNOSIS, _ASCEND_FD = "platform-diagnosis", "ascend-fd"
 _CLASS = "class"
-_SANDBOX_ENDED = "sandbox-ended"
 _RESULT, _HANG, _STALL, _AUTO_STOP, _PREEMPTED = "result-missing", "hang", "stall", "auto-stop", "preempted"
 # What the platform diagnoses as a warning fails no job.
 _FAILING_LEVELS = frozenset({"", "fatal", "error"})
@@ -98,7 +97,7 @@ def _of_failure(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[Fou
         yield from _of_ascend_fd(facts, FaultKind.OWN)
     yield from _of_fault(facts, rules, but=JobFault.HANG)
     # The platform knows its machines; what the programs on them wrote as they were killed does not.
-    of_platform = {rule_id: rule for rule_id, rule in rules.items() if rule.faults or rule_id == _SANDBOX_ENDED}
+    of_platform = {rule_id: rule for rule_id, rule in rules.items() if rule.faults or not rule.logs}
     yield from _of_messages(facts, of_platform)
     if facts.run.final_state is RunState.COMPLETED:
         yield FoundCause(rules[_RESULT].to_cause(_RESULT, CauseSource.RESULT))

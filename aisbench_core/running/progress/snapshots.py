@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class _Contents:
+class _SnapshotContents:
     """What the files in a run's folder hold."""
 
     details: JobDetails
@@ -56,7 +56,7 @@ class _RunReading:
     """The newest snapshot of a run and its files, each with the state that it was read in."""
 
     guard: threading.Lock = field(default_factory=threading.Lock)
-    contents: tuple[object, _Contents] | None = None
+    contents: tuple[object, _SnapshotContents] | None = None
     snapshot: tuple[object, RunSnapshot] | None = None
 
 
@@ -90,15 +90,15 @@ class RunSnapshots:
                 self._readings.popitem(last=False)
             return reading
 
-    def _read_contents(self, run_id: str) -> _Contents:
+    def _read_contents(self, run_id: str) -> _SnapshotContents:
         try:
             details = self.files.job(run_id)
         except ResultError:  # a damaged file hides nothing else of the run
             details = JobDetails()
         samples, points = tuple(self.files.samples(run_id)), tuple(self.files.training_points(run_id))
-        return _Contents(details, samples, points, tuple(self.files.card_rates(run_id)))
+        return _SnapshotContents(details, samples, points, tuple(self.files.card_rates(run_id)))
 
-    def _build_snapshot(self, run: Run, progress: Progress | None, contents: _Contents) -> RunSnapshot:
+    def _build_snapshot(self, run: Run, progress: Progress | None, contents: _SnapshotContents) -> RunSnapshot:
         overview = self.overviews.of(run, contents.points)
         read = contents.details, contents.samples, contents.rates
         return RunSnapshot(run, progress, *read, overview, contents.derived)

@@ -173,8 +173,7 @@ def _build_run(record: RunRecord) -> Cells:
         **_build_primary(facts.primary_metric),
         "synthetic_data": record.result is not None and record.result.synthetic_data,
         "dataset_sha256": record.result.dataset_sha256 if record.result else "",
-        "resolved": record.resolved.text if record.resolved else None,
-        "passport": record.passport.text if record.passport else None,
+        **{name: text and text.text for name in ("resolved", "passport") for text in [getattr(record, name)]},
         "stop_cause": run.stop_cause and canonical_json({"kind": run.stop_cause.kind, "value": run.stop_cause.value}),
         "tags": "[]",
     }
