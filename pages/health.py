@@ -2,8 +2,8 @@
 
 import streamlit as st
 
+from pages._ui import health
 from pages._ui.configure.launch import choose_profile
-from pages._ui.shell import health
 from pages._ui.shell.core import core
 from pages._ui.shell.status import create_heading
 from pages._ui.shell.words import t

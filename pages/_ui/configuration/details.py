@@ -14,7 +14,6 @@ from aisbench_core.warehouse.values.boards import BoardRow, describe_hardware
 from aisbench_core.warehouse.values.histories import Trend, TrendRow
 from aisbench_core.warehouse.values.runs import THROUGHPUT, BoardQuery, RunRow
 from pages._ui import layout
-from pages._ui.cards.evidence import show_bundle_button
 from pages._ui.grid.sorting import read_sorting
 from pages._ui.grid.table import show_grid
 from pages._ui.history import trend_charts
@@ -29,6 +28,7 @@ from pages._ui.scaling.choice import curve_names, selection_of
 from pages._ui.shell import charts, navigation
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.errors import end_page, escape_markdown
+from pages._ui.shell.evidence import show_bundle_button
 from pages._ui.shell.filters import choose_metric_name, region_key
 from pages._ui.shell.formats import format_time
 from pages._ui.shell.outcomes import show_outcome

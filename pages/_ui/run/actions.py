@@ -4,12 +4,12 @@ import streamlit as st
 
 from aisbench_core.model import Run, RunState
 from pages._ui.cards import run_cards as cards
-from pages._ui.cards.evidence import show_bundle_button
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.runs import cleaning, deleting, reproduce
 from pages._ui.runs.priority import show_priority
 from pages._ui.runs.system_form import show_system
 from pages._ui.shell import navigation
+from pages._ui.shell.evidence import show_bundle_button
 from pages._ui.shell.navigation import link_page
 from pages._ui.shell.words import t
 

@@ -9,7 +9,6 @@ from aisbench_core.base.formats import format_number
 from aisbench_core.model import ParameterSearch
 from aisbench_core.running.series.matrix import Matrix
 from aisbench_core.warehouse.values.compared import MAX_COMPARED
-from pages._ui.cards.evidence import show_bundle_button
 from pages._ui.grid.column_choice import ICON as COLUMNS_ICON
 from pages._ui.grid.column_choice import choose_hidden
 from pages._ui.series import matrix as tables
@@ -22,6 +21,7 @@ from pages._ui.shell import navigation, numbers
 from pages._ui.shell.core import actor, core, is_allowed
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import errors_shown, escape_markdown
+from pages._ui.shell.evidence import show_bundle_button
 from pages._ui.shell.filters import choose_metric_of
 from pages._ui.shell.formats import format_time
 from pages._ui.shell.navigation import ATTEMPT_COLUMNS, COLUMNS

@@ -12,10 +12,10 @@ from aisbench_core.base.text_tables import TextTable, TextTableFormat, format_te
 from aisbench_core.exchange.report.words import MAX_RUNS, ReportLanguage
 from aisbench_core.warehouse.values.exports import MEDIA_TYPES, Export, ExportFormat, ExportTable, file_name
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
-from pages._ui.cards.evidence import show_bundle_button
 from pages._ui.shell import url
 from pages._ui.shell.core import actor, at_click, core, run_cached
 from pages._ui.shell.errors import show_sentence
+from pages._ui.shell.evidence import show_bundle_button
 from pages._ui.shell.filters import choose_region
 from pages._ui.shell.words import t
 
