@@ -167,11 +167,13 @@ class Warehouse:
         with self._open_moment(request.query) as cur:
             return export.write(cur, request, evaluator, target, self._rulesets.bases(), on_rows=on_rows)
 
-    def write_tables(self, run_ids: Sequence[str], at: datetime, runs: IO[bytes], groups: IO[bytes]) -> None:
-        """Write the exports of these runs, and of the statistics over them, as CSV."""
+    def write_tables(self, run_ids: Sequence[str], at: datetime, runs: IO[bytes], groups: IO[bytes]) -> dict[str, str]:
+        """Write the exports of these runs, and of the statistics over them, as CSV.
+
+        Returns the runs that failed early, each with a run of the row that counts it."""
         with self._store.moment() as cur:
             evaluator, bases = self._evaluator, self._rulesets.bases()
-            reported.write_tables(
+            return reported.write_tables(
                 cur, run_ids, at.astimezone(UTC).replace(microsecond=0), evaluator, bases, runs, groups
             )
 

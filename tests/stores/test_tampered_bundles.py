@@ -211,6 +211,16 @@ def test_an_attempt_that_was_left_out_of_its_series_is_named(bundle: bytes) -> N
     assert problems == ["run run-7 was left out of its series"]
 
 
+def test_only_runs_without_a_result_count_in_the_row_of_others(bundle: bytes) -> None:
+    files = verify.check_bundle(bundle)[3]
+
+    moved = find_problems(sign_again(files, failed_early={"slow": "run-0"}))
+    failed = find_problems(sign_again(files, failed_early={"failed": "slow"}))
+
+    assert moved == []
+    assert "series.csv: runs_total of run-2 is 4, and 3 by the raw files" in failed
+
+
 def test_the_key_of_another_console_is_named(bundle: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "theirs.zip").write_bytes(sign_again(verify.check_bundle(bundle)[3], seed=2))
 
@@ -228,6 +238,8 @@ def test_the_key_of_another_console_is_named(bundle: bytes, tmp_path: Path, caps
     [
         {"group_keys": 1},
         {"group_keys": ["nothing"]},
+        {"failed_early": []},
+        {"failed_early": {"failed": "nobody"}},
         {"recorded": 7},
         {"recorded": [[]]},
         {"made_by": "\x1b[2J{x}", "recorded": ["{run}\x1b[2J"]},

@@ -108,6 +108,17 @@ def aside(reason: str, minute: int = 0) -> AnnotationChange:
     return AnnotationChange(a.T0 + timedelta(minutes=minute), "ann", AnnotationKind.SET_ASIDE, reason)
 
 
+def test_a_run_set_aside_stays_in_its_row_beside_one_that_failed_early(warehouse: Warehouse) -> None:
+    early = a.record("early", state=RunState.FAILED, with_result=False)
+    warehouse.record_many([a.record("synthetic", synthetic_data=True), a.record("aside"), early])
+
+    warehouse.annotations.add("aside", [aside("node 3 was throttled")], None)
+
+    rows = {row.synthetic_data: row for row in warehouse.board.list_rows(EVERY).rows}
+    assert (rows[True].runs, rows[True].incomplete) == (1, 0)
+    assert (rows[False].set_aside, rows[False].incomplete) == (1, 1)
+
+
 def test_a_run_set_aside_is_in_no_statistic_until_it_counts_again(warehouse: Warehouse) -> None:
     records = [a.record("one", throughputs=[1000.0] * 8), a.record("two", throughputs=[500.0] * 8)]
     warehouse.record_many(records)

@@ -62,6 +62,7 @@ class _Contents:
 
     files: dict[str, Load] = field(default_factory=dict)
     absent: dict[str, Message] = field(default_factory=dict)
+    failed_early: Mapping[str, str] = field(default_factory=dict)
 
     def add(self, name: str, content: bytes) -> None:
         """Add what is in memory."""
@@ -118,6 +119,7 @@ class Bundles:
             "made_by": actor.name,
             "made_with": f"aisbench {version('aisbench-console')}",
             "group_keys": [*GROUP_KEYS, "series_id"],
+            "failed_early": contents.failed_early,
             "attempts": attempts,
             "recorded": [each["run_id"] for each in attempts if each["is_recorded"]],
             "absent": {name: str(reason) for name, reason in contents.absent.items()},
@@ -146,7 +148,7 @@ class Bundles:
     def _collect(self, run_ids: Sequence[str], at: datetime, with_logs: bool) -> _Contents:
         contents, runs, series = _Contents(), BytesIO(), BytesIO()
         records = {run_id: self._add_folder(contents, run_id, with_logs) for run_id in run_ids}
-        self.warehouse.write_tables(run_ids, at, runs, series)
+        contents.failed_early = self.warehouse.write_tables(run_ids, at, runs, series)
         contents.add("runs.csv", runs.getvalue())
         contents.add("series.csv", series.getvalue())
         package = build_data_package(ExportTable.RUNS, ExportTable.SERIES)

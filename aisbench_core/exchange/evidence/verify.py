@@ -144,11 +144,10 @@ def _compute_run(row: dict[str, str], record: Any, raw: dict[str, str], checks: 
     run, result, imported = record["run"], record["result"] or {"rank_results": []}, record["imported"] or {}
     failed, warned = (";".join(each["id"] for each in checks if each["level"] == level) for level in ("fail", "warn"))
     best = row["validity"] if imported and row["validity"] in ("claimed", "verified") else "valid"
-    best = "invalid" if failed else "set_aside" if row["set_aside"] else best
     is_whole = bool(record["result"]) and run["state"] == "completed"
+    best = "incomplete" if not is_whole else "invalid" if failed else "set_aside" if row["set_aside"] else best
     raw = raw if is_whole else {}  # not every file of another one holds a number
-    cells: dict[str, Any] = {"failed_checks": failed, "warned_checks": warned}
-    cells["validity"] = best if is_whole else "incomplete"
+    cells: dict[str, Any] = {"failed_checks": failed, "warned_checks": warned, "validity": best}
     ranks = {(each["server"], each["rank"]): each["throughput"] for each in result["rank_results"]}
     if not ranks or imported.get("carried"):
         return cells  # an import, or a log, reports no more than a sum
@@ -191,14 +190,16 @@ def _recompute_values(files: dict[str, bytes], predicate: dict[str, Any]) -> Ite
     runs, series = (list(csv.DictReader(table)) for table in tables)
     groups: dict[tuple[str, ...], list[dict[str, str]]] = {}
     checks, wanted = _parse_json(files["checks.json"]), []
+    keys = [tuple(row[key] for key in predicate["group_keys"]) for row in runs + series]
+    key_of = dict(zip((row["run_id"] for row in runs), keys))
     for row in runs:
-        groups.setdefault(tuple(row[key] for key in predicate["group_keys"]), []).append(row)
+        early = predicate["failed_early"] if row["validity"] == "incomplete" else {}  # in the row of another run
+        groups.setdefault(key_of[early.get(row["run_id"], row["run_id"])], []).append(row)
         folder = "runs/" + row["run_id"] + "/"
         record, raw = (_parse_json(files.get(folder + name, b"{}")) for name in ("record.json", "result_files.json"))
         wanted.append(("runs.csv", row["run_id"], row, _compute_run(row, record, raw, checks[row["run_id"]])))
-    for row in series:
-        of_row = groups.pop(tuple(row[key] for key in predicate["group_keys"]))
-        wanted.append(("series.csv", row["best_run_id"], row, _compute_series(row, of_row)))
+    for row, key in zip(series, keys[len(runs) :]):
+        wanted.append(("series.csv", row["best_run_id"], row, _compute_series(row, groups.pop(key))))
     hashes = [hashlib.sha256("\x1f".join(row[name] for name in DECISIVE).encode()).hexdigest() for row in runs]
     report_id = "AISB-" + hashlib.sha256("".join(sorted(hashes)).encode()).hexdigest()[:12].upper()
     wanted += [("runs.csv", row["run_id"], row, {"report_id": report_id}) for row in runs]

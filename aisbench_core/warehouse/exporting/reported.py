@@ -14,6 +14,7 @@ from aisbench_core.warehouse.exporting.columns import Sheet
 from aisbench_core.warehouse.exporting.provenance import build_provenance
 from aisbench_core.warehouse.exporting.runs import runs_where
 from aisbench_core.warehouse.exporting.series import ruleset_parameters, series_where
+from aisbench_core.warehouse.queries.group_statistics import build_statistics_sql, homes_of
 from aisbench_core.warehouse.records.runs import rank_results
 from aisbench_core.warehouse.validity import series_checks
 from aisbench_core.warehouse.validity.evaluation import Evaluator, stored_checks
@@ -25,6 +26,13 @@ Cells = Mapping[str, Any]
 _NAMED = "list_contains($run_ids::VARCHAR[], run_id)"
 _RUNS = runs_where(_NAMED)
 _GROUPS = series_where(_NAMED, "true")
+_FAILED_EARLY = f"""
+    with numbers as ({build_statistics_sql(_NAMED, "series_id")}), homes as ({homes_of("numbers", "series_id")}),
+        named as (select run_id, group_id, series_id from runs where {_NAMED})
+    select early.run_id, min(home.run_id)
+    from homes join named early using (group_id, series_id)
+        join named home on home.group_id = homes.home_id and home.series_id = homes.series_id
+    group by all order by all"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +86,16 @@ def write_tables(
     bases: Mapping[str, str],
     runs: IO[bytes],
     groups: IO[bytes],
-) -> None:
-    """Write the exports of these runs, and of the statistics over them, as CSV."""
+) -> dict[str, str]:
+    """Write the exports of these runs, and of the statistics over them, as CSV.
+
+    Returns the runs that failed early, each with a run of the row that counts it."""
     filters = {"run_ids": list(run_ids)}
     values = filters | build_provenance(cur, _NAMED, filters, at, bases)
     csv_file.write(cur, _RUNS, [values], runs, bom=False)
     values |= ruleset_parameters(cur, _NAMED, filters, evaluator)
     csv_file.write(cur, _GROUPS, [values], groups, bom=False)
+    return dict(cur.execute(_FAILED_EARLY, filters).fetchall())
 
 
 def _fetch_rows(cur: DuckDBPyConnection, sheet: Sheet, values: Mapping[str, object]) -> list[Cells]:

@@ -276,7 +276,7 @@ _REPORTED = ("synthetic_data", "dataset_sha256")
 _LAUNCHED = tuple(name for name in GROUP_KEYS if name not in (*_REPORTED, "code_sha256"))
 
 _FAILED_EARLY = """origin = 'launched' and dataset_sha256 = '' and not synthetic_data and incomplete > 0
-    and runs = 0 and invalid = 0"""
+    and runs = 0 and invalid = 0 and set_aside = 0"""
 
 
 def homes_of(relation: str, within: str = "") -> str:
