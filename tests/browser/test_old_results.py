@@ -42,7 +42,7 @@ def old_files(folder: Path, table: str = TABLE) -> list[Path]:
 
 def hand_over(visit: Visit, files: list[Path]) -> None:
     """Choose files and have them read."""
-    visit.page.locator("input[type=file]").set_input_files(files)
+    visit.page.locator(".st-key-old-files input[type=file]").set_input_files(files)
     visit.rest()
     visit.keyed("old-read-files").get_by_role("button").click()
     expect(visit.keyed("old-save").get_by_role("button")).to_be_visible()
@@ -107,13 +107,13 @@ def test_a_file_that_the_page_has_no_room_for_is_named_with_both_sizes(
     visit = window(alone)
     visit.open("/import")
     first, second, *_ = old_files(tmp_path)
-    visit.page.locator("input[type=file]").set_input_files(first)
+    visit.page.locator(".st-key-old-files input[type=file]").set_input_files(first)
     expect(visit.keyed("old-read-files").get_by_role("button")).to_be_enabled()
     [stored] = (alone.data_dir / UPLOADS).glob("*/*/*")
     with (stored.parent / "another").open("wb") as other:
         os.truncate(other.fileno(), MOST_SESSION_BYTES)
 
-    visit.page.locator("input[type=file]").set_input_files(second)
+    visit.page.locator(".st-key-old-files input[type=file]").set_input_files(second)
 
     said = visit.page.get_by_text("resnet.log was not uploaded: it has")
     expect(said).to_contain_text("and the page holds 500 MB of at most 500 MB already")
