@@ -34,6 +34,7 @@ beside a peer or a naive implementation in the same run; tests check ratios, not
 * *Viewers*: browsers that keep the page of a running job open, while it prints a step every second; the age is the time
   between two drawings.
 * *Follow*: processor time of `aisbench follow` alone, polling every 5 s.
+* *Evidence*: processor time, with the report as PDF.
 * *Region*: what its page and `aisbench region` ask first, from a sandbox that waits 20 ms before each answer.
 """
 HEAD = "| figure | measured | goal | reached | beside | ratio |\n|---|---|---|---|---|---|\n"
