@@ -135,7 +135,7 @@ def test_what_the_server_has_is_described_whole(reader: Program) -> None:
     }  # fmt: skip
     seen = list[tuple[str, Any]](_answers(reader, run_id, series_id, good))
 
-    assert len(seen) == 23
+    assert len(seen) == 24
     lists = {path: content.get("items") for path, content in seen if isinstance(content, dict)}
     empty = ["/api/v1/region/pools"]  # the sandbox was given none
     assert [path for path, items in lists.items() if items == []] == empty

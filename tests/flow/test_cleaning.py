@@ -268,7 +268,7 @@ def test_links_in_a_folder_are_removed_and_not_followed(bench: Bench, tmp_path: 
     assert (tmp_path / "elsewhere" / "mine").read_text() == "mine"
     assert {file.name for file in folder.iterdir()} <= {
         *("config.json", "events.jsonl", "job.json", "launch.json", "metrics.jsonl", "record.json"),
-        *("removals.jsonl", "spec.yaml"),
+        *("removals.jsonl", "result_files.json", "spec.yaml"),
         *("system.json", "train_result_info.json"),
     }
 
