@@ -48,7 +48,7 @@ def test_versions_are_laid_over_each_other_and_a_reload_keeps_them(console: Cons
 
     assert visit.column("All numbers", "Version and hardware") == [OLD] * 4 + [NEW] * 2
     assert visit.column("Prediction for other node counts", "Basis") == ["extrapolated"] * 3
-    expect(visit.page.get_by_label(re.compile("^Throughput over the number of nodes"))).to_be_visible()
+    expect(visit.page.get_by_label(re.compile(r"^Throughput \(samples/s\) over the number of nodes"))).to_be_visible()
     assert_fits(visit)
     assert axe_violations(visit) == []
     assert visit.troubles() == []
