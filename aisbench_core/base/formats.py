@@ -13,7 +13,7 @@ MINUS = "\N{MINUS SIGN}"  # as wide as a plus, and no line breaks after it
 # Significant digits of a measured number, and of a share in percent.
 DIGITS, PERCENT_DIGITS = 5, 4
 
-SHA256 = re.compile(r"[0-9a-f]{64}")
+SHA256 = re.compile(r"(?:sha256:)?[0-9a-f]{64}")
 
 # Precedes a text that a spreadsheet would execute: one that begins with = + - @, their full-width forms, TAB, CR or LF;
 # and one that begins with guards and such a character, so that removing one guard always restores the text.
@@ -129,8 +129,8 @@ def nodes_and_cards(nodes: int | None, cards: int | None) -> str:
 
 
 def shorten_hash(name: str) -> str:
-    """A version's name; of a SHA-256 its first 12 digits."""
-    return name[:12] if SHA256.fullmatch(name) else name
+    """A version's name; of a SHA-256, also one behind `sha256:`, the first 12 digits."""
+    return name[:-52] if SHA256.fullmatch(name) else name
 
 
 def clip_text(text: str, most: int = 40) -> str:

@@ -23,11 +23,11 @@ def buttons(app: AppTest) -> dict[str, bool]:
 def test_table_and_format_are_chosen_and_rehearsals_are_named(open_page: OpenPage, used: Path) -> None:
     assert used.exists()
     app = open_page("leaderboard", region="sandbox~rehearsal", rows="series", format="xlsx")
-    (label, report) = buttons(app)
+    (label, report, evidence) = buttons(app)
 
     assert label.startswith("Download aisbench-series-sandbox-rehearsals-")
     assert label.endswith(".xlsx")
-    assert buttons(app) == {label: True, report: True}
+    assert buttons(app) == {label: True, report: True, evidence: True}
 
     app.radio(key="format").set_value("parquet").run()
 
@@ -57,7 +57,10 @@ def test_compared_runs_of_one_kind_become_a_report(open_page: OpenPage, used: Pa
 
     one_kind = open_page("compare", ids=["run-n1-0", "run-n2-0"])
 
-    assert buttons(one_kind) == {"Download the report": True, "Markdown": True, "LaTeX": True}
+    assert buttons(one_kind) == {
+        **{"Download the report": True, "Evidence (.zip)": True},
+        **{"Markdown": True, "LaTeX": True},
+    }
     assert "Selected: 2." in texts(one_kind)
 
 

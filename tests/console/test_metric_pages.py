@@ -73,6 +73,29 @@ def test_an_address_with_an_unknown_metric_says_so(open_page: OpenPage) -> None:
     assert not app.exception
 
 
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize(
+    ("directions", "is_said"),
+    [([Better.LOWER, Better.LOWER, Better.HIGHER], True), ([Better.LOWER, Better.LOWER, Better.NEITHER], False)],
+)
+def test_the_leaderboard_says_when_runs_disagree_which_way_a_metric_is_better(
+    directions: list[Better], is_said: bool, lang: str, open_page: OpenPage, data_dir: Path
+) -> None:
+    Warehouse(data_dir / "warehouse.duckdb").rebuild(
+        replace(run, metrics=(RunMetric("energy", 4.0, "J/token", better, Combined.MEAN),))
+        for run, better in zip(a.records([9000.0, 9001.0, 9002.0]), directions, strict=True)
+    )
+
+    app = open_page("leaderboard", metric="energy", lang=lang)
+
+    said = {
+        "en": "Runs disagree on whether higher or lower energy is better",
+        "zh": "各运行对 energy 越高越好还是越低越好",
+    }
+    assert (said[lang] in texts(app)) is is_said
+    assert {"en": "energy, lower is better", "zh": "energy，越低越好"}[lang] in texts(app)
+
+
 def open_history(open_page: OpenPage, data_dir: Path, metric: str, **address: str) -> AppTest:
     [row] = Warehouse(data_dir / "warehouse.duckdb").trends.list_rows(BoardQuery("cn-north-9")).rows
     return open_page("history", group=row.group.id, metric=metric, **address)
@@ -182,4 +205,5 @@ def test_a_series_shows_the_metric_of_its_address(lang: str, open_page: OpenPage
     assert not app.exception
     assert app.selectbox(key="metric").value == "energy"
     assert "4.25" in "".join(table.value.to_csv() for table in app.dataframe)
-    assert any("energy" in caption.value for caption in app.caption), [caption.value for caption in app.caption]
+    word = {"en": "Valid cells: energy (J/token).", "zh": "有效格：energy（J/token）。"}[lang]
+    assert any(word in caption.value for caption in app.caption), [caption.value for caption in app.caption]

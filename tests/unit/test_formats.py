@@ -99,3 +99,11 @@ def test_times_are_shown_on_the_clock_of_the_browser() -> None:
     assert to_local_time(noon, "Asia/Shanghai").hour == 20
     assert to_local_time(noon, "No/Where").hour == 12
     assert to_local_time(noon, None).hour == 12
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("a" * 64, "a" * 12), (f"sha256:{'b' * 64}", f"sha256:{'b' * 12}"), ("r1.10", "r1.10"), ("c" * 65, "c" * 65)],
+)
+def test_a_hash_is_shown_by_its_first_digits_whether_it_names_its_kind_or_not(name: str, text: str) -> None:
+    assert formats.shorten_hash(name) == text

@@ -1,6 +1,6 @@
 """The comparison's other parts: which runs, what differs, and, folded, cards, validity and scaling."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import streamlit as st
@@ -163,7 +163,7 @@ def _show_few_fields(comparison: Comparison) -> None:
 
 def _show_fields(rows: Sequence[Mapping[str, str]], titles: Mapping[str, str], name: str) -> None:
     """Lines of one height where everything fits; what is too wide for the page is wrapped."""
-    short = [{key: shorten_hash(text) for key, text in row.items()} for row in rows]
+    short = _shorten_hashes(rows)
     if not fits_page(short, titles):
         show_wrapped(rows, titles, name)
         return
@@ -174,6 +174,10 @@ def _show_fields(rows: Sequence[Mapping[str, str]], titles: Mapping[str, str], n
     show_grid([GridColumn(key, title) for key, title in titles.items()], cells, name, key="fields")
 
 
+def _shorten_hashes(rows: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:
+    return [{key: shorten_hash(text) for key, text in row.items()} for row in rows]
+
+
 def _to_row(comparison: Comparison, field: FieldValues, mark: str = "") -> dict[str, str]:
     """The field, and its value of each run by the run's id."""
     values = zip(comparison.runs, field.values, strict=True)
@@ -181,14 +185,14 @@ def _to_row(comparison: Comparison, field: FieldValues, mark: str = "") -> dict[
 
 
 def show_captured(comparison: Comparison) -> None:
-    """What differs between the runs' nodes, as captured in their jobs, folded."""
+    """What differs between the runs' nodes, as captured in their jobs, folded; a run's page has whole hashes."""
     if comparison.captured:
         label, titles = (
             t("passport.compared", count=len(comparison.captured)),
             {"field": t("compare.field"), **names_of(comparison)},
         )
         with st.expander(label, icon=":material/badge:"):
-            show_wrapped([_to_row(comparison, field) for field in comparison.captured], titles, label)
+            show_wrapped(_shorten_hashes(_to_row(comparison, field) for field in comparison.captured), titles, label)
 
 
 def show_cards(comparison: Comparison) -> None:

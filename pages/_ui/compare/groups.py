@@ -80,7 +80,9 @@ def _draw_chart(peers: Sequence[Peers], runs: Sequence[RunRow], title: str, name
         if peer.summary and peer.summary.ci_low is not None
     ]
     y = alt.Y("run:N", title=None, sort=order, axis=alt.Axis(labelLimit=340))
-    x = alt.X("value:Q", title=title, scale=alt.Scale(zero=False, padding=16), axis=alt.Axis(labelBound=True))
+    x = alt.X(
+        "value:Q", title=title, scale=alt.Scale(zero=False, padding=16), axis=alt.Axis(labelBound=True, format=",.6~r")
+    )
     tips = [
         alt.Tooltip("id:N", title=t("charts.run")),
         alt.Tooltip("version:N", title=t("charts.version")),

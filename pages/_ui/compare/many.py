@@ -21,7 +21,7 @@ from pages._ui.shell.words import t
 MANY = 4  # from so many runs on
 VISIBLE = 16  # rows at a time
 NAME, WIDTH = 190, 150  # pixels of the first column, and of the others
-LETTERS = 24  # of the name of a run in the head
+LETTERS = 24  # of the name of a run in the head, and of the value of a field
 LONGEST = 12  # letters of a value that leaves room for the change behind it
 
 
@@ -88,7 +88,9 @@ def _build_field(comparison: Comparison, field: FieldValues) -> GridRow:
     for run, value in zip(comparison.runs, field.values, strict=True):
         text = field_text(value)
         differs = text != field_text(field.values[0])
-        cells[run.run_id] = GridCell(shorten_hash(text), Tone.PLAIN if differs else Tone.MUTED, title=text)
+        cells[run.run_id] = GridCell(
+            clip_text(shorten_hash(text), LETTERS), Tone.PLAIN if differs else Tone.MUTED, title=text
+        )
     return GridRow(f"field-{field.field}", label, cells)
 
 

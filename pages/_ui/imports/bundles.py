@@ -4,22 +4,21 @@ import streamlit as st
 
 from aisbench_core.interfaces.web.uploads import MOST_FILE_BYTES
 from pages._ui.shell import uploads
-from pages._ui.shell.core import actor, core, right_to
+from pages._ui.shell.core import actor, core, is_allowed
 from pages._ui.shell.errors import errors_shown, escape_markdown
 from pages._ui.shell.words import t
 
 
 def show_bundle_import() -> None:
     """A field for a bundle, folded; what is known of one that was uploaded, and the button that imports it."""
-    may_import = right_to("BundleImports.save")
+    if not is_allowed("BundleImports.save"):
+        return
     with st.expander(t("evidence.import"), icon=":material/verified:"):
         file = st.file_uploader(
             t("evidence.file"),
             type=["zip"],
             key="bundle-file",
             max_upload_size=MOST_FILE_BYTES // 1024**2,
-            help=may_import.help_text,
-            disabled=not may_import.is_given,
         )
         if file is None:
             return

@@ -59,7 +59,13 @@ def _draw_bar(account: TimeAccount) -> Any:
         chart_of(parts)
         .mark_bar(height=BAR - 10)
         .encode(
-            x=alt.X("minutes:Q", title=t("goodput.minutes"), stack=True, scale=alt.Scale(nice=False)),
+            x=alt.X(
+                "minutes:Q",
+                title=t("goodput.minutes"),
+                stack=True,
+                scale=alt.Scale(nice=False),
+                axis=alt.Axis(tickCount=10),
+            ),
             color=alt.Color(
                 "cause:N",
                 title=None,

@@ -46,12 +46,8 @@ def show_matrix(matrix: Matrix) -> None:
         st.markdown(_to_markdown(matrix, range(first, min(first + MAX_COLUMNS, repeats + 1))))
     units = sorted({row.unit for row in matrix.rows if row.unit})
     if units:
-        st.caption(t("series.values", unit=escape_markdown(name_values(matrix, ", ".join(units)))))
-
-
-def name_values(matrix: Matrix, unit: str) -> str:
-    """The unit of its values, with the metric that is in place of throughputs."""
-    return t.with_unit(matrix.metric.name, unit) if matrix.metric else unit
+        name = matrix.metric.name if matrix.metric else t("series.value")
+        st.caption(t("series.values", values=escape_markdown(t.with_unit(name, ", ".join(units)))))
 
 
 def _to_markdown(matrix: Matrix, repeats: range) -> str:

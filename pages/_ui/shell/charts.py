@@ -159,7 +159,7 @@ def draw_card_dots(runs: Sequence[RunRow], results: Mapping[str, Sequence[RankRe
     ]
     order = [run.run_id for run in runs]
     y = alt.Y("run:N", title=None, sort=order, axis=alt.Axis(labelLimit=240))
-    scale, axis = alt.Scale(zero=False, padding=16), alt.Axis(labelBound=True)
+    scale, axis = alt.Scale(zero=False, padding=16), alt.Axis(labelBound=True, format=",.6~r")
     x = alt.X("value:Q", title=t("charts.per_card", unit=unit), scale=scale, axis=axis)
     tips = [
         alt.Tooltip("run:N", title=t("charts.run")),

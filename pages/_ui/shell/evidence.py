@@ -5,14 +5,16 @@ from io import BytesIO
 
 import streamlit as st
 
-from pages._ui.shell.core import actor, at_click, core, right_to
+from pages._ui.shell.core import actor, at_click, core, is_allowed
 from pages._ui.shell.words import t
 
 WAIT_SECONDS = 30.0  # of a pressed button, for an operation of the same person to end
 
 
 def show_bundle_button(names: Callable[[], Sequence[str]], key: str, *, is_disabled: bool = False) -> None:
-    """Write a bundle of these runs, or of a series, when it is pressed."""
+    """Write a bundle of these runs, or of a series, when it is pressed; nothing for whoever may not sign."""
+    if not is_allowed("Bundles.write"):
+        return
 
     def write_content() -> bytes:
         target = BytesIO()
@@ -20,15 +22,14 @@ def show_bundle_button(names: Callable[[], Sequence[str]], key: str, *, is_disab
             core().bundles.write(names(), target, actor())
         return target.getvalue()
 
-    may_sign = right_to("Bundles.write")
     st.download_button(
         t("evidence.download"),
         data=at_click(write_content),
         file_name=f"evidence-{core().clock():%Y%m%d-%H%M%S}.zip",
         mime="application/zip",
         key=f"evidence-{key}",
-        disabled=is_disabled or not may_sign.is_given,
+        disabled=is_disabled,
         on_click="ignore",
         icon=":material/verified:",
-        help=may_sign.help_text or t("evidence.help"),
+        help=t("evidence.help"),
     )
