@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from aisbench_core.cloud.ports import ObjectStat, ObjectStore, OnProgress
 from aisbench_core.config.settings import Profile
 from aisbench_core.domain.liveness.step_reports import step_file_node
+from aisbench_core.domain.passport.collecting import is_passport_file
 from aisbench_core.domain.results.card_samples import is_card_file
 from aisbench_core.domain.results.reported import is_reported_file
 from aisbench_core.domain.results.result_files import is_result_file
@@ -42,7 +43,7 @@ def copy_left(objects: ObjectStore, left: list[LeftFile], directories: set[str],
 
 def _is_measured(name: str) -> bool:
     is_of_rank = is_card_file(name) or is_reported_file(name) or step_file_node(name) is not None
-    return is_result_file(name) or is_of_rank
+    return is_result_file(name) or is_of_rank or is_passport_file(name)
 
 
 def _iter_left_files(objects: ObjectStore, run: Run, earlier: Run, profile: Profile) -> Iterator[LeftFile]:

@@ -19,6 +19,11 @@ _FEWEST_TO_IGNORE = 3
 _FILE = re.compile(r"passport_(\d{1,6})\.json")
 
 
+def is_passport_file(name: str) -> bool:
+    """Whether a node's passport has this name in the job's output."""
+    return _FILE.fullmatch(name) is not None
+
+
 def fetch_passports(
     objects: ObjectStore, output_path: str, node_count: int, folder: Path, mask: Callable[[str], str]
 ) -> None:

@@ -117,9 +117,9 @@ def check(
         damages += _find_contradictions(cur)
         damages += [Damage(*problem, VALIDATE) for problem in foreign_rulesets(cur, rulesets)]
         stored = _hashes_and_counts(cur)
-    damages += _find_other_verdicts(store, rulesets)
     changed = list(_changed_cells(store, on_progress))
     changed_ids = {run_id for run_id, _ in changed}
+    damages += _find_other_verdicts(store, rulesets, changed_ids)
     evaluator = Evaluator(get_shipped())  # any will do: verdicts are not compared
     compared = 0
     for record in records:
@@ -160,8 +160,10 @@ def _find_contradictions(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
         yield Damage(f"group_statistics, {group}", problem, Message("run `aisbench warehouse check --mend`"))
 
 
-def _find_other_verdicts(store: Store, rulesets: Rulesets) -> Iterator[Damage]:
-    """Runs whose stored verdict is not what the same edition of its ruleset gives."""
+def _find_other_verdicts(store: Store, rulesets: Rulesets, changed_ids: Collection[str]) -> Iterator[Damage]:
+    """Runs with the cells they had whose validity is not what the same edition of its ruleset gives.
+
+    The warnings may have been another version's."""
     with store.cursor() as cur:
         cur.execute("select ruleset_id, ruleset_sha256, list(run_id order by run_id) from results group by all")
         decided = cur.fetchall()
@@ -171,7 +173,7 @@ def _find_other_verdicts(store: Store, rulesets: Rulesets) -> Iterator[Damage]:
         for start in range(0, len(run_ids), CHUNK):
             with store.cursor() as cur:
                 others = list(find_other_verdicts(cur, run_ids[start : start + CHUNK], Evaluator(ruleset)))
-            for one in others:
+            for one in (one for one in others if one.stored != one.computed and one.run_id not in changed_ids):
                 says = {"stored": one.stored, "ruleset_id": ruleset_id, "computed": one.computed}
                 sentence = Message("its validity is {stored}, and ruleset {ruleset_id} gives {computed}", **says)
                 yield Damage(f"results, run {one.run_id}", sentence, VALIDATE)
