@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 _HEALTH = re.compile(r"OK|Warning|Alarm|Critical|Minor|Major|Unknown|UNKNOWN|NA")
 _BUS = re.compile(r"(\w{4}:)?\w{2}:\w{2}\.\w")
-_MEMORY = re.compile(r"(\d+)\s*/\s*(\d+)")
+_MEMORY = re.compile(r"(?<!\d)(\d++)\s*+/\s*+(\d++)")
 _VERSION = re.compile(r"npu-smi\s+\S+\s+Version:\s*(\S+)")
 _ENTRY = re.compile(r"^\s*([A-Z][^:\n]{0,60}?)\s*:\s*(\S[^\n]*?)\s*$", re.MULTILINE)
 _NOT_SAID = ("NA", "N/A", "[N/A]", "[Not Supported]", "-", "", "0")

@@ -1,6 +1,7 @@
 """Reads what frameworks print of a training as one result: the first steps, in which they compile, do not count."""
 
 import hashlib
+import io
 from dataclasses import asdict
 
 from aisbench_core.base.messages import Message
@@ -37,7 +38,7 @@ class FrameworkLog:
         if room > 0:
             self._training.add(self._patterns.readings(lines[:room]))
         self._bytes += len(lines)
-        for line in lines.splitlines():
+        for line in io.BytesIO(lines):  # pieces of a line between carriage returns may be millions
             self._content.update(line.rstrip() + b"\n")
 
     def build_result(self, source: str) -> ParsedResult | None:

@@ -171,8 +171,7 @@ CONFIGURATION = (
     Column("captured_nodes", INTEGER, "on how many nodes a passport was captured", COUNT, label="Nodes captured",
         sql="(passport->>'$.nodes')::BIGINT", exported=Exported("configuration")),
     Column("differing_nodes", TEXT, "numbers of the nodes that differ from the others of the run, separated by `;`",
-        label="Differing nodes", sql="coalesce(passport->>'$.differing', '')",
-        exported=Exported("configuration", wording=OURS)),
+        label="Differing nodes", sql="coalesce(passport->>'$.differing', '')", exported=Exported("configuration")),
     Column("launch", TEXT,
         "as JSON: `manifest_sha256` of the workload's manifest, `reproduces`, the id of the original, and "
         "`verified_by`; empty for most imported runs", stored=run(54, "JSON", hashed=False, nullable=True, long=True),

@@ -2,7 +2,7 @@
 
 import re
 
-_QUANTITY = re.compile(r"(\d+(?:\.\d+)?)\s?(TiB|TB|GiB|GB|MiB|MB|GHz|MHz)\b", re.IGNORECASE)
+_QUANTITY = re.compile(r"(?<![\d.])(\d++(?:\.\d++)?)\s?(TiB|TB|GiB|GB|MiB|MB|GHz|MHz)\b", re.IGNORECASE)
 _FACTORS = {"t": 1e12, "g": 1e9, "m": 1e6}
 # Kernels keep some memory to themselves, and 1 GiB is 7 % more than 1 GB.
 _TOLERANCE = 0.1
