@@ -106,7 +106,7 @@ def test_a_large_workbook_is_written_under_a_bar_and_then_downloaded(
     monkeypatch.setattr(downloads, "LARGE", 30)
     Warehouse(data_dir / "warehouse.duckdb").rebuild(a.records([8000.0 + run for run in range(40)]))
     app = open_page("leaderboard", format="xlsx", show="runs")
-    assert list(buttons(app)) == ["Download the report"]
+    assert list(buttons(app)) == ["Download the report", "Evidence (.zip)"]
 
     app.button(key="export-prepare").click().run()
 
@@ -116,7 +116,7 @@ def test_a_large_workbook_is_written_under_a_bar_and_then_downloaded(
     assert load_workbook(BytesIO(file))["runs"].max_row == 41
 
     Warehouse(data_dir / "warehouse.duckdb").record(a.record("one-more"))
-    assert list(buttons(app.run())) == ["Download the report"]
+    assert list(buttons(app.run())) == ["Download the report", "Evidence (.zip)"]
 
 
 def test_a_report_is_offered_as_html_and_as_pdf(open_page: OpenPage, used: Path) -> None:

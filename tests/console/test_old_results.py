@@ -138,7 +138,7 @@ def test_who_may_not_import_is_told_so_and_is_shown_no_fields(
 
     app = as_person(app, "ann")
 
-    assert (may, len(app.file_uploader)) == (1, 0)
+    assert (may, len(app.file_uploader)) == (2, 0), "one for results, one for bundles"
     assert "Needs the role engineer" in texts(app)
 
 
