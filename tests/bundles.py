@@ -17,7 +17,7 @@ from aisbench_core.base.messages import Message
 from aisbench_core.domain.results.record import write_record
 from aisbench_core.domain.rulesets.ruleset import Rulesets
 from aisbench_core.exchange.evidence import verify
-from aisbench_core.exchange.evidence.making import Bundles, seal_statement
+from aisbench_core.exchange.evidence.making import Bundles
 from aisbench_core.exchange.report import pdf
 from aisbench_core.exchange.report.reports import Reports
 from aisbench_core.model import Mode, RunRecord, RunState
@@ -28,6 +28,7 @@ from aisbench_core.store.run_folders.folders import RunFolders
 from aisbench_core.store.seals.comparing import SealComparing
 from aisbench_core.store.seals.service import Seals
 from aisbench_core.store.signing.private_key import PrivateKey
+from aisbench_core.store.signing.statements import sign_statement
 from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.actors import TESTER
@@ -154,6 +155,6 @@ def sign_again(files: Files, seed: int = 1, **changes: Any) -> bytes:
         "subject": subject,
         "predicate": {**predicate, "key": str(key.public)},
     }
-    envelope = seal_statement(verify.to_canonical(statement), key.sign)
+    envelope = sign_statement(verify.to_canonical(statement), key.sign).encode()
     rest = sorted(item for item in files.items() if item[0] != verify.ENVELOPE)
     return write_zip({**dict(rest), verify.ENVELOPE: envelope})

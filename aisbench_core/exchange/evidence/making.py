@@ -1,6 +1,5 @@
 """Makes evidence bundles: all that a claim about runs rests on, in one signed file that a stranger can verify."""
 
-import base64
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,6 +32,7 @@ from aisbench_core.store.run_folders.folders import RunFolders
 from aisbench_core.store.run_folders.parts import FolderPart
 from aisbench_core.store.seals.comparing import SealComparing
 from aisbench_core.store.signing.public_key import PublicKey, Signature
+from aisbench_core.store.signing.statements import sign_statement
 from aisbench_core.warehouse.exporting.schemas import build_data_package
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.exports import ExportTable
@@ -143,7 +143,7 @@ class Bundles:
             "predicateType": verify.PREDICATE_TYPE,
             "predicate": predicate,
         }
-        yield verify.ENVELOPE, seal_statement(verify.to_canonical(statement), self.sign)
+        yield verify.ENVELOPE, sign_statement(verify.to_canonical(statement), self.sign).encode()
 
     def _collect(self, run_ids: Sequence[str], at: datetime, with_logs: bool) -> _Contents:
         contents, runs, series = _Contents(), BytesIO(), BytesIO()
@@ -238,18 +238,6 @@ class Bundles:
             }
             for attempt in SeriesLedger(self.ledger).attempts(series)
         ]
-
-
-def seal_statement(payload: bytes, sign: Callable[[bytes], Signature]) -> bytes:
-    """A DSSE envelope."""
-    signature = sign(verify.to_signed(payload))
-    return verify.to_canonical(
-        {
-            "payload": base64.b64encode(payload).decode(),
-            "payloadType": verify.PAYLOAD_TYPE,
-            "signatures": [{"keyid": signature.key.fingerprint, "sig": signature.text}],
-        }
-    )
 
 
 def _too_large(size: int) -> SpecError:
