@@ -1,6 +1,6 @@
 # Two commands on a fresh machine with python3, git and make: `make run` and `make test`.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all test-duckdb test-torch test-frameworks test-clients check bench reliability planted-faults fonts screenshots docs format lock clean
+.PHONY: help run test test-all test-duckdb test-torch test-frameworks test-clients fuzz check bench reliability planted-faults fonts screenshots docs format lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -31,6 +31,9 @@ test-all: $(INSTALLED_TEST) pdf browser postgres servers oidc ## run every combi
 	@$(MAKE) --no-print-directory test-duckdb
 
 # The same libraries, but for DuckDB. Its warning, which users do not get, is explained in aisbench_core/warehouse/store/engine.py.
+fuzz: $(INSTALLED_TEST) postgres ## ask the property tests new examples, and more of them
+	@$(RUN_TESTS) --hypothesis-profile new-examples $(shell grep -rlE --include='*.py' '@given|RuleBasedStateMachine' tests)
+
 test-duckdb: $(INSTALLED_TEST) .bench/duckdb/.installed ## ask a warehouse of DuckDB's next series, whose extensions for teams are not there yet
 	@.bench/duckdb/bin/python -m pytest -q -n 2 -m "not postgres" -W "ignore:Arrow output on a DB-API result:UserWarning" \
 		$(wildcard tests/stores/test_warehouse*.py)

@@ -176,6 +176,20 @@ def test_a_status_that_is_not_known_is_kept_as_a_note(order: tuple[str, str]) ->
 
 
 @pytest.mark.parametrize(
+    ("status", "values"),
+    [(" ", {}), (" soon ", {"hw_notes": "status: soon"}), ("so\x00on", {"hw_notes": "status: so on"})],
+)
+def test_a_status_is_noted_as_text_is_kept(status: str, values: dict[str, str]) -> None:
+    assert read_fields([ConfigFile("system.json", json.dumps({"status": status}).encode())]).values == values
+
+
+def test_a_status_that_is_no_text_is_an_error() -> None:
+    what = read_fields([ConfigFile("system.json", json.dumps({"status": "\ud800"}).encode())])
+
+    assert rules(what) == [("system.type", "hw_notes")]
+
+
+@pytest.mark.parametrize(
     ("word", "status"), [("Available cloud", "Available cloud"), ("onprem", "Available on-premise"), ("RDI", RESEARCH)]
 )
 def test_words_of_mlperf_for_a_status_are_understood(word: str, status: str) -> None:

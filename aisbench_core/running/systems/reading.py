@@ -43,11 +43,14 @@ def read_fields(files: Sequence[ConfigFile]) -> StatedFields:
         for key, value in entries:
             field = _find_field(key, of_tester=of_tester)
             if field == "status" and isinstance(value, str) and value.strip().lower() not in _WORDS[field]:
-                notes += [f"status: {value}"] if value else []
+                notes += [f"status: {value.strip()}"] if value.strip() else []
             else:
                 findings += _add_value(values, key, field, value)
     if notes:  # MLPerf's word changed over the years
-        values["hw_notes"] = "; ".join([str(values.get("hw_notes", "")), *notes]).lstrip("; ")[:MOST_LETTERS]
+        noted: dict[str, str | int] = {}
+        text = "; ".join([str(values.get("hw_notes", "")), *notes]).lstrip("; ")[:MOST_LETTERS]
+        findings += _add_value(noted, "status", "hw_notes", text)
+        values |= noted
     return StatedFields(values, tuple(findings))
 
 
