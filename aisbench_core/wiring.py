@@ -257,8 +257,8 @@ class Core:
             rulesets=self.rulesets,
             ledger=self.ledger,
             comparing=self._comparing,
-            public_key=self.signing_keys.get_public_key,
-            sign=self.signing_keys.sign,
+            keys=self.signing_keys,
+            heads=self.heads,
             connect=self._interactive,
             clock=self.clock,
         )

@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from aisbench_core.base.clock import utc_now
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Message
+from aisbench_core.base.private_files import write_whole
 from aisbench_core.domain.results.record import write_record
 from aisbench_core.domain.rulesets.ruleset import Rulesets
 from aisbench_core.exchange.evidence import verify
@@ -27,7 +28,9 @@ from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.run_folders.folders import RunFolders
 from aisbench_core.store.seals.comparing import SealComparing
 from aisbench_core.store.seals.service import Seals
-from aisbench_core.store.signing.private_key import PrivateKey
+from aisbench_core.store.signing.heads import Heads
+from aisbench_core.store.signing.private_key import KeyFile, PrivateKey
+from aisbench_core.store.signing.service import SigningKeys
 from aisbench_core.store.signing.statements import sign_statement
 from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
@@ -68,6 +71,10 @@ class EvidenceConsole:
         self.warehouse = Warehouse(self.folder / "warehouse.duckdb")
         self.audit = Audit(self.ledger, 0, utc_now, AuditHeads(self.folder / "heads.json", ""))
         self.seals = Seals(self.ledger, self.folders, self.audit, utc_now)
+        key_file = self.folder / "signing-key.pem"
+        write_whole(key_file, self.key.to_pem())
+        self.keys = SigningKeys(KeyFile(key_file), self.ledger, self.audit, utc_now)
+        self.heads = Heads(self.ledger, self.audit, self.keys)
 
     @property
     def bundles(self) -> Bundles:
@@ -79,8 +86,8 @@ class EvidenceConsole:
             rulesets=Rulesets(),
             ledger=self.ledger,
             comparing=SealComparing(self.ledger, self.folders, lambda _: None, are_all_here=True),
-            public_key=lambda: self.key.public,
-            sign=self.key.sign,
+            keys=self.keys,
+            heads=self.heads,
             connect=refuse_cloud,
             clock=lambda: self.at,
             print_page=self.print_page,

@@ -167,14 +167,16 @@ class Warehouse:
         with self._open_moment(request.query) as cur:
             return export.write(cur, request, evaluator, target, self._rulesets.bases(), on_rows=on_rows)
 
-    def write_tables(self, run_ids: Sequence[str], at: datetime, runs: IO[bytes], groups: IO[bytes]) -> dict[str, str]:
-        """Write the exports of these runs, and of the statistics over them, as CSV.
+    def write_tables(
+        self, run_ids: Sequence[str], at: datetime, runs: IO[bytes], groups: IO[bytes], audit_head: str
+    ) -> dict[str, str]:
+        """Write the exports of these runs, and of the statistics over them, as CSV; `audit_head`: as in Export.
 
         Returns the runs that failed early, each with a run of the row that counts it."""
         with self._store.moment() as cur:
             evaluator, bases = self._evaluator, self._rulesets.bases()
             return reported.write_tables(
-                cur, run_ids, at.astimezone(UTC).replace(microsecond=0), evaluator, bases, runs, groups
+                cur, run_ids, at.astimezone(UTC).replace(microsecond=0), evaluator, bases, runs, groups, audit_head
             )
 
     @contextmanager

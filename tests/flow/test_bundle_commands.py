@@ -71,7 +71,9 @@ def test_a_bundle_is_written_and_verified_in_the_shell(shell: CommandLine, tmp_p
 
     made = shell.answer("evidence", "bundle", sorted(run_id)[0], "-o", str(file))
     found = shell.answer("verify", str(file))
+    continued = shell.answer("evidence", "check", str(file))
 
+    assert continued["head"]["key"] == made["fingerprint"]
     assert found == {
         "problems": [],
         "fingerprint": made["fingerprint"],

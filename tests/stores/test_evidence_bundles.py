@@ -2,13 +2,16 @@
 
 import ast
 import base64
+import csv
 import io
 import json
 import os
 import random
+import sqlite3
 import subprocess
 import sys
 import zipfile
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -23,7 +26,10 @@ from aisbench_core.base.errors import ResultError, RunNotFound
 from aisbench_core.exchange.evidence import verify
 from aisbench_core.exchange.evidence.making import VERIFIER
 from aisbench_core.model import AnnotationChange, AnnotationKind, Mode, RunState
+from aisbench_core.store.audit.audit import AuditChanged
+from aisbench_core.store.signing.heads import SignedHead
 from tests import records as a
+from tests.actors import TESTER
 from tests.bundles import FILE, LOG, RAW, RUNS, EvidenceConsole, find_problems, make_console, make_key, write_zip
 
 FLIPS = int(os.environ.get("BUNDLE_FLIPS", "300"))
@@ -53,6 +59,32 @@ def test_an_honest_bundle_has_no_problems(bundle: bytes) -> None:
         *files
     }
     assert {FILE, RAW, LOG, "verify.py", "datapackage.json"} <= {*files}
+
+
+def test_of_entries_about_other_runs_a_bundle_says_the_hash_only(console: EvidenceConsole) -> None:
+    files = verify.check_bundle(console.make("run-1"))[3]
+
+    audit = json.loads(files["audit.json"])
+    told = [number for number, link in enumerate(audit["segment"], audit["first"]) if link[1:]]
+    head = SignedHead.find_in(audit["head"])
+    [row] = csv.DictReader(io.StringIO(files["runs.csv"].decode(), newline=""))
+    assert head
+    assert (told, audit["first"] + len(audit["segment"])) == ([audit["first"]], head.number + 1)
+    assert b"run-2" not in files["audit.json"]
+    assert row["audit_head"] == head.entry
+    assert console.heads.check(head, TESTER).audit.last_hash == head.hash
+
+
+def test_no_bundle_is_made_of_an_audit_that_was_changed(tmp_path: Path) -> None:
+    console = EvidenceConsole(tmp_path, KEY)
+    console.record(a.records([8000.0]))
+    with closing(sqlite3.connect(tmp_path / "ledger.sqlite3")) as con:
+        con.execute("drop trigger audit_is_not_changed")
+        con.execute("update audit set who = 'eve' where object = 'run-0'")
+        con.commit()
+
+    with pytest.raises(AuditChanged, match="does not follow the one before it"):
+        console.make("run-0")
 
 
 def test_the_same_runs_give_the_same_bytes(console: EvidenceConsole) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -59,6 +60,17 @@ def move_file(name: str, to: str) -> Callable[[Files], None]:
 
 def swap_files(one: str, other: str) -> Callable[[Files], None]:
     return lambda files: files.update({one: files[other], other: files[one]})
+
+
+def change_entries(change: Callable[[list[Any]], object]) -> Callable[[Files], None]:
+    """Change the list of the audit's entries."""
+
+    def work(files: Files) -> None:
+        audit = json.loads(files["audit.json"])
+        change(audit["segment"])
+        files["audit.json"] = verify.to_canonical(audit)
+
+    return work
 
 
 def drop_run(files: Files) -> None:
@@ -187,6 +199,12 @@ RECOMPUTED = {
     "an interval's upper end": (change_cell("series.csv", "ci95_high", "8200.0"), "series.csv: ci95_high of run-2"),
     "the number of runs": (change_cell("series.csv", "runs_total", "3"), "series.csv: runs_total of run-2 is 3, and 4"),
     "a raw file": (change_text("runs/run-0/result_files.json", b"1000.0", b"1100.0"), "throughput_cluster of run-0"),
+    "the author of an entry": (change_text("audit.json", b'"who":"tester"', b'"who":"eve"'), "entry 1 does not follow"),
+    "a dropped entry": (change_entries(lambda links: links.pop(1)), "entry 3 does not follow"),
+    "swapped entries": (change_entries(lambda links: links.insert(1, links.pop(2))), "entry 3 does not follow"),
+    "a dropped last entry": (change_entries(lambda links: links.pop()), "the last entry is not the signed head"),
+    "no entries": (change_entries(list[Any].clear), "the last entry is not the signed head"),
+    "a record after its seal": (change_text(FILE, b"1012.5", b"1112.5"), "the record of run run-1 is not the one that"),
     "the report of other runs": (put_file("report.html", b"AISB-000000000000"), "report.html is about other runs"),
 }
 
@@ -259,7 +277,7 @@ def test_a_hostile_statement_is_a_problem_and_no_traceback(
     [b"[" * 100_000, b'{"a":' * 100_000, b"9" * 100_000, b"NaN", b"\xff", b'{"run": 1}', b"null", b""],
 )
 def test_hostile_files_are_problems_and_no_traceback(bundle: bytes, content: bytes) -> None:
-    for name in (FILE, RAW, "checks.json", "runs.csv", "series.csv"):
+    for name in (FILE, RAW, "audit.json", "checks.json", "runs.csv", "series.csv"):
         files = verify.check_bundle(bundle)[3]
         assert find_problems(sign_again({**files, name: content})), name
 

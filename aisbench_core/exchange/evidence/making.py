@@ -31,7 +31,8 @@ from aisbench_core.store.run_folders.cache import is_plain, names_in
 from aisbench_core.store.run_folders.folders import RunFolders
 from aisbench_core.store.run_folders.parts import FolderPart
 from aisbench_core.store.seals.comparing import SealComparing
-from aisbench_core.store.signing.public_key import PublicKey, Signature
+from aisbench_core.store.signing.heads import Heads
+from aisbench_core.store.signing.service import SigningKeys
 from aisbench_core.store.signing.statements import sign_statement
 from aisbench_core.warehouse.exporting.schemas import build_data_package
 from aisbench_core.warehouse.facade import Warehouse
@@ -79,8 +80,8 @@ class Bundles:
     rulesets: Rulesets
     ledger: Ledger
     comparing: SealComparing
-    public_key: Callable[[], PublicKey]
-    sign: Callable[[bytes], Signature]
+    keys: SigningKeys
+    heads: Heads
     connect: Connect
     clock: Clock
     print_page: Callable[[str], bytes] = pdf.print_page
@@ -112,7 +113,7 @@ class Bundles:
         run_ids, at = self.list_runs(names), self.clock()
         contents = self._collect(run_ids, at, with_logs)
         attempts = self._list_attempts(run_ids)
-        key = self.public_key()
+        key = self.keys.get_public_key()
         predicate = {
             "key": str(key),
             "made_at": at.astimezone(UTC).isoformat(timespec="seconds"),
@@ -143,12 +144,15 @@ class Bundles:
             "predicateType": verify.PREDICATE_TYPE,
             "predicate": predicate,
         }
-        yield verify.ENVELOPE, sign_statement(verify.to_canonical(statement), self.sign).encode()
+        yield verify.ENVELOPE, sign_statement(verify.to_canonical(statement), self.keys.sign).encode()
 
     def _collect(self, run_ids: Sequence[str], at: datetime, with_logs: bool) -> _Contents:
         contents, runs, series = _Contents(), BytesIO(), BytesIO()
         records = {run_id: self._add_folder(contents, run_id, with_logs) for run_id in run_ids}
-        contents.failed_early = self.warehouse.write_tables(run_ids, at, runs, series)
+        head, series_ids = self.heads.sign(), self.warehouse.series.find_ids(run_ids)
+        audit = self.heads.read_segment(head, [*run_ids, *series_ids])
+        contents.add("audit.json", verify.to_canonical(audit))
+        contents.failed_early = self.warehouse.write_tables(run_ids, at, runs, series, head.entry)
         contents.add("runs.csv", runs.getvalue())
         contents.add("series.csv", series.getvalue())
         package = build_data_package(ExportTable.RUNS, ExportTable.SERIES)
@@ -159,7 +163,7 @@ class Bundles:
         contents.add("checks.json", verify.to_canonical(checks))
         for ruleset_id in sorted({row.ruleset_id for row in rows.values()}):
             self._add_ruleset(contents, ruleset_id)
-        for plan in self.warehouse.series.of(self.warehouse.series.find_ids(run_ids)):
+        for plan in self.warehouse.series.of(series_ids):
             contents.add(f"series/{plan.series_id}.json", dump_series(plan))
         self._add_code(contents, records.values())
         self._add_report(contents, run_ids)

@@ -1,6 +1,4 @@
-"""Verifies an evidence bundle with nothing but Python 3.8: python3 -I -S verify.py bundle.zip [FINGERPRINT].
-
-`aisbench verify` runs this file. It names every file that differs, and recomputes what the bundle says of its runs."""
+"""Verifies an evidence bundle with nothing but Python 3.8: python3 -I -S verify.py bundle.zip [FINGERPRINT]."""
 
 from __future__ import annotations
 
@@ -14,16 +12,17 @@ import re
 import struct
 import sys
 import zlib
+from functools import partial
 from pathlib import Path
-from typing import Any, Iterable, Iterator, NamedTuple, Tuple
+from typing import Any, Iterable, Iterator, NamedTuple
 
 ENVELOPE, PAYLOAD_TYPE = "statement.json", "application/vnd.in-toto+json"
 STATEMENT_TYPE, PREDICATE_TYPE = "https://in-toto.io/Statement/v1", "urn:aisbench:evidence:1"
 LARGEST, MOST_ENTRIES = 2**30, 65_000  # bytes and entries of a bundle
 LOCAL, CENTRAL, END = struct.Struct("<4s5H3L2H"), struct.Struct("<4s6H3L5H2L"), struct.Struct("<4s4H2LH")
 P, ORDER = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493  # of Ed25519
-Point = Tuple[int, int, int, int]  # x, y, 1 and x * y, times any factor
 D = -121665 * pow(121666, P - 2, P) % P
+_parse_json = partial(json.loads, parse_int=lambda text: int(text[:40]), parse_constant=int)
 NEARLY = (1 - 1e-9, 1 + 1e-9)  # sums in another order differ in the last digits
 DECISIVE = ("record_sha256", "ruleset_id", "validity", "failed_checks", "warned_checks")
 UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, csv.Error)
@@ -68,7 +67,7 @@ def _read_zip(data: bytes) -> tuple[dict[str, bytes], list[Mismatch]]:
     return dict(files), [] if is_whole else [more]
 
 
-def _decode_point(text: bytes) -> Point:
+def _decode_point(text: bytes) -> tuple[int, ...]:
     sign, y = divmod(int.from_bytes(text, "little"), 2**255)
     square = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
     x = pow(square, (P + 3) // 8, P)
@@ -76,20 +75,18 @@ def _decode_point(text: bytes) -> Point:
     if y >= P or (x * x - square) % P or sign > 1 or (x == 0 and sign):
         raise ValueError("not a point")
     x = P - x if x & 1 != sign else x
-    return x, y, 1, x * y % P
+    return x, y, 1, x * y % P  # and the same point times any factor
 
 
-def _add_points(one: Point, other: Point) -> Point:
+def _add_points(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
     a, b = (one[1] - one[0]) * (other[1] - other[0]) % P, (one[1] + one[0]) * (other[1] + other[0]) % P
     c, d = 2 * one[3] * other[3] * D % P, 2 * one[2] * other[2] % P
     return (b - a) * (d - c) % P, (d + c) * (b + a) % P, (d - c) * (d + c) % P, (b - a) * (b + a) % P
 
 
-def _multiply_point(times: int, point: Point) -> Point:
-    total = (0, 1, 1, 0)
-    while times:
-        total, point, times = _add_points(total, point) if times & 1 else total, _add_points(point, point), times >> 1
-    return total
+def _multiply_point(times: int, point: tuple[int, ...]) -> tuple[int, ...]:
+    total = _multiply_point(times >> 1, _add_points(point, point)) if times else (0, 1, 1, 0)
+    return _add_points(total, point) if times & 1 else total
 
 
 def is_signed(public: bytes, signature: bytes, message: bytes) -> bool:
@@ -101,33 +98,24 @@ def is_signed(public: bytes, signature: bytes, message: bytes) -> bool:
     return len(public + signature) == 96 and scalar < ORDER and (x * c - a * z) % P == 0 == (y * c - b * z) % P
 
 
-def to_signed(payload: bytes) -> bytes:
-    """What a DSSE envelope signs of a payload."""
-    return b"DSSEv1 %d %s %d %s" % (len(PAYLOAD_TYPE), PAYLOAD_TYPE.encode(), len(payload), payload)
-
-
 def to_canonical(value: object) -> bytes:
     """JSON with sorted keys and without blanks."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
-
-
-def _parse_json(content: bytes) -> Any:
-    return json.loads(content.decode(), parse_int=lambda text: int(text[:40]), parse_constant=int)
 
 
 def _read_statement(envelope: bytes) -> tuple[dict[str, Any], str]:
     outer = _parse_json(envelope)
     payload, signature = (base64.b64decode(text) for text in (outer["payload"], outer["signatures"][0]["sig"]))
     statement = _parse_json(payload)
-    public = base64.b64decode(statement["predicate"]["key"][12:])[19:]
-    wire = b"\0\0\0\x0bssh-ed25519\0\0\0 " + public
+    wire = b"\0\0\0\x0bssh-ed25519\0\0\0 " + base64.b64decode(statement["predicate"]["key"][12:])[19:]
     fingerprint = "SHA256:" + base64.b64encode(hashlib.sha256(wire).digest()).decode().rstrip("=")
     sealed = [{"keyid": fingerprint, "sig": base64.b64encode(signature).decode()}]
     exact = {"payload": base64.b64encode(payload).decode(), "payloadType": PAYLOAD_TYPE, "signatures": sealed}
     predicate = {**statement["predicate"], "key": "ssh-ed25519 " + base64.b64encode(wire).decode()}
     said = {**statement, "_type": STATEMENT_TYPE, "predicateType": PREDICATE_TYPE, "predicate": predicate}
     is_exact = (to_canonical(exact), to_canonical(said)) == (envelope, payload)  # no bit of it says nothing
-    if not is_exact or not is_signed(public, signature, to_signed(payload)):
+    sealed_bytes = b"DSSEv1 %d %s %d %s" % (len(PAYLOAD_TYPE), PAYLOAD_TYPE.encode(), len(payload), payload)
+    if not is_exact or not is_signed(wire[19:], signature, sealed_bytes):
         raise ValueError("not signed")
     return statement, fingerprint
 
@@ -154,8 +142,7 @@ def _compute_run(row: dict[str, str], record: Any, raw: dict[str, str], checks: 
     files = [(re.fullmatch(r"(?:([0-9]+)/)?throughput_([0-9]+)\.json", name), text) for name, text in raw.items()]
     read = {(int(match[1] or 0), int(match[2])): float(text) for match, text in files if match} if raw else ranks
     accuracies = [float(text) for name, text in raw.items() if name.startswith("accuracy")]
-    if accuracies and row["accuracy"]:
-        cells["accuracy"] = math.fsum(accuracies) / len(accuracies)
+    cells.update({"accuracy": math.fsum(accuracies) / len(accuracies)} if accuracies and row["accuracy"] else {})
     values = [value for value in read.values() if 1e-100 <= value <= 1e100]
     alone = 1 if run["spec"]["mode"] == "cluster" else len({server for server, _ in read})
     total = math.fsum(values) / alone if len(values) == len(read) == result["ranks_expected"] else None
@@ -185,9 +172,25 @@ def _compute_series(row: dict[str, str], runs: list[dict[str, str]]) -> dict[str
     return cells
 
 
+def _check_audit(audit: dict[str, Any], files: dict[str, bytes]) -> Iterator[Mismatch]:
+    sealed, number, sha256, before = {}, 0, "", [[audit["previous"]], *audit["segment"]]
+    for number, ((last, *_), (sha256, *told)) in enumerate(zip(before, audit["segment"]), audit["first"]):
+        if told and sha256 != hashlib.sha256(json.dumps([number, *told, last], sort_keys=True).encode()).hexdigest():
+            yield Mismatch("audit.json: entry {number} does not follow from the one before it", {"number": number})
+        sealed.update({act["object"]: act["after"] for act in told[1:] if act["change"].startswith("seal.")})
+    if audit["head"].split(" ")[0] != f"{number}:{sha256}":
+        yield Mismatch("audit.json: the last entry is not the signed head", {})
+    for run_id, after in sealed.items():
+        if hashlib.sha256(files.get(f"runs/{run_id}/record.json", b"")).hexdigest() not in after:
+            yield Mismatch("audit.json: the record of run {run} is not the one that was sealed", {"run": run_id})
+
+
 def _recompute_values(files: dict[str, bytes], predicate: dict[str, Any]) -> Iterator[Mismatch]:
+    yield from _check_audit(_parse_json(files["audit.json"]), files)
     tables = (io.StringIO(files[name].decode(), newline="") for name in ("runs.csv", "series.csv"))
     runs, series = (list(csv.DictReader(table)) for table in tables)
+    hashes = [hashlib.sha256("\x1f".join(row[name] for name in DECISIVE).encode()).hexdigest() for row in runs]
+    report_id = "AISB-" + hashlib.sha256("".join(sorted(hashes)).encode()).hexdigest()[:12].upper()
     groups: dict[tuple[str, ...], list[dict[str, str]]] = {}
     checks, wanted = _parse_json(files["checks.json"]), []
     keys = [tuple(row[key] for key in predicate["group_keys"]) for row in runs + series]
@@ -200,8 +203,6 @@ def _recompute_values(files: dict[str, bytes], predicate: dict[str, Any]) -> Ite
         wanted.append(("runs.csv", row["run_id"], row, _compute_run(row, record, raw, checks[row["run_id"]])))
     for row, key in zip(series, keys[len(runs) :]):
         wanted.append(("series.csv", row["best_run_id"], row, _compute_series(row, groups.pop(key))))
-    hashes = [hashlib.sha256("\x1f".join(row[name] for name in DECISIVE).encode()).hexdigest() for row in runs]
-    report_id = "AISB-" + hashlib.sha256("".join(sorted(hashes)).encode()).hexdigest()[:12].upper()
     wanted += [("runs.csv", row["run_id"], row, {"report_id": report_id}) for row in runs]
     if groups or report_id.encode() not in files["report.html"]:
         yield Mismatch("series.csv or report.html is about other runs than runs.csv", {})
@@ -237,12 +238,11 @@ def check_bundle(data: bytes) -> tuple[list[Mismatch], str, dict[str, Any], dict
 
 def main(path: str, key: str = "") -> int:
     """Check a file, print what was found, and return the exit code."""
-    with Path(path).open("rb") as file:
-        problems, fingerprint, predicate, _ = check_bundle(file.read(LARGEST))
+    problems, fingerprint, predicate, _ = check_bundle(Path(path).read_bytes())
     lines = [ascii(template.format(**values))[1:-1] for template, values in problems]
     lines += ["it was not signed by the key " + key] if key not in ("", fingerprint) else []
-    print(*lines or ["every file is as it was signed, and every value follows from the raw files"], sep="\n")
-    print("signed for", ascii(predicate.get("made_by")), "with the key", fingerprint or "?")
+    signer = f"signed for {predicate.get('made_by')!a} with the key {fingerprint or '?'}"
+    print(*lines or ["every file is as it was signed, and every value follows from the raw files"], signer, sep="\n")
     return 1 if lines else 0
 
 

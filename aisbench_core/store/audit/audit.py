@@ -1,9 +1,9 @@
 """The audit in the ledger's file: entries are appended, chained by hashes, and read with filters."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from aisbench_core.base.errors import AisbenchError
 from aisbench_core.base.messages import Message
@@ -186,11 +186,31 @@ def verify_entries(con: LedgerConnection) -> AuditCheck:
     for entry in _iterate_entries(con):
         expected = last if count else removed
         if entry.previous != expected or not entry.is_intact:
-            raise _make_change_error(entry)
+            raise _make_change_error(entry.number, entry.at)
         if not set_back and at and at - entry.at > CLOCKS_DIFFER:
             set_back = entry.number
         count, number, last, at = count + 1, entry.number, entry.hash, entry.at
     return AuditCheck(count, last, number, set_back)
+
+
+def read_segment(con: LedgerConnection, objects: Collection[str], last: int) -> dict[str, object]:
+    """The entries from the first one about these objects to number `last`: the hash of each, and of those about them
+    time and act, too. Raises AuditChanged with one that differs."""
+    marks = ", ".join("?" * len(objects))
+    about = f"select * from audit where object in ({marks}) and number <= ?"  # noqa: S608  # only ? marks
+    entries = {row["number"]: _entry_of(row) for row in con.execute(about, [*objects, last])}
+    first = min(entries, default=last)
+    span = "select number, at, hash, previous from audit where number between ? and ? order by number"
+    links, segment = con.execute(span, [first, last]).fetchall(), list[list[object]]()
+    previous = links[0]["previous"]
+    for link in links:
+        entry = entries.get(link["number"])
+        if link["previous"] != previous or (entry and not entry.is_intact):
+            raise _make_change_error(link["number"], as_time(link["at"]))
+        previous = link["hash"]
+        told = [entry.at.astimezone(UTC).isoformat(), asdict(entry.act)] if entry else []
+        segment.append([previous, *told])
+    return {"first": first, "previous": links[0]["previous"], "segment": segment}
 
 
 def newest_entry(con: LedgerConnection) -> AuditHead | None:
@@ -231,10 +251,10 @@ def _iterate_entries(con: LedgerConnection) -> Iterator[AuditEntry]:
         yield _entry_of(row)
 
 
-def _make_change_error(entry: AuditEntry) -> AuditChanged:
+def _make_change_error(number: int, at: datetime) -> AuditChanged:
     return AuditChanged(
         Message("the audit was changed: entry {number} of {at} does not follow the one before it",
-                number=entry.number, at=f"{entry.at:%Y-%m-%d %H:%M:%S %Z}"),
+                number=number, at=f"{at:%Y-%m-%d %H:%M:%S %Z}"),
         Message("compare it with a backup of the ledger; entries before it are unchanged"),
     )  # fmt: skip
 

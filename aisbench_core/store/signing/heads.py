@@ -2,6 +2,7 @@
 
 import logging
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
@@ -12,7 +13,7 @@ from aisbench_core.base.errors import AisbenchError, ConfigError, ReadOnlyFolder
 from aisbench_core.base.messages import Message
 from aisbench_core.domain.access import permitted
 from aisbench_core.model import Actor
-from aisbench_core.store.audit.audit import Audit, AuditChanged, AuditCheck, newest_entry
+from aisbench_core.store.audit.audit import Audit, AuditChanged, AuditCheck, newest_entry, read_segment
 from aisbench_core.store.audit.audit_heads import AuditHead
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.signing.public_key import PublicKey, parse_signature
@@ -103,6 +104,11 @@ class Heads:
             return self._find().entry
         except AisbenchError:
             return ""
+
+    def read_segment(self, head: SignedHead, objects: Collection[str]) -> dict[str, object]:
+        """The entries about these objects up to a head, and the hashes of those between. Raises AuditChanged."""
+        with self._ledger.snapshot() as con:
+            return {"head": str(head), **read_segment(con, objects, head.number)}
 
     @permitted
     def check(self, head: SignedHead, actor: Actor) -> CheckedHead:

@@ -30,6 +30,10 @@ class PrivateKey:
         """What verifies its signatures."""
         return PublicKey.of(self._key.public_key())
 
+    def to_pem(self) -> bytes:
+        """As its file holds it."""
+        return self._key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
     def sign(self, payload: bytes) -> Signature:
         """Sign a payload; the same payload has the same signature."""
         return Signature(self.public, self._key.sign(payload))
@@ -76,6 +80,6 @@ class KeyFile:
     def create(self) -> PrivateKey:
         """Write a new key. Raises ReadOnlyFolder and DiskError."""
         require_writable(self.path.parent)
-        key = Ed25519PrivateKey.generate()
-        write_whole(self.path, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-        return PrivateKey(key)
+        key = PrivateKey(Ed25519PrivateKey.generate())
+        write_whole(self.path, key.to_pem())
+        return key

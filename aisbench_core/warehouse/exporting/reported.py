@@ -86,12 +86,13 @@ def write_tables(
     bases: Mapping[str, str],
     runs: IO[bytes],
     groups: IO[bytes],
+    audit_head: str,
 ) -> dict[str, str]:
     """Write the exports of these runs, and of the statistics over them, as CSV.
 
     Returns the runs that failed early, each with a run of the row that counts it."""
     filters = {"run_ids": list(run_ids)}
-    values = filters | build_provenance(cur, _NAMED, filters, at, bases)
+    values = filters | build_provenance(cur, _NAMED, filters, at, bases, audit_head)
     csv_file.write(cur, _RUNS, [values], runs, bom=False)
     values |= ruleset_parameters(cur, _NAMED, filters, evaluator)
     csv_file.write(cur, _GROUPS, [values], groups, bom=False)

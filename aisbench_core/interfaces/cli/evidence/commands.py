@@ -53,10 +53,11 @@ def head(publish: bool, as_json: bool) -> None:
 def check(file: Path, as_json: bool) -> None:
     """Prove that the audit continues from a head that was kept elsewhere, and verify all of it.
 
-    HEADFILE is a file with what `aisbench evidence head` printed, or an export as CSV or JSON, or a report as HTML.
+    HEADFILE is a file with what `aisbench evidence head` printed, or an export as CSV or JSON, a report as HTML, or a
+    bundle.
     Exits with 1 and names what is missing or was changed.
     """
-    found = SignedHead.find_in(_read_text(file))
+    found = SignedHead.find_in(_read_text(file, errors="replace"))  # a bundle begins with its part of the audit
     if found is None:
         raise ConfigError(
             Message("{path} holds no head of an audit", path=file),
@@ -138,10 +139,10 @@ def _read_key(typed: str) -> str:
     return typed if FINGERPRINT.fullmatch(typed) else _read_text(Path(typed))
 
 
-def _read_text(file: Path) -> str:
+def _read_text(file: Path, errors: str = "strict") -> str:
     """The beginning of a file, which may be a large export."""
     try:
-        with file.open(encoding="utf-8") as text:
+        with file.open(encoding="utf-8", errors=errors) as text:
             return text.read(MOST_LETTERS)
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", Message("not UTF-8"))
