@@ -116,6 +116,16 @@ def test_a_run_without_a_comparison_has_the_distance_that_the_list_shows(open_pa
     assert listed["change"] == figure == "+5.0 %"
 
 
+def test_the_only_run_of_a_configuration_has_no_distance_from_itself(open_page: OpenPage, used: Path) -> None:
+    Warehouse(used / "warehouse.duckdb").rebuild([a.record("run-new-0")])
+
+    listed = Grid(open_page("runs"), "Runs").row("run-new-0")
+    shown = figures(open_page("live", run="run-new-0"))
+
+    assert listed["change"] in ("", "–")
+    assert not [name for name in shown if name.startswith("Against")]
+
+
 def test_a_running_job_says_since_when_it_runs(open_page: OpenPage, used: Path) -> None:
     assert used.exists()
 

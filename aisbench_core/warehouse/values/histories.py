@@ -266,7 +266,7 @@ class BaselineGap:
 
 @dataclass(frozen=True, slots=True)
 class RegressionVerdict:
-    """The newest runs of a trend against its baseline. `tests` is the number of tests in the whole answer.
+    """The newest runs of a trend against its baseline. `tests`: how many the p-values are adjusted for.
 
     `baseline` and `candidate` name versions; they are empty where levels or single runs are compared. `mixed`: which of
     image and code differ among the baseline's runs, because several versions were named; then nothing is compared.
@@ -283,7 +283,6 @@ class RegressionVerdict:
     metrics: tuple[MetricVerdict, ...]
     outcome: Outcome = Outcome.NOT_ENOUGH
     tests: int = 0
-    """How many comparisons the p-values are adjusted for."""
     mixed: tuple[str, ...] = ()
     within: tuple[MetricVerdict, ...] = ()
     other_builds: int = 0
@@ -306,10 +305,11 @@ class RegressionVerdict:
         return next((metric for metric in self.metrics if metric.name == "throughput"), None)
 
     def compare_throughput(self, run: RunRow) -> float | None:
-        """How far a run of the trend is from the mean of the baseline; None where it does not count."""
+        """How far a run of the trend is from the baseline's mean; None if it does not count, or is the baseline."""
         baseline = self.throughput.baseline if self.throughput else None
-        counts = run.validity.counts and not run.not_known and not run.target_outcome.is_missed
-        if baseline is None or not baseline.mean or run.throughput is None or not counts or self.withheld or self.mixed:
+        counts = run.validity.counts and not (run.not_known or run.target_outcome.is_missed)
+        compared = not (self.withheld or self.mixed or self.baseline_run_ids == (run.run_id,))
+        if baseline is None or not baseline.mean or run.throughput is None or not (counts and compared):
             return None
         return run.throughput / baseline.mean - 1
 
