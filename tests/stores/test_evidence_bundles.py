@@ -22,12 +22,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aisbench_core.base.errors import ResultError, RunNotFound
+from aisbench_core.base.errors import ResultError, RunNotFound, SpecError
 from aisbench_core.exchange.evidence import verify
 from aisbench_core.exchange.evidence.making import VERIFIER
 from aisbench_core.model import AnnotationChange, AnnotationKind, Mode, RunState
 from aisbench_core.store.audit.audit import AuditChanged
 from aisbench_core.store.signing.heads import SignedHead
+from aisbench_core.warehouse.values.saved import SavedView
 from tests import records as a
 from tests.actors import TESTER
 from tests.bundles import FILE, LOG, RAW, RUNS, EvidenceConsole, find_problems, make_console, make_key, write_zip
@@ -37,6 +38,7 @@ HONEST = int(os.environ.get("HONEST_BUNDLES", "5"))
 FAILED_EARLY = (35, 56, 116)  # seeds with runs that count in the row of others
 
 KEY = make_key()
+REGION = {"region": ("cn-north-9",)}
 
 
 @pytest.fixture(scope="module")
@@ -226,8 +228,52 @@ def test_no_bundle_is_made_of_files_that_are_not_as_they_were_recorded(tmp_path:
 
 
 def test_a_run_or_series_that_was_not_recorded_has_no_bundle(console: EvidenceConsole) -> None:
-    with pytest.raises(RunNotFound, match="no run or series nobody is recorded"):
+    with pytest.raises(RunNotFound, match="no run, series or saved view is called nobody"):
         console.make("nobody")
+
+
+@pytest.mark.parametrize(
+    ("page", "address", "runs"),
+    [
+        ("leaderboard", {**REGION, "version": ("r1.11",)}, {"slow"}),
+        ("leaderboard", {**REGION, "version": ("r1.10",), "where": ("throughput:8050..",)}, {"run-1", "run-2"}),
+        ("leaderboard", {**REGION, "show": ("runs",), "invalid": ("1",), "worth": ("incomplete",)}, {"failed"}),
+        ("compare", {"ids": ("run-0", "slow")}, {"run-0", "slow"}),
+    ],
+)  # fmt: skip
+def test_a_saved_view_becomes_a_bundle_of_the_runs_that_it_shows(
+    console: EvidenceConsole, page: str, address: dict[str, tuple[str, ...]], runs: set[str]
+) -> None:
+    console.warehouse.saved_views.save(SavedView(page, "mine", address, "ann", a.T0), TESTER, overwrite=True)
+
+    try:
+        listed = console.bundles.list_runs(["mine"])
+    finally:
+        console.warehouse.saved_views.delete(page, "mine", TESTER)
+
+    assert {*listed} == runs
+
+
+@pytest.mark.parametrize(
+    ("page", "address", "why"),
+    [
+        ("runs", {"q": ("slow",)}, "must be leaderboard, compare .found runs"),
+        ("leaderboard", {**REGION, "q": ("nothing is called so",)}, "no run fits the filter"),
+        ("leaderboard", {**REGION, "where": ("nothing:1",)}, "no such number"),
+        ("leaderboard", {**REGION, "origin": ("nowhere",)}, "'nowhere' is not a valid Origin"),
+        ("compare", {}, "must be 1 to 200"),
+    ],
+)
+def test_a_saved_view_that_shows_no_runs_says_why(
+    console: EvidenceConsole, page: str, address: dict[str, tuple[str, ...]], why: str
+) -> None:
+    console.warehouse.saved_views.save(SavedView(page, "mine", address, "ann", a.T0), TESTER, overwrite=True)
+
+    try:
+        with pytest.raises(SpecError, match=why):
+            console.bundles.list_runs(["mine"])
+    finally:
+        console.warehouse.saved_views.delete(page, "mine", TESTER)
 
 
 # --- the script -------------------------------------------------------------------------------------------------------

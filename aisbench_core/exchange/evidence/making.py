@@ -37,6 +37,7 @@ from aisbench_core.store.signing.statements import sign_statement
 from aisbench_core.warehouse.exporting.schemas import build_data_package
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.exports import ExportTable
+from aisbench_core.warehouse.values.saved import BOARD, COMPARISON, to_query
 
 MOST_CODE = 64 * 1024 * 1024  # bytes of one code
 
@@ -87,23 +88,31 @@ class Bundles:
     print_page: Callable[[str], bytes] = pdf.print_page
 
     def list_runs(self, names: Sequence[str]) -> list[str]:
-        """These runs, and of each series that is named, or of which one is a run, every recorded run.
-
-        Raises RunNotFound, and SpecError if they are too many."""
-        rows = self.warehouse.runs.find_rows(names)
+        """These runs, those that saved views show, and of each series that is named, or of which one is a run, every
+        recorded run. Raises RunNotFound, and SpecError if they are too many, or a view shows no list of runs."""
+        rows = dict(self.warehouse.runs.find_rows(names))
         unknown = [name for name in names if name not in rows]
-        series = sorted({*self.warehouse.series.find_ids(names), *unknown})
-        members = self.warehouse.series.run_cells(series)
-        if missing := [name for name in unknown if not members.get(name)]:
-            raise RunNotFound(
-                Message("no run or series {name} is recorded", name=missing[0]),
-                Message("aisbench runs and aisbench series list those that there are"),
-            )
+        members = dict(self.warehouse.series.run_cells(unknown))
+        for name in unknown:
+            if not members.get(name):
+                rows |= self.warehouse.runs.find_rows(self._list_view(name))
+        members |= self.warehouse.series.run_cells(self.warehouse.series.find_ids(list(rows)))
         run_ids = sorted({*rows, *(run_id for cells in members.values() for run_id, _ in cells)})
         if not 1 <= len(run_ids) <= MAX_RUNS:
             problem = Problem("runs", Message("must be 1 to {most_runs}", most_runs=MAX_RUNS), str(len(run_ids)))
             raise SpecError(Message("evidence"), [problem])
         return run_ids
+
+    def _list_view(self, name: str) -> Sequence[str]:
+        views = {view.page: view for view in self.warehouse.saved_views.on() if view.name == name}
+        if COMPARISON in views and BOARD not in views:
+            return views[COMPARISON].address.get("ids", ())
+        for view in (views[BOARD],) if BOARD in views else views.values():
+            return self.reports.list_chosen(to_query(view))
+        raise RunNotFound(
+            Message("no run, series or saved view is called {name}", name=name),
+            Message("aisbench runs, series and views list those that there are"),
+        )
 
     @permitted
     def write(self, names: Sequence[str], target: IO[bytes], actor: Actor, *, with_logs: bool = True) -> Bundle:

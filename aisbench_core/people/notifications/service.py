@@ -17,12 +17,11 @@ from aisbench_core.people.notifications.sending import Letter, MessageSender
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.ledger.outbox import Outbox
 from aisbench_core.warehouse.facade import Warehouse
-from aisbench_core.warehouse.values.saved import Address
+from aisbench_core.warehouse.values.saved import BOARD, Address
 
 LOG = logging.getLogger(__name__)
 
 INTERNAL = Message("internal error: the traceback is in the log file")
-BOARD = "leaderboard"  # the page whose saved views choose runs
 
 # Filters of the leaderboard's URL, and the fact that each is about.
 _FILTERS = {"model": "model", "workload": "workload", "version": "version", "flavor": "flavor", "nodes": "nodes"}

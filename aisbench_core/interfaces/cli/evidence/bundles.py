@@ -17,7 +17,7 @@ from aisbench_core.interfaces.cli.results.results import query_of
 
 
 @command()
-@click.argument("names", metavar="[RUN|SERIES]...", nargs=-1)
+@click.argument("names", metavar="[RUN|SERIES|VIEW]...", nargs=-1)
 @run_filters
 @valid_only_option
 @click.option("--without-logs", is_flag=True, help="Leave out logs and event files.")
@@ -25,7 +25,7 @@ from aisbench_core.interfaces.cli.results.results import query_of
 def bundle(
     names: tuple[str, ...], without_logs: bool, output: Path, valid_only: bool, as_json: bool, **filters: Any
 ) -> None:
-    """Write runs or series, or what the filters select, as signed evidence into FILE.
+    """Write runs, series, the runs of a saved view, or what the filters select, as signed evidence into FILE.
 
     It holds raw result files, records, logs, code, rulesets, verdicts, report and tables, and all attempts of a run's
     series. `aisbench verify` checks it, as does the script in it, which needs Python 3.8 only.
