@@ -15,6 +15,7 @@ import pytest
 
 from aisbench_core.config.settings import HOME
 from aisbench_core.domain.preflight.rules import secrets
+from tests.flow.remote_shell import wait_until
 from tests.unit.test_passport import OUTPUTS
 
 REPORTER = HOME / "workloads" / "_reporter"
@@ -58,6 +59,14 @@ def train(folder: Path, *arguments: str, code: str = TRAIN, **environment: str) 
     return subprocess.run(
         command, cwd=folder, env=clean | environment, capture_output=True, text=True, timeout=120, check=False
     )
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process has not ended; one that ended may still be waited for."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 def recorded(folder: Path, node: int = 0) -> dict[str, Any]:
@@ -117,6 +126,18 @@ def test_the_training_goes_on_whatever_a_tool_does(script: str, tmp_path: Path) 
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "out" / "throughput_0.json").read_text() == "5.0"
     assert recorded(tmp_path)["host"]["kernel"]
+
+
+def test_a_tool_that_hangs_ends_with_the_training(tmp_path: Path) -> None:
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools" / "lscpu").write_text("#!/bin/sh\necho $$ > pid.new\nmv pid.new pid\nexec sleep 600\n")
+    (tmp_path / "tools" / "lscpu").chmod(0o755)
+    waiting = "import os, time\nwhile not os.path.exists('pid'): time.sleep(0.01)\n"
+
+    done = train(tmp_path, code=TRAIN.replace("thread.join()", "pass") + waiting)
+
+    assert done.returncode == 0
+    wait_until(lambda: not is_running(int((tmp_path / "pid").read_text())), "the end of the tool")
 
 
 def test_what_a_slow_tool_says_is_added_when_it_has_answered(tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ no hash of one: whoever reads the job could guess short passwords by it.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -155,12 +157,15 @@ def read_tool(command: list[str], seconds: float, most: int = _MOST_OUTPUT) -> s
     timer = threading.Timer(seconds, _kill, [process])
     timer.daemon = True
     timer.start()
+    ending = functools.partial(_kill, process)  # a script that ends first takes its tools along
+    atexit.register(ending)
     with process:
         try:
             output = process.stdout.read(most) if process.stdout else b""
         finally:
             timer.cancel()
             _kill(process)
+            atexit.unregister(ending)
     return output.decode("utf-8", "replace")
 
 
