@@ -22,6 +22,7 @@ from aisbench_core.warehouse.queries.metric_overlay import overlay_metric
 from aisbench_core.warehouse.records import baselines, record
 from aisbench_core.warehouse.records.annotations import StoredAnnotations
 from aisbench_core.warehouse.records.imports import Imports
+from aisbench_core.warehouse.records.inference_results import InferenceResults
 from aisbench_core.warehouse.records.recorder import Recorder
 from aisbench_core.warehouse.records.saved_views import SavedViews
 from aisbench_core.warehouse.records.stored_series import StoredSeries
@@ -67,6 +68,7 @@ class Warehouse:
         self.record = Recorder(self._store, self._evaluator).record
         self.annotations = StoredAnnotations(self._store)
         self.saved_views = SavedViews(self._store)
+        self.inference = InferenceResults(self._store)
         self.spending = StoredSpending(self._store)
         self.imports = Imports(self._store, self._evaluator)
         self.series = StoredSeries(self._store, self._evaluator_of, self._open_moment)

@@ -58,6 +58,7 @@ from aisbench_core.warehouse.values.spending import SpendingBy
 from pages._ui.compare.comparability import DECISIVE, KINDS
 from pages._ui.configuration.details import NUMBERS
 from pages._ui.configure.fields import list_choices
+from pages._ui.inference.board import HARDWARE, MEASURED, OF_TOKENS
 from pages._ui.pictures import Picture
 from pages._ui.run.log import LEVELS
 from pages._ui.search import ACTIONS, SOURCES
@@ -149,6 +150,7 @@ NAMED_BY_VALUES = (
     | _family("trainings", ["loss", "throughput", "step_s", "by_step", "by_time"])
     | _family("validity", [f"division_{each}" for each in ("closed", "open", "rehearsal", "not_stated")])
     | _family("board", ["model", "workload", "version", "flavor", "nodes", "tag", "benchmark", *SPENDING_FILTERS])
+    | _family("inference", [*HARDWARE, *MEASURED, *OF_TOKENS, "model"])
     | _family("spending", [f"by_{each}" for each in SpendingBy])
     | _family("news", NewsKind)
     | _family("cause", Confidence)

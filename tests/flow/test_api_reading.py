@@ -16,6 +16,7 @@ from tests.flow.api_process import SPEC, Program, require_problem
 from tests.flow.following import SPEC as RUN_SPEC
 from tests.flow.following import Bench
 from tests.sandbox_process import SandboxProcess
+from tests.stores.test_inference_results import OFFLINE, SERVED
 
 
 def test_pages_of_runs_hold_every_run_once_while_others_are_launched(program: Program, api_bench: Bench) -> None:
@@ -203,3 +204,15 @@ def test_errors_are_in_the_language_of_the_program(program: Program) -> None:
     chinese = program.get("/nothing", {"Accept-Language": "zh-CN,en;q=0.5"})
 
     assert require_problem(chinese, 404, "no-such-path")["detail"] == "没有端点 /api/v1/nothing"
+
+
+def test_results_of_inference_are_paged_and_a_file_of_their_own(program: Program, api_bench: Bench) -> None:
+    api_bench.core.warehouse.inference.add([SERVED, OFFLINE], "ann", a.T0)
+
+    first = program.get("/inference", limit=1).json
+    second = program.get("/inference", limit=1, cursor=first["next"]).json
+    file = program.get("/inference/csv")
+
+    assert (first["count"], second["next"]) == (2, None)
+    assert [page["items"][0]["result"]["unit"] for page in (first, second)] == ["samples/s", "tokens/s"]
+    assert file.content.decode().count("inference,i-") == 2

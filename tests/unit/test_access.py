@@ -33,6 +33,7 @@ from aisbench_core.store.ledger.database.rows import insert_row
 from aisbench_core.store.ledger.ledger import as_text
 from aisbench_core.store.ledger.schedules import ScheduleLedger
 from aisbench_core.store.ledger.series import SeriesLedger
+from aisbench_core.warehouse.values.inference import InferenceResult, InferenceTool, InferenceUnit
 from aisbench_core.warehouse.values.saved import SavedView
 from aisbench_core.wiring import Core, open_core
 from tests.actors import named
@@ -169,7 +170,7 @@ def test_only_the_ways_in_say_who_acts() -> None:
 
 @pytest.fixture
 def core(tmp_path: Path) -> Core:
-    """A core with a run, a series, a schedule, a view and a session of OWNER."""
+    """A core with a run, a series, a schedule, a view, a result of inference and a session of OWNER."""
     core = open_core(Settings(data_dir=tmp_path / "data"))
     core.ledger.add(run("run-1", created_by=OWNER), launched("run-1"))
     series = Series("series-1", SeriesPlan(spec=spec()), (SeriesRow(1, "", "", spec()),), "sandbox", NOW, OWNER, None)
@@ -181,6 +182,7 @@ def core(tmp_path: Path) -> Core:
     ScheduleLedger(core.ledger).add(schedule, launched(schedule.event_id))
     view = SavedView("leaderboard", "view", {"q": ("x",)}, OWNER, NOW)
     core.warehouse.saved_views.save(view, named(OWNER))
+    core.warehouse.inference.add([INFERENCE], OWNER, NOW)
     began = as_text(core.clock())
     with core.ledger.transaction() as con:
         insert_row(con, "sign_ins", {"id_hash": SESSION, "name": OWNER, "began_at": began, "active_at": began})
@@ -208,9 +210,11 @@ def services(core: Core) -> dict[str, Any]:
     return found
 
 
+INFERENCE = InferenceResult(tool=InferenceTool.SERVICE, unit=InferenceUnit.TOKENS, source="gsm8k.json")
+
 OBJECTS: dict[str, object] = {
     "run_id": "run-1", "series_id": "series-1", "page": "leaderboard", "name": "view", "session": SESSION,
-    "person": OWNER,
+    "person": OWNER, "result_id": INFERENCE.result_id,
 }  # fmt: skip
 """Arguments that the owner is found by; others are objects that no method can use."""
 

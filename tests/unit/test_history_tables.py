@@ -315,7 +315,7 @@ INFERENCE_COMMON = """{"Benchmark Duration": {"total": "19890.5 ms"}, "Total Req
 def test_what_was_measured_of_inference_is_no_result_of_a_training(text: str, name: str) -> None:
     assert found_in(text, name) == [
         Unread(
-            name, make_verbatim("a result of inference by the tool ais_bench, and not of a training: it was left out")
+            name, make_verbatim("a result of inference, and not of a training: `aisbench inference import` reads it")
         )
     ]
     assert not [*columns_of_stream(io.BytesIO(text.encode()), name)]

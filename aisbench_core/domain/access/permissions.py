@@ -88,6 +88,8 @@ PERMISSIONS: Mapping[str, Permission] = {
     "Packages.open": Permission("package.open", "", A, "can name any folder of the server", is_change=False),
     "ResultImport.preview": Permission("import.preview", "", E, "belongs to importing", is_change=False),
     "ResultImport.save": Permission("import.save", "", E, "can be undone"),
+    "ResultImport.save_inference": Permission("inference.import", "", E, "can be removed"),
+    "InferenceResults.remove": Permission("inference.remove", "result_id", E, "removes a measurement", L),
     "ResultImport.add_demo": Permission("demo.add", "", E, "can be removed"),
     "ResultImport.remove_demo": Permission("demo.remove", "", E, "removes no measurements"),
     "Bundles.write": Permission("evidence.sign", "names", E, "signs in the name of the console"),

@@ -32,7 +32,15 @@ from aisbench_core.exchange.importing.records import Catalogue
 from aisbench_core.exchange.importing.sizes import require_size, sizes_below
 from aisbench_core.exchange.importing.turn import import_turn
 from aisbench_core.exchange.readers.names import is_result_file
-from aisbench_core.exchange.readers.reading import columns_of, columns_of_stream, read_files, read_path, read_stream
+from aisbench_core.exchange.readers.reading import (
+    columns_of,
+    columns_of_stream,
+    read_files,
+    read_inference_files,
+    read_inference_path,
+    read_path,
+    read_stream,
+)
 from aisbench_core.exchange.readers.results import (
     PARAMETER,
     UPSTREAM_ZONE,
@@ -49,6 +57,7 @@ from aisbench_core.store.run_folders.folders import RunFolders
 from aisbench_core.store.seals.service import Seals
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.imported import ID, Import
+from aisbench_core.warehouse.values.inference import InferenceResult
 
 COLUMNS_FILE = "import_columns.json"
 
@@ -137,6 +146,16 @@ class ResultImport:
                 yield Unread(directory, Message("it contains no objects"))
             yield from read_files(files, directory, meanings, zone)
 
+    def read_inference(self, path: Path) -> Iterator[InferenceResult | Unread]:
+        """Every result of inference in a file, a folder or an archive; raises as `read` does."""
+        require_size(sizes_below(path), self._settings.import_most_mb)
+        return read_inference_path(path)
+
+    def read_inference_uploads(self, files: Sequence[Upload]) -> Iterator[InferenceResult | Unread]:
+        """The same for uploaded files."""
+        require_size((file.seek(0, os.SEEK_END) for _, file in files), self._settings.import_most_mb)
+        return read_inference_files(InputFile(name, None, partial(_copy_file, file)) for name, file in files)
+
     @permitted
     def read_on_server(self, path: Path, actor: Actor) -> tuple[Results, Iterator[Table | Unread]]:  # noqa: ARG002  # the guard reads it
         """What `read` and `tables` find in a file or folder that somebody names who may have no shell there."""
@@ -205,6 +224,13 @@ class ResultImport:
                 results, record, self._warehouse, self._make_sealed_folders(actor), on_progress, choices.replace
             )
         return replace(saved, import_id=now.strftime(ID)) if saved.new else saved
+
+    @permitted
+    def save_inference(self, results: Sequence[InferenceResult], actor: Actor) -> int:
+        """Store results of inference, apart from runs; returns the number of new ones."""
+        require_writable(self._settings.data_dir)
+        log_change(actor, f"import of {len(results)} results of inference")
+        return self._warehouse.inference.add(results, actor.name, self._clock())
 
     def record(self, run_id: str) -> RunRecord:
         """The record of a run, launched or imported. Raises ResultError if its folder is unreadable."""

@@ -4,7 +4,6 @@ Results are yielded while the input is read, so that memory does not grow with i
 Unread, and does not prevent reading the others.
 """
 
-import codecs
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,6 +28,7 @@ from aisbench_core.exchange.readers.archives import (
     unpack_open_file,
     walk_folder,
 )
+from aisbench_core.exchange.readers.inference import is_inference, is_wanted, read_results
 from aisbench_core.exchange.readers.logs import read_log
 from aisbench_core.exchange.readers.mlflow_runs import columns_of_store, is_store, read_store
 from aisbench_core.exchange.readers.mllog import Submissions
@@ -36,6 +36,7 @@ from aisbench_core.exchange.readers.result_folders import ResultFolders
 from aisbench_core.exchange.readers.results import UPSTREAM_ZONE, InputFile, ParsedResult, Results, Table, Unread
 from aisbench_core.exchange.readers.rows import TableSheet, exported_rows, is_exported, read_sheets
 from aisbench_core.exchange.readers.tables import read_exported, read_table, table_in
+from aisbench_core.warehouse.values.inference import InferenceResult
 
 
 def read_path(path: Path, mapping: Mapping[str, str] | None = None, zone: tzinfo = UPSTREAM_ZONE) -> Results:
@@ -63,6 +64,16 @@ def read_files(
 
     Only files whose names may contain results are opened. Results of result folders come last."""
     return _iter_results(unpack_files(files, names.is_wanted), root, mapping or {}, zone)
+
+
+def read_inference_path(path: Path) -> Iterator[InferenceResult | Unread]:
+    """Every result of inference in a file, a folder or an archive. Raises ResultError if the path does not exist."""
+    return read_results(_files_in(path, is_wanted))
+
+
+def read_inference_files(files: Iterable[InputFile]) -> Iterator[InferenceResult | Unread]:
+    """The same for a list of files."""
+    return read_results(unpack_files(files, is_wanted))
 
 
 def columns_of(path: Path, mapping: Mapping[str, str] | None = None) -> Iterator[Table | Unread]:
@@ -120,18 +131,12 @@ def _iter_results(files: Files, root: str, mapping: Mapping[str, str], zone: tzi
         yield Unread(root, message)
 
 
-_INFERENCE = Message("a result of inference by the tool ais_bench, and not of a training: it was left out")
-
-
-def _is_of_inference(file: Opened) -> bool:
-    """Whether it is one of the two files of a performance result of AISBench/benchmark 3."""
-    is_table = file.head.removeprefix(codecs.BOM_UTF8).startswith(b"Performance Parameters,Stage,")
-    return is_table or (b'"Benchmark Duration"' in file.head and b'"Request Throughput"' in file.head)
+_INFERENCE = Message("a result of inference, and not of a training: `aisbench inference import` reads it")
 
 
 def _in_file(file: Opened, mapping: Mapping[str, str], zone: tzinfo) -> Results:
     # By content first: names of exports and stores are up to the user.
-    if _is_of_inference(file):
+    if is_inference(file):
         yield Unread(file.name, _INFERENCE)
         return
     if is_exported(file):
@@ -161,7 +166,7 @@ def _iter_tables(files: Files, mapping: Mapping[str, str]) -> Iterator[Table | U
 
 
 def _tables_in(file: Opened, mapping: Mapping[str, str]) -> Iterator[Table | Unread]:
-    if _is_of_inference(file):
+    if is_inference(file):
         return
     if is_store(file):
         yield from columns_of_store(file, mapping)

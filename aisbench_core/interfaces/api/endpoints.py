@@ -164,6 +164,10 @@ ENDPOINTS: Sequence[Endpoint] = (
         query=spending.SpendingFilters,
     ),
     Endpoint(
+        "GET", "/inference", "Results of inference by rank", results.list_inference, results.InferencePage, PageQuery,
+    ),
+    Endpoint("GET", "/inference/csv", "The same as CSV", results.inference_csv, media_type=spending.CSV),
+    Endpoint(
         "GET", "/leaderboard", "Configurations by throughput", results.show_leaderboard, results.Leaderboard,
         results.LeaderboardQuery,
     ),

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from tempfile import SpooledTemporaryFile
 from typing import IO, Annotated
 from urllib.parse import quote
 
 from pydantic import Field
-from starlette.responses import StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
 from aisbench_core.base.errors import Problem, SpecError
 from aisbench_core.base.messages import Message
@@ -15,11 +16,13 @@ from aisbench_core.interfaces.api.cursors import Cursor, Limit, PageQuery, curso
 from aisbench_core.interfaces.api.endpoint import ApiCall
 from aisbench_core.model import Frozen, Origin
 from aisbench_core.warehouse.measures.sorts import BOARD_SORTS
+from aisbench_core.warehouse.records.inference_results import csv_text
 from aisbench_core.warehouse.values.boards import BoardRow
 from aisbench_core.warehouse.values.compared import MAX_COMPARED, ComparedBy, Comparison
 from aisbench_core.warehouse.values.conditions import parse_conditions
 from aisbench_core.warehouse.values.exports import MEDIA_TYPES, Export, ExportFormat, ExportTable
 from aisbench_core.warehouse.values.histories import Outcome, TrendVerdict, VersionField
+from aisbench_core.warehouse.values.inference import StoredInference
 from aisbench_core.warehouse.values.runs import BoardQuery
 
 SPOOLED_BYTES = 8 * 1024 * 1024
@@ -192,3 +195,25 @@ def _board_query(call: ApiCall, query: BenchmarkQuery, **page: object) -> BoardQ
 def _full_id(call: ApiCall, run_id: str) -> str:
     run = call.core.ledger.find(run_id)
     return run.run_id if run else run_id  # imported runs are in the warehouse only
+
+
+@dataclass(frozen=True, slots=True)
+class InferencePage:
+    """A page of results of inference, by benchmark and rank; `next`: null on the last."""
+
+    count: Annotated[int, Field(description="Number of results, on all pages.")]
+    items: Sequence[StoredInference]
+    next: str | None
+
+
+def list_inference(call: ApiCall) -> InferencePage:
+    """Results of inference, which no other endpoint returns; ranked per model, dataset, tool and unit."""
+    stored = call.core.warehouse.inference.list_ranked()
+    page, following = page_of(stored, call.query)
+    return InferencePage(len(stored), page, following)
+
+
+def inference_csv(call: ApiCall) -> Response:
+    """All of them with every field, as the page *Inference* downloads them."""
+    headers = {"Cache-Control": "no-store", "Content-Disposition": 'attachment; filename="inference.csv"'}
+    return Response(csv_text(call.core.warehouse.inference.list_ranked()), HTTPStatus.OK, headers, "text/csv")

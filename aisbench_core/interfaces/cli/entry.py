@@ -82,6 +82,7 @@ COMMANDS: Listed = {
         "results.results:leaderboard",
         "Rank configurations by the median throughput, or another metric, of their valid runs.",
     ),
+    "inference": ("results.inference:inference", "Import and rank results of inference, apart from training."),
     "compare": (
         "results.results:compare",
         "Compare 2 to 32 runs with the first: differences, metrics, and whether the runs are comparable.",

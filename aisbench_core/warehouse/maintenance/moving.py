@@ -11,7 +11,7 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.base.errors import RunsStillDiffer
 from aisbench_core.base.messages import Message
 from aisbench_core.warehouse.queries.group_statistics import KEY_COLUMNS, mark_due, settle_groups
-from aisbench_core.warehouse.records import annotations, baselines, saved_views, series_plans
+from aisbench_core.warehouse.records import annotations, baselines, inference_results, saved_views, series_plans
 from aisbench_core.warehouse.records.record import clear_runs
 from aisbench_core.warehouse.tables.schema import TABLES
 from aisbench_core.warehouse.tables.store import Progress, Store
@@ -41,13 +41,15 @@ class Moved:
 
 
 def move(source: Store, target: Store, on_progress: Progress) -> Moved:
-    """Copy every run that is missing or different in the target, annotations, baselines, views and series.
+    """Copy every run that is missing or different in the target, annotations, baselines, views, results of inference
+    and series.
 
     Other runs of the target stay. Can be repeated after an interruption: equal runs are not copied again. Raises
     RunsStillDiffer if runs do in the end."""
     copied: set[str] = set()
     baselines.copy(source, target)
     saved_views.copy(source, target)
+    inference_results.copy(source, target)
     series_plans.copy(source, target)
     for _ in range(PASSES):
         annotations.exchange(source, target)

@@ -23,7 +23,16 @@ RELATIONS = frozenset(
     {
         *(view.name for view in VIEWS),
         *TABLES,
-        *("baselines", "saved_views", "series", "snapshot", "spending", "group_statistics", "group_statistics_due"),
+        *(
+            "baselines",
+            "saved_views",
+            "inference_results",
+            "series",
+            "snapshot",
+            "spending",
+            "group_statistics",
+            "group_statistics_due",
+        ),
     }
 )
 

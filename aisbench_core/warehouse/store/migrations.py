@@ -30,6 +30,7 @@ STEPS: Mapping[int, Step] = {
     RELEASED: "",
     23: "update runs set set_aside = ''",
     24: "update runs set primary_metric = '', primary_better = ''",
+    26: "",
 }
 
 LATEST = max(

@@ -54,6 +54,7 @@ BASELINES = _split_columns(
     "group_id VARCHAR, grouped JSON, version_field VARCHAR, names JSON, marked_by VARCHAR, marked_at TIMESTAMP"
 )
 SAVED_VIEWS = _split_columns("page VARCHAR, name VARCHAR, address JSON, saved_by VARCHAR, saved_at TIMESTAMP")
+INFERENCE_RESULTS = _split_columns("result_id VARCHAR, stored_at TIMESTAMP, stored_by VARCHAR, result JSON")
 SNAPSHOT = _split_columns("taken_at_utc TIMESTAMP, schema_version INTEGER, runs BIGINT")
 SERIES = _split_columns(
     "series_id VARCHAR, plan JSON, cells JSON, profile VARCHAR, created_at TIMESTAMP, created_by VARCHAR"
@@ -86,6 +87,7 @@ SPENDING = _split_columns(
 ALL_TABLES = TABLES | {
     "baselines": BASELINES,
     "saved_views": SAVED_VIEWS,
+    "inference_results": INFERENCE_RESULTS,
     "group_statistics": GROUP_STATISTICS,
     "group_statistics_due": {"group_id": "BIGINT"},
     "spending": SPENDING,

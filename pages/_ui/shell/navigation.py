@@ -18,6 +18,7 @@ LIVE = FOLDER / "live.py"
 SERIES = FOLDER / "series.py"
 REGION = FOLDER / "region.py"
 LEADERBOARD = FOLDER / "leaderboard.py"
+INFERENCE = FOLDER / "inference.py"
 COMPARE = FOLDER / "compare.py"
 SCALING = FOLDER / "scaling.py"
 HISTORY = FOLDER / "history.py"
@@ -34,7 +35,7 @@ CONFIGURATION = FOLDER / "configuration.py"
 SECTIONS = {
     "": (HOME,),
     "run": (CONFIGURE, RUNS, SERIES, REGION),
-    "results": (LEADERBOARD, COMPARE, SCALING, HISTORY),
+    "results": (LEADERBOARD, COMPARE, SCALING, HISTORY, INFERENCE),
     "system": (SPENDING, IMPORT, NOTIFICATIONS, HEALTH),
 }
 
@@ -46,6 +47,7 @@ ICONS = {
     SERIES: ":material/grid_on:",
     REGION: ":material/cloud:",
     LEADERBOARD: ":material/leaderboard:",
+    INFERENCE: ":material/forum:",
     COMPARE: ":material/balance:",
     SCALING: ":material/hub:",
     HISTORY: ":material/timeline:",

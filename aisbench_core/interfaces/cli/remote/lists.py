@@ -21,6 +21,7 @@ REMOTE = frozenset(
         *(f"system {name}" for name in ("show", "edit", "keep", "import", "export")),
         *("import", "imports list", "imports forget", "export", "report", "mllog", "sql"),
         *("warehouse rebuild", "warehouse check", "warehouse compact", "warehouse snapshot"),
+        *(f"inference {name}" for name in ("import", "list", "remove")),
         *("views list", "views delete", "workloads", "profiles", "health"),
         *("budget list", "budget set", "budget remove", "approve", "decline"),
         *(f"people {name}" for name in ("list", "set-role", "revoke", "release")),

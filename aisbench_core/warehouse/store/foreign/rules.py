@@ -24,7 +24,7 @@ from aisbench_core.model import (
     StopKind,
 )
 from aisbench_core.model.columns import COLUMNS, RESULTS, RUNS, stored_in
-from aisbench_core.warehouse.records import baselines, saved_views, series_plans
+from aisbench_core.warehouse.records import baselines, inference_results, saved_views, series_plans
 from aisbench_core.warehouse.tables import schema
 from aisbench_core.warehouse.tables.schema import TABLES
 from aisbench_core.warehouse.values.runs import CheckLevel, Validity
@@ -35,6 +35,7 @@ READ = TABLES | {
     "series": schema.SERIES,
     "baselines": schema.BASELINES,
     "saved_views": schema.SAVED_VIEWS,
+    "inference_results": schema.INFERENCE_RESULTS,
     SNAPSHOT: schema.SNAPSHOT,
 }
 
@@ -300,6 +301,7 @@ def _check_plans(cur: Cursor, file: Path) -> None:
         "series": lambda: series_plans.get_plans(cur, [series_id for _, series_id in series_plans.list_plans(cur)]),
         "baselines": lambda: baselines.by_trend(cur),
         "saved_views": lambda: saved_views.select(cur),
+        "inference_results": lambda: inference_results.select(cur),
     }
     for table, read in readers.items():
         try:
