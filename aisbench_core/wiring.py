@@ -16,6 +16,7 @@ from aisbench_core.cloud.regions import Regions
 from aisbench_core.config.data_folder import prepare_data_folder
 from aisbench_core.config.job_secrets import JobSecrets
 from aisbench_core.config.settings import Settings, load_settings
+from aisbench_core.domain.acceptance.suite import Suites
 from aisbench_core.domain.access.guard import record_with
 from aisbench_core.domain.access.operations import Operations
 from aisbench_core.domain.authoring.software import SoftwarePackages
@@ -223,6 +224,7 @@ class Core:
         self.exports = Exports(warehouse, self.operations, settings.export_most_runs, self.heads.find_entry)
         self.reader = make_reader(warehouse.location)
         self.rulesets = Rulesets(settings.rulesets_dir)
+        self.suites = Suites(settings.suites_dir)
         self.read_chips = partial(read_chips, settings.chips_path)
         self.imports = ResultImport(
             settings=settings,

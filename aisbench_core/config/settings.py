@@ -207,6 +207,7 @@ class Settings(Frozen):
     software_dir = _DataPath("software")  # packages of CANN, MindSpore and protobuf that forms offer by name
     systems_dir = _DataPath("systems")  # holds the system descriptions that new runs take over, by profile
     rulesets_dir = _DataPath("rulesets")  # the lab's own rulesets, found beside the shipped ones
+    suites_dir = _DataPath("suites")  # the lab's own suites of acceptances, found beside the shipped ones
     chips_path = _DataPath("chips.yaml")  # the lab's own chips and peaks, joined to the shipped ones
     follower_lock = _DataPath("follower.lock")  # held by the one process that follows runs
     profiles_dir = _DataPath("profiles")  # one YAML file per profile

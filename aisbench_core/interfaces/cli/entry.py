@@ -53,6 +53,7 @@ COMMANDS: Listed = {
     "tag": ("annotations.commands:tag", "Add (+TAG) and remove (-TAG) tags of runs, or show them."),
     "series": ("series.commands:series", "Measure a spec several times, on one or more node counts."),
     "schedule": ("schedules:schedule", "Launch series repeatedly, at the times of a cron expression."),
+    "suite": ("acceptance.commands:suite", "List, print and check suites, by which pools are accepted."),
     "jobs": ("region_jobs:jobs", "List, clone, stop and delete jobs of a region, whoever created them."),
     "region": (
         "region:region",

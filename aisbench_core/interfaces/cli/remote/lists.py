@@ -17,6 +17,7 @@ REMOTE = frozenset(
         *(f"algorithms {name}" for name in ("list", "subscribed", "show", "create", "delete")),
         *(f"notify {name}" for name in ("list", "add", "remove", "test", "log")),
         *("leaderboard", "compare", "scaling", "regress", "spending", "validate", "ruleset list", "ruleset show"),
+        *("suite list", "suite show", "suite check"),
         *("baseline mark", "baseline unmark", "baseline list"),
         *(f"system {name}" for name in ("show", "edit", "keep", "import", "export")),
         *("import", "imports list", "imports forget", "export", "report", "mllog", "sql"),

@@ -1,0 +1,1 @@
+"""Acceptance of pools: suites, the rule that decides on speed, and its risks. Pure functions of values and files."""

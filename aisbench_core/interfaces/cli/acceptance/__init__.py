@@ -1,0 +1,1 @@
+"""Commands about suites and acceptances."""

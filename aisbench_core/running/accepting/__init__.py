@@ -1,0 +1,1 @@
+"""Acceptances: suites planned with what the warehouse knows, launched as series and decided."""
