@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,20 @@ def test_risks_are_printed_before_anything_is_launched(typed: Typed) -> None:
     by_truth = {rate["truth"]: rate for rate in step["rates"]}
     assert by_truth[0.95]["passed"] == pytest.approx(0.05, abs=0.005)
     assert by_truth[1.0]["passed"] > 0.99
+
+
+def test_runs_of_trusted_bundles_are_a_reference_and_claimed_ones_are_not(core: Core, typed: Typed) -> None:
+    for number, verified_by in enumerate(["lab", "lab", "lab", ""]):
+        record = a.imported(f"i-{number}", throughputs=[1000.0 + number] * 8, cards_heard=True)
+        assert record.imported
+        core.warehouse.record(replace(record, imported=replace(record.imported, verified_by=verified_by)))
+    text = OWN.replace("nodes: 1}", "nodes: 1, reference: {bundles: i-3}}")
+    (core.settings.suites_dir / "trusted.yaml").write_text(text, "utf-8")
+
+    checked = typed("suite", "check", "trusted", "--json")
+
+    reference = json.loads(checked.stdout)["steps"][0]["reference"]
+    assert (round(reference["value"]), reference["df"]) == (8008, 2)
 
 
 def test_a_size_without_a_reference_says_how_to_name_one(typed: Typed) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.base.errors import AisbenchError, ConfigError, SpecError
+from aisbench_core.base.messages import make_verbatim
 from aisbench_core.domain.acceptance.decision_rule import ReferenceSpeed
 from aisbench_core.domain.acceptance.plan import plan_measured_steps
 from aisbench_core.domain.acceptance.suite import Reference, Suites
@@ -111,7 +112,7 @@ def test_a_reference_without_a_speed_ends_the_plan(tmp_path: Path) -> None:
     (tmp_path / "ours.yaml").write_text(OWN, "utf-8")
 
     def refuse(reference: Reference, nodes: int) -> ReferenceSpeed:
-        raise SpecError(f"{reference.source} on {nodes}", [])
+        raise SpecError(make_verbatim(f"{reference.source} on {nodes}"), [])
 
     with pytest.raises(SpecError, match="the lab on 1"):
         plan_measured_steps(Suites(tmp_path).get("ours"), refuse)
