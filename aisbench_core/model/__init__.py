@@ -116,7 +116,18 @@ from aisbench_core.model.run import (
 )
 from aisbench_core.model.schedule import HeldSchedule, Schedule, Timing
 from aisbench_core.model.search import Objective, ParameterSearch, Range, Sampler
-from aisbench_core.model.series import LOST, MOST_CELLS, Attempt, CellState, Series, SeriesPlan, SeriesRow, SeriesState
+from aisbench_core.model.series import (
+    LOST,
+    MOST_CELLS,
+    Attempt,
+    CellState,
+    Series,
+    SeriesPlan,
+    SeriesRow,
+    SeriesState,
+    StopRule,
+    Until,
+)
 from aisbench_core.model.spec import (
     AccessMethod,
     Api,
@@ -281,6 +292,7 @@ __all__ = [
     "StepTime",
     "StopCause",
     "StopKind",
+    "StopRule",
     "StoredBudget",
     "SubscribedAlgorithm",
     "SystemStatus",
@@ -289,6 +301,7 @@ __all__ = [
     "TrainResultInfo",
     "TrainingMode",
     "TrainingPoint",
+    "Until",
     "Update",
     "Volume",
     "WaitingJob",

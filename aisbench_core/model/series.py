@@ -11,6 +11,7 @@ from typing import Annotated
 from pydantic import Field, field_validator
 
 from aisbench_core.base.messages import Message, choose_plural, join_parts
+from aisbench_core.base.value_errors import make_refusal
 from aisbench_core.model.run import Grant, Role
 from aisbench_core.model.search import ParameterSearch
 from aisbench_core.model.spec import Frozen, RunSpec, Scalar
@@ -56,12 +57,54 @@ Count = Annotated[int, Field(ge=1, le=4096)]
 Name = Annotated[str, Field(min_length=1)]
 
 
+# The widest interval that can be asked for, as a share of the mean.
+WIDEST = 0.5
+_FORM = "half-width<"
+
+
+class StopRule(StrEnum):
+    """What ends a series early."""
+
+    HALF_WIDTH = "half-width"
+    """The interval of each row is narrow enough."""
+    DECIDED = "decided"
+    """Its two rows can be told apart, or are as good as equal."""
+    FIRST_SLOWER = "first-slower"
+    """The first slower one of its versions, or images, is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    """A stopping rule. `share`: of the mean, as a fraction, that half the interval may take; 0 for other rules."""
+
+    rule: StopRule
+    share: float = 0.0
+
+
+def parse_until(text: str) -> Until:
+    """`half-width<1%`, `decided` or `first-slower`. Raises PydanticCustomError, as a validator does."""
+    compact = text.replace(" ", "").lower()
+    if compact in (StopRule.DECIDED, StopRule.FIRST_SLOWER):
+        return Until(StopRule(compact))
+    percent = compact.removeprefix(_FORM).removesuffix("%")
+    if not compact.startswith(_FORM) or not compact.endswith("%"):
+        raise make_refusal(Message("must be half-width<1%, decided or first-slower"))
+    try:
+        share = float(percent) / 100
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= WIDEST:
+        raise make_refusal(Message("the half-width must be above 0 and at most {most}%", most=f"{100 * WIDEST:g}"))
+    return Until(StopRule.HALF_WIDTH, share)
+
+
 class SeriesPlan(Frozen):
     """The request: each node count is measured `repeats` times, in each version and image, with each set of values.
 
     `values`: those of hyperparameters, by name; every combination is a row. `images`: engine versions, or image
     addresses if the spec has a custom image. `search`: what a sampler chooses instead, with one run per cell, which is
-    then a trial; of several node counts and images it chooses one, too. `parallel`: the limit of active jobs of series
+    then a trial; of several node counts and images it chooses one, too. `until`: ends it before `repeats` are reached:
+    `half-width<1%`, `decided` or `first-slower`. `parallel`: the limit of active jobs of series
     in the pool. `hours_per_run`: a person's estimate. `budget`: node hours, or None."""
 
     spec: RunSpec
@@ -74,6 +117,8 @@ class SeriesPlan(Frozen):
     images: tuple[Name, ...] = ()
     values: dict[Name, tuple[Scalar, ...]] = Field(default_factory=dict)
     search: Annotated[ParameterSearch | None, Field(exclude_if=operator.not_)] = None
+    until: Annotated[str, Field(exclude_if=operator.not_)] = ""
+    """What ends it early: `half-width<1%`, `decided` or `first-slower`; `repeats` are then the most."""
     parallel: Annotated[int, Field(ge=1, le=256)] = 1
     """The most active jobs of series in the pool."""
     hours_per_run: Annotated[float, Field(gt=0, le=720, allow_inf_nan=False)] = 1.0
@@ -99,12 +144,24 @@ class SeriesPlan(Frozen):
             for name, given in values.items()
         }
 
+    @field_validator("until")
+    @classmethod
+    def _require_rule(cls, text: str) -> str:
+        if text:
+            parse_until(text)
+        return text
+
     @field_validator("node_counts")
     @classmethod
     def _require_counts(cls, counts: tuple[int, ...]) -> tuple[int, ...]:
         if not counts:
             raise ValueError(Message("enter at least one node count"))
         return counts
+
+    @property
+    def stopping(self) -> Until | None:
+        """The rule that ends it early."""
+        return parse_until(self.until) if self.until else None
 
     @property
     def cell_count(self) -> int:

@@ -235,3 +235,24 @@ def test_the_examples_of_the_document_can_be_sent_as_they_are(program: Program, 
     assert {problem["detail"][:8] for problem in refused.values()} & {"the body"} == set()
     assert len(replies) >= 12
     program.send("DELETE", "/schedules/example")
+
+
+@pytest.mark.slow
+def test_a_plan_of_a_program_ends_when_it_has_measured_enough(program: Program, api_bench: Bench) -> None:
+    wrong = program.post("/series", {"plan": {**PLAN, "until": "soon"}}, Idempotency_Key="until-wrong")
+    plan = {**PLAN, "until": "half-width<1%", "repeats": 8}
+
+    made = program.post("/series", {"plan": plan}, Idempotency_Key="until-right").json
+    again = program.post("/series", {"plan": plan}, Idempotency_Key="until-right")
+
+    assert wrong.status == 422
+    assert "must be half-width<1%, decided or first-slower" in wrong.content.decode()
+    assert again.status == 200
+    assert made["judgement"] == {
+        "is_met": False,
+        "finding": "1 node: too few runs; wanted is ± 1 %",
+        "probabilities": [],
+    }
+    done = ended(program, api_bench, made["series"]["series_id"])
+    assert done["judgement"]["is_met"] is True
+    assert done["series"]["cells"] < 8

@@ -73,3 +73,20 @@ def test_what_is_typed_wrong_is_refused_with_2_and_a_sentence(
     assert refused.exit_code == 2
     assert says in refused.stderr
     assert shell.answer("series", "list")["total"] == 0
+
+
+def test_repeats_end_when_the_interval_is_narrow_and_versions_when_they_are_as_good_as_equal(
+    shell: CommandLine,
+) -> None:
+    narrow = shell.type("series", "run", *WHAT, "--until", "half-width<1%", "--wait")
+    held = shell.type("series", "run", *WHAT, "--until", "half-width<1%", "--budget", "0.5", "--wait")
+
+    assert narrow.exit_code == 0, narrow.output
+    assert "at most 30 cells, about 30 node hours" in narrow.stderr
+    assert "the interval of each row is ± 1 % or narrower" in narrow.stdout
+    assert "5 of 5" in narrow.stdout
+    shown = shell.answer("series", "show", narrow.stdout.split()[0])
+    assert shown["judgement"]["is_met"] is True
+    assert (shown["state"], len(shown["cells"])) == ("completed", 5)
+    assert held.exit_code == 6, "the budget ended it before"
+    assert "too few runs; wanted is ± 1 %" in held.stdout

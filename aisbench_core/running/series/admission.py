@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from aisbench_core.base.errors import AisbenchError, StaleRun
-from aisbench_core.base.messages import Message
+from aisbench_core.base.messages import Message, join_parts
 from aisbench_core.cloud.regions import Regions
 from aisbench_core.domain.costs import expected_cost
 from aisbench_core.model import (
@@ -92,7 +92,7 @@ class Admitting:
     def _admit_cells(self, series: Series, active: Counter[Pool]) -> None:
         pool = _get_pool(series.profile, series.rows[0].spec, series.series_id)
         while active[pool] < series.plan.parallel:
-            snapshot = SeriesSnapshot.of(self.ledger, series, self.clock())
+            snapshot = self._order_attempts(SeriesSnapshot.of(self.ledger, series, self.clock()))
             following = snapshot.next
             if following is None or self._is_held(snapshot):
                 return
@@ -114,6 +114,24 @@ class Admitting:
                 self.ledger.set_launch_error(series.series_id, "")
             if series.plan.search:  # the next trial is chosen with this one's values in mind
                 series = self.ledger.get(series.series_id)
+
+    def _order_attempts(self, snapshot: SeriesSnapshot) -> SeriesSnapshot:
+        """Of a series with a stopping rule: without the attempts that it does not need any more, and of the others
+        those that it wants now, the most wanted first."""
+        series = snapshot.series
+        judgement = self.results(snapshot).judgement if series.plan.until else None
+        if judgement is None:
+            return snapshot
+        waiting = {attempt.row for attempt in snapshot.attempts if attempt.is_waiting}
+        kept = {*judgement.wanted, *judgement.later}
+        if not snapshot.active and waiting.isdisjoint(judgement.wanted):
+            kept = set()  # the wanted rows have no repeats left, and nothing under way can change what is wanted
+        if surplus := waiting - kept:
+            titles = join_parts(", ", [series.rows[row].title for row in sorted(surplus)])
+            text = Message("no more runs of {rows}: {finding}", rows=titles, finding=judgement.finding)
+            event = Event(series.series_id, self.clock(), WayIn.FOLLOWER, Level.INFO, text)
+            self.ledger.drop_waiting(series.series_id, surplus, event)
+        return snapshot.choose_waiting(judgement.wanted)
 
     def launch(self, snapshot: SeriesSnapshot, attempt: Attempt) -> Run:
         """Launch an attempt as a run in the name of its creator. Raises as `SeriesLedger.admit` does.

@@ -23,6 +23,7 @@ from aisbench_core.model import (
     SeriesState,
 )
 from aisbench_core.running.series.snapshot import Hold, NodeHours, SeriesSnapshot, node_hours
+from aisbench_core.running.series.stopping import Judgement, RowValues, judge_rows, widen_interval
 from aisbench_core.warehouse.values.boards import mixed_or_unknown, what_makes_known
 from aisbench_core.warehouse.values.runs import RunRow, SeriesEvaluation, Validity
 
@@ -171,6 +172,8 @@ class Matrix:
     here: bool = True
     metric: RunMetric | None = None
     """The one in place of throughputs, as its last run has it."""
+    judgement: Judgement | None = None
+    """What its stopping rule says, if it has one."""
 
     @property
     def higher_is_better(self) -> bool | None:
@@ -196,6 +199,14 @@ class Matrix:
     def lost(self) -> int:
         """The number of cells that ended without one."""
         return sum(cell.is_lost for cell in self.cells)
+
+    @property
+    def most_repeats(self) -> int:
+        """The columns of the matrix: of a stopping rule, only repeats of which a run was launched."""
+        if not self.judgement:
+            return self.series.plan.repeats
+        launched = [cell.repeat for cell in self.cells if any(tried.run for tried in cell.tries)]
+        return max(launched, default=1)
 
     @property
     def counting(self) -> int:
@@ -296,12 +307,23 @@ def matrix_of(
         run_ids = () if series.plan.search else [attempt.run_id for attempt in attempts if attempt.run_id in by_run]
         evaluation = next((by_run[run_id] for run_id in run_ids), None)
         rows.append(summarize_cells(planned, row_cells, evaluation))
-    cells, hold = [cell for row in rows for cell in row.cells], snapshot.hold
+    judgement = None
+    if until := series.plan.stopping:
+        judgement = judge_rows(until, [_measure_row(row) for row in rows])
+        rows = [replace(row, summary=widen_interval(row.summary, row.values, until.rule)) for row in rows]
+    following = snapshot.choose_waiting(judgement.wanted) if judgement else snapshot
+    cells, hold = [cell for row in rows for cell in row.cells], following.hold
     codes = {cell.counted.run.code_sha256 for cell in cells if cell.counted and cell.counted.run}
     state = _derive_state(
         [cell.shown.state for cell in cells], bool(snapshot.runs), bool(hold or series.launch_error or series.held)
     )
-    return Matrix(series, state, tuple(rows), snapshot.hours, hold, len(codes), tuple(events))
+    return Matrix(series, state, tuple(rows), snapshot.hours, hold, len(codes), tuple(events), judgement=judgement)
+
+
+def _measure_row(row: MatrixRow) -> RowValues:
+    active = sum(cell.shown.state is CellState.ACTIVE for cell in row.cells)
+    title = row.planned.version or row.planned.image or row.planned.title
+    return RowValues(title, row.values, active, sum(cell.is_lost for cell in row.cells))
 
 
 def summarize_cells(planned: SeriesRow, cells: tuple[Cell, ...], evaluation: SeriesEvaluation | None) -> MatrixRow:

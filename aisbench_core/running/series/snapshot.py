@@ -85,13 +85,19 @@ class SeriesSnapshot:
             run_ids = of_cell[first.cell]
             runs |= {run_id: _run_of(rows[run_id], series.rows[first.row].spec) for run_id in run_ids}
             tries = [replace(first, number=number, run_id=run_id) for number, run_id in enumerate(run_ids, start=1)]
-            attempts += tries or [first]
+            # What a stopping rule did not need is gone in the ledger, too.
+            attempts += tries or ([] if series.plan.until else [first])
         return cls(series, attempts, runs, now)
 
     @property
     def next(self) -> Attempt | None:
         """The attempt to launch next."""
         return next((attempt for attempt in self.attempts if attempt.is_waiting), None)
+
+    def choose_waiting(self, rows: Sequence[int]) -> "SeriesSnapshot":
+        """The same without waiting attempts of other rows, and those of the first of these before all others."""
+        kept = [attempt for attempt in self.attempts if not attempt.is_waiting or attempt.row in rows]
+        return replace(self, attempts=sorted(kept, key=lambda each: rows.index(each.row) if each.is_waiting else -1))
 
     @property
     def active(self) -> list[Run]:

@@ -207,6 +207,18 @@ class SeriesLedger:
             add_event(con, event)
             return done.rowcount
 
+    def drop_waiting(self, series_id: str, rows: Collection[int], event: Event) -> None:
+        """Forget the attempts at cells of these rows that are not launched yet: nobody needs them any more. Can be
+        repeated."""
+        with self.ledger.transaction() as con:
+            done = con.execute(
+                f"delete from attempts where series_id = ? and row_index in {make_marks(rows)}"  # noqa: S608  # only ? marks
+                " and run_id = '' and cancelled = 0",
+                [series_id, *rows],
+            )
+            if done.rowcount:
+                add_event(con, event)
+
     def add_attempts(
         self,
         series: Series,

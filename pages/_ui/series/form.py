@@ -12,6 +12,7 @@ from aisbench_core.domain.access.server_files import require_open_files
 from aisbench_core.domain.authoring.number_ranges import range_of
 from aisbench_core.model import Objective, ParameterSearch, RunSpec, Sampler, SeriesPlan, SeriesRow
 from aisbench_core.running.series.planning import RowFinding, SeriesDraft
+from aisbench_core.running.series.stopping import most_repeats
 from pages._ui.configure import confirmation, drafts
 from pages._ui.configure.findings import finding_text, has_errors, show_no_findings
 from pages._ui.configure.first_draft import list_flavors
@@ -26,6 +27,7 @@ from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
 EXAMPLE = "batch_size=16,32; learning_rate=0.1,0.2"
+UNTIL = "half-width<1%"
 SEARCH_EXAMPLE = "batch_size=16..256 log; learning_rate=0.01..1 log"
 
 REPEATS, PARALLEL = (range_of(SeriesPlan.model_fields[name], is_whole=True) for name in ("repeats", "parallel"))
@@ -98,6 +100,11 @@ def _read_answers(spec: RunSpec) -> Mapping[str, Any] | None:
     with right:
         searches = bool(st.query_params.get("space", "").strip())  # its field is below
         how = _choose_trials() if searches else _choose_repeats()
+        until = (
+            ""
+            if searches
+            else url.input_text("until", t("series.until"), placeholder=UNTIL, help=t("series.until_help"))
+        )
         unset, hint = t("series.no_budget"), t("series.budget_help")
         budget = url.input_number("budget", t("series.budget"), None, NODE_HOURS, placeholder=unset, help_text=hint)
         name = url.input_text("title", t("series.name"), help=t("series.name_help"))
@@ -119,6 +126,7 @@ def _read_answers(spec: RunSpec) -> Mapping[str, Any] | None:
         ),
         **(_search_answers() if searches else {}),
         "images": url.input_text("images", t("series.images"), help=t("series.images_help")),
+        "until": until or None,
         **how,
     }
     entries = {key: answer for key, answer in answers.items() if isinstance(answer, numbers.NumberEntry)}
@@ -128,8 +136,9 @@ def _read_answers(spec: RunSpec) -> Mapping[str, Any] | None:
 
 
 def _choose_repeats() -> Mapping[str, Any]:
-    hint = t("series.repeats_help")
-    return {"repeats": url.input_number("repeats", t("series.repeats"), 3, REPEATS, help_text=hint)}
+    hint, until = t("series.repeats_help"), st.query_params.get("until", "").strip()  # its field is below
+    label, usual = (t("series.most_repeats"), most_repeats(until)) if until else (t("series.repeats"), 3)
+    return {"repeats": url.input_number("repeats", label, usual, REPEATS, help_text=hint)}
 
 
 def _choose_trials() -> Mapping[str, Any]:
@@ -214,7 +223,8 @@ def _estimate_text(draft: SeriesDraft) -> str:
     estimate = draft.estimate
     cost = "" if estimate.cost is None else t("series.cost", cost=format_money(estimate.cost, estimate.currency))
     hours = {"node_hours": format_number(estimate.node_hours), "wall": format_number(estimate.wall_hours)}
-    return t("series.estimated", cells=estimate.cells, parallel=draft.plan.parallel, cost=cost, **hours)
+    key = "series.estimated_most" if draft.plan.until else "series.estimated"
+    return t(key, cells=estimate.cells, parallel=draft.plan.parallel, cost=cost, **hours)
 
 
 def _show_findings(findings: Sequence[RowFinding]) -> None:

@@ -16,6 +16,7 @@ from pages._ui.series.comparison import show_against
 from pages._ui.series.form import NODE_HOURS
 from pages._ui.series.parallel import show_parallel
 from pages._ui.series.series_list import series_badge, series_facts, series_title, show_progress
+from pages._ui.series.stopping import show_judgement
 from pages._ui.series.trials import list_trial_titles, show_search_plan, show_trials
 from pages._ui.shell import navigation, numbers
 from pages._ui.shell.core import actor, core, is_allowed
@@ -136,6 +137,8 @@ def _show_search(matrix: Matrix, search: ParameterSearch, hidden: Collection[str
 
 
 def _show_grid(matrix: Matrix, hidden: Collection[str]) -> None:
+    if matrix.judgement:
+        show_judgement(matrix, matrix.judgement)
     tables.show_best(matrix)
     show_parallel(matrix)
     st.header(t("series.matrix"))

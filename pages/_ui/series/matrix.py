@@ -41,7 +41,7 @@ def show_matrix(matrix: Matrix) -> None:
     """A line for each row, a column for each repeat, MAX_COLUMNS repeats at a time; a cell's value links to its run.
 
     It is Markdown, because a cell of `st.dataframe` cannot hold a sign, a coloured word and a link."""
-    repeats = matrix.series.plan.repeats
+    repeats = matrix.most_repeats
     for first in range(1, repeats + 1, MAX_COLUMNS):
         st.markdown(_to_markdown(matrix, range(first, min(first + MAX_COLUMNS, repeats + 1))))
     units = sorted({row.unit for row in matrix.rows if row.unit})

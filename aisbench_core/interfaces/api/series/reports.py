@@ -124,6 +124,19 @@ class BestRowReport:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgementReport:
+    """What the stopping rule of a series says now."""
+
+    is_met: bool
+    """Whether it has measured enough."""
+    finding: str
+    """What was found so far, as a sentence."""
+    probabilities: Annotated[
+        Sequence[float], Field(description="Of each row to be the first slower one; empty for other rules.")
+    ]
+
+
+@dataclass(frozen=True, slots=True)
 class SeriesDetails:
     """A series with its rows. `held`: why its next cell is not launched, or empty."""
 
@@ -132,6 +145,8 @@ class SeriesDetails:
     held: str
     best: BestRowReport | None
     """Of a series that varies hyperparameters; null while no row is."""
+    judgement: JudgementReport | None
+    """Of a series with `until`; null otherwise."""
     rows: Sequence[RowReport]
 
 
@@ -153,7 +168,9 @@ def details_of(matrix: Matrix) -> SeriesDetails:
     """A series as the API shows it."""
     held = matrix.series.held or matrix.series.launch_error or (matrix.hold.sentence if matrix.hold else "")
     best = _to_best_row(matrix.best) if matrix.best else None
-    return SeriesDetails(_to_summary(matrix), matrix.series.plan, held, best, [*map(_to_row, matrix.rows)])
+    found = matrix.judgement
+    judgement = JudgementReport(found.is_met, found.finding, found.probabilities) if found else None
+    return SeriesDetails(_to_summary(matrix), matrix.series.plan, held, best, judgement, [*map(_to_row, matrix.rows)])
 
 
 def _to_summary(matrix: Matrix) -> SeriesSummary:

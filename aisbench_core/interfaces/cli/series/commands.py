@@ -45,8 +45,9 @@ def run_series(profile: str, wait: bool, dry_run: bool, as_json: bool, **argumen
 
     A row is a node count, version, image and set of values. Every row is launched once, then every row again, so that
     drift affects all rows alike. With --search, rows are trials instead: a sampler chooses the values of each from what
-    the earlier ones measured. A cell that would exceed the budget is not launched; `resume` raises the budget. With
-    --wait, the command returns when nothing is left to do; the exit code is 4 unless every cell has a valid result.
+    the earlier ones measured. With --until, the series ends as soon as it has measured enough. A cell that would exceed
+    the budget is not launched; `resume` raises the budget. With --wait, the command returns when nothing is left to do;
+    the exit code is 4 unless every cell has a valid result, or with --until, 6 unless it has measured enough.
     """
     core = open_core(writing=not dry_run)
     draft = plan_draft(core, profile, arguments)
@@ -75,6 +76,8 @@ def run_series(profile: str, wait: bool, dry_run: bool, as_json: bool, **argumen
     matrix = wait_for_series(core, launched.series_id)
     display.print_result(matrix_json(matrix), as_json, lambda: report_text(matrix))
     end_if_series_held(matrix.series)
+    if matrix.judgement:
+        click.get_current_context().exit(0 if matrix.judgement.is_met else NOT_ENOUGH_DATA)
     if matrix.state != "completed":
         click.get_current_context().exit(RUN_FAILED)
 

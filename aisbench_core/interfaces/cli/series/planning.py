@@ -29,7 +29,12 @@ plan_options: Decorator = combine_options(
     base_options,
     profile_option,
     click.option("--nodes", "node_counts", metavar="N,N,…", help="Node counts; default: the spec's."),
-    click.option("--repeats", type=int, metavar="N", help="Runs per row; default: 3."),
+    click.option("--repeats", type=int, metavar="N", help="Runs per row; default: 3, or the most with --until."),
+    click.option(
+        "--until",
+        metavar="RULE",
+        help="End early: half-width<1% (of each row's 95 % interval), decided (two rows told apart) or first-slower.",
+    ),
     click.option("--versions", default="", metavar="V,V,…", help="Framework versions; default: the spec's."),
     click.option(
         "--images", default="", metavar="V,V,…", help="Engine versions, or image addresses if the spec has one."
@@ -60,7 +65,18 @@ plan_options: Decorator = combine_options(
 
 def plan_draft(core: Core, profile: str, arguments: dict[str, Any]) -> SeriesDraft:
     """The draft that the values of `plan_options` mean, without the profile. Raises ConfigError and SpecError."""
-    names = ("node_counts", "repeats", "versions", "images", "parallel", "hours_per_run", "budget", "name", *HOW)
+    names = (
+        "node_counts",
+        "repeats",
+        "until",
+        "versions",
+        "images",
+        "parallel",
+        "hours_per_run",
+        "budget",
+        "name",
+        *HOW,
+    )
     answers = {name: arguments.pop(name) for name in names}
     answers |= {name: dict(arguments.pop(name)) for name in ("values", "search")}
     spec = spec_on_all_cards(core, profile, core.regions.flavors, **arguments)
@@ -77,7 +93,9 @@ def print_draft(draft: SeriesDraft, *, with_errors: bool) -> None:
     cost = "" if estimate.cost is None else f", about {formats.format_money(estimate.cost, estimate.currency)}"
     budget = "" if draft.plan.budget is None else f" of a budget of {draft.plan.budget:g}"
     cells = "trial" if draft.plan.search else "cell"
+    most = "at most " if draft.plan.until else ""
     display.print_message(
-        f"{display.format_count(estimate.cells, cells)}, about {estimate.node_hours:.4g} node hours{budget}{cost},"
+        f"{most}{display.format_count(estimate.cells, cells)},"
+        f" about {estimate.node_hours:.4g} node hours{budget}{cost},"
         f" {estimate.wall_hours:.4g} hours with {draft.plan.parallel} at a time"
     )

@@ -11,6 +11,7 @@ from aisbench_core.model.columns.statistics import OLYMPIC_MEAN
 from aisbench_core.model.search import Values
 from aisbench_core.running.series.comparing import RowPair, SeriesComparison
 from aisbench_core.running.series.matrix import BestRow, Cell, Matrix, MatrixRow
+from aisbench_core.running.series.stopping import Judgement
 from aisbench_core.warehouse.values.runs import SeriesEvaluation
 
 
@@ -22,12 +23,17 @@ def matrix_json(matrix: Matrix) -> dict[str, object]:
         "best": {**row_json(matrix.best.row), **display.pick_fields(matrix.best, "value", "unit")}
         if matrix.best
         else None,
+        "judgement": judgement_json(matrix.judgement) if matrix.judgement else None,
         "name": series.title,
         "held": series.held or (matrix.hold.sentence if matrix.hold else series.launch_error),
         "node_hours": asdict(matrix.hours),
         "cells": [_cell_json(row, cell) for row in matrix.rows for cell in row.cells],
         "rows": [*map(_statistics_json, matrix.rows)],
     }
+
+
+def judgement_json(judgement: Judgement) -> dict[str, object]:
+    return display.pick_fields(judgement, "is_met", "finding", "probabilities")
 
 
 def row_json(row: MatrixRow) -> dict[str, object]:
@@ -67,6 +73,8 @@ def report_text(matrix: Matrix) -> str:
         ("held", series.held or series.launch_error or (matrix.hold.sentence if matrix.hold else "")),
         ("workload", series.plan.spec.workload),
         ("profile", series.profile),
+        ("until", series.plan.until),
+        ("found", matrix.judgement.finding if matrix.judgement else ""),
         ("search", _search_text(series.plan.search) if series.plan.search else ""),
         ("cells", f"{len(matrix.cells)}: {matrix.valid} valid, {matrix.lost} without a valid result"),
         ("at a time", str(series.plan.parallel)),
@@ -139,8 +147,12 @@ def _format_trials(matrix: Matrix) -> str:
 
 
 def _format_cells(matrix: Matrix) -> str:
-    repeats = [f">{number + 1}" for number in range(matrix.series.plan.repeats)]
-    cells = [(row.planned.title, *map(_format_cell, row.cells), row.unit) for row in matrix.rows]
+    repeats = [f">{number}" for number in range(1, matrix.most_repeats + 1)]
+    cells = [
+        (row.planned.title, *(texts + [""] * len(repeats))[: len(repeats)], row.unit)
+        for row in matrix.rows
+        for texts in [[*map(_format_cell, row.cells)]]
+    ]
     return display.format_table(("row", *repeats, "unit"), cells)
 
 
