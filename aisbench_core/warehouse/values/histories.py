@@ -266,13 +266,12 @@ class BaselineGap:
 
 @dataclass(frozen=True, slots=True)
 class RegressionVerdict:
-    """The newest runs of a trend against its baseline. `tests`: how many the p-values are adjusted for.
+    """The newest runs of a trend against its baseline.
 
     `baseline` and `candidate` name versions; they are empty where levels or single runs are compared. `mixed`: which of
     image and code differ among the baseline's runs, because several versions were named; then nothing is compared.
-    `other_builds`: runs of these versions with another image or code than their newest run. `within`: of the newest
-    version, its newest image and code against those before, and the level since a metric's last change. `not_known`:
-    what can decide speed and is not known of the newest run (names separated by `;`); then nothing is compared."""
+    `within`: of the newest version, its newest image and code against those before, and the level since a metric's last
+    change. `not_known`: what can decide speed and is not known of the newest run (names separated by `;`)."""
 
     rule: BaselineReason
     field: VersionField
@@ -283,10 +282,11 @@ class RegressionVerdict:
     metrics: tuple[MetricVerdict, ...]
     outcome: Outcome = Outcome.NOT_ENOUGH
     tests: int = 0
+    """How many comparisons the p-values are adjusted for."""
     mixed: tuple[str, ...] = ()
     within: tuple[MetricVerdict, ...] = ()
     other_builds: int = 0
-    """Number of runs of another build of the same version."""
+    """Number of runs of these versions with another image or code than the newest run."""
     not_known: str = ""
 
     @property
