@@ -102,6 +102,7 @@ class WorkloadFacts:
     accuracy_target_source: str
     speed_parameters: Mapping[str, Scalar] | None
     primary_metric: PrimaryMetric | None = None
+    loss_target: float | None = None
 
 
 class Origin(StrEnum):

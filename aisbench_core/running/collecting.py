@@ -252,6 +252,7 @@ class Collecting:
             ),
             chips=chips,
             log=log,
+            progress=read_progress(folder.log(0)),
         )
         derived, failed = derive_metrics(measured)
         secrets = self._secret_values(record.run)

@@ -8,13 +8,21 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.model import RunMetric
+from aisbench_core.model import RunMetric, RunRecord
 from aisbench_core.warehouse.facade import Warehouse
 from tests import records as a
 from tests.console.conftest import OpenPage, markdown_texts
 from tests.llm_runs import trained
 
 _MARKS = re.compile("[\N{ZERO WIDTH SPACE}\\\\]")  # where a line may break, and of Markdown
+
+
+def with_losses(run_id: str, lowest: float) -> RunRecord:
+    """Of a workload whose loss has to come down to 2.5."""
+    numbers = {"tokens_per_s": 5.0, "loss_target": 2.5, "lowest_loss": lowest}
+    numbers |= {"time_to_loss_target_s": 90.0} if lowest <= 2.5 else {}
+    trained_once = trained(run_id, 131_072, "modelarts.bm.npu.arm.8snt9b3.d")
+    return replace(trained_once, metrics=tuple(RunMetric(name, value) for name, value in numbers.items()))
 
 
 @pytest.fixture
@@ -29,6 +37,8 @@ def recorded(data_dir: Path) -> None:
                 trained("missed", 131_072, "modelarts.bm.npu.arm.8snt9b3.d", accuracy=0.1),
                 metrics=(RunMetric("tokens_per_s", 5.0, "tokens/s"), RunMetric("reported_mfu", 41.5, "%")),
             ),
+            with_losses("too high", 2.8),
+            with_losses("low enough", 2.4),
             a.record("other", throughputs=[100.0] * 8),
         ]
     )
@@ -97,6 +107,16 @@ def test_a_missed_target_is_not_reached_and_what_others_counted_is_reported(open
     assert values["Tokens per second"] == "5 tokens/s (as the job reports it)"
     assert values["MFU as the framework reports it"] == "41.5 %"
     assert not [name for name in values if name.startswith("MFU (")], "its tokens were not counted here"
+
+
+@pytest.mark.usefixtures("recorded")
+def test_a_loss_above_its_target_is_marked_and_its_time_is_not_reached(open_page: OpenPage) -> None:
+    missed, reached = open_page("live", run="too high"), open_page("live", run="low enough")
+
+    tiles = [{tile.label: (tile.value, tile.delta) for tile in app.metric}["Lowest loss"] for app in (missed, reached)]
+    values = [read_tables(app)[0]["Value"] for app in (missed, reached)]
+    assert tiles == [("2.8", "✗ target ≤ 2.5"), ("2.4", "✓ target ≤ 2.5")]
+    assert [each["Time to target loss"] for each in values] == ["not reached", "90"]
 
 
 @pytest.mark.usefixtures("recorded")

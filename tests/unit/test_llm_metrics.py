@@ -271,13 +271,14 @@ def test_a_target_that_was_reached_has_its_time_and_tokens_and_a_missed_one_noth
     steps = join_ranks(STEPS, 2)
     reached = target_message([ProgressPoint(30, 65.5, accuracy=0.8, epoch=3)], 0.75)
 
-    metrics = by_name(derive_target(reached, steps))
+    assert reached
+    metrics = by_name(derive_target(reached.values, steps))
 
     assert metrics["time_to_target_s"].value == 65.5
     assert metrics["tokens_to_target"].value == 30 * 16_384
     assert metrics["epochs_to_target"].value == 3
-    assert list(derive_target(None, steps)) == []
-    assert "tokens_to_target" not in by_name(derive_target(reached, steps[5:])), "the first steps are not known"
+    assert list(derive_target({}, steps)) == []
+    assert "tokens_to_target" not in by_name(derive_target(reached.values, steps[5:])), "the first steps are not known"
 
 
 def test_a_description_says_how_tokens_were_counted_and_why_there_is_no_mfu() -> None:

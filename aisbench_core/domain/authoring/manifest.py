@@ -165,6 +165,13 @@ class QualityTarget(Frozen):
     note: Annotated[str, Field(description="basis of the inference")] = ""
 
 
+class LossTarget(Frozen):
+    """The loss that a run must come down to, and its source."""
+
+    value: Annotated[float, Field(gt=0, allow_inf_nan=False, description="the highest loss that reaches it")]
+    source: Annotated[str, Field(min_length=1, description="who set it; `inferred` if no rule was found")]
+
+
 class PrimaryMetricEntry(Frozen):
     """The metric by which the leaderboard ranks the workload, in place of the throughput."""
 
@@ -255,6 +262,7 @@ class Manifest(Frozen):
     ] = None
     dataset: Annotated[DatasetLayout, Field(description="what it trains on")]
     target: Annotated[QualityTarget | None, Field(description="the accuracy to reach, if any")] = None
+    loss_target: Annotated[LossTarget | None, Field(description="the loss to come down to, if any")] = None
     definitions: Annotated[dict[str, Definition], Field(min_length=1, description="throughput definitions by id")]
     parameters: Annotated[dict[Name, Parameter], Field(default_factory=dict, description="hyperparameters by name")]
     versions: Annotated[

@@ -164,6 +164,7 @@ class Workload(Manifest):
                 **({RESULT_FROM: str(self.log_window)} if self.log_window else {}),
             },
             primary_metric=self.primary_metric.value if self.primary_metric else None,
+            loss_target=self.loss_target.value if self.loss_target else None,
         )
 
 

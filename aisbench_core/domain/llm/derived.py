@@ -1,11 +1,10 @@
 """The metrics that the console computes of runs that train language models."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from statistics import median
 
-from aisbench_core.base.messages import Message
 from aisbench_core.domain.llm.chips import Chips
 from aisbench_core.domain.llm.llm_settings import LlmRun
 from aisbench_core.domain.llm.mfu import MfuReading, select_ranked
@@ -96,19 +95,23 @@ def derive_checkpoints(phases: Iterable[PhaseSpan]) -> Iterator[RunMetric]:
         yield _make_metric("checkpoint_load_s", median(loads), "s", LOWER, "phases/median")
 
 
-def derive_target(reached: Message | None, steps: Sequence[TrainingStep]) -> Iterator[RunMetric]:
-    """Time, epochs and tokens to the target accuracy. `reached`: the message that says when; None: it was missed."""
-    values = reached.values if reached else {}
-    seconds, step = values.get("seconds_to_target"), values.get("step")
+def derive_target(
+    reached: Mapping[str, object],
+    steps: Sequence[TrainingStep],
+    goal: str = "target",
+    definition: str = "target/accuracy",
+) -> Iterator[RunMetric]:
+    """Time, epochs and tokens to a target. `reached`: seconds_to_target, step and epoch; empty: it was missed."""
+    seconds, step = reached.get("seconds_to_target"), reached.get("step")
     if isinstance(seconds, int | float):
-        yield _make_metric("time_to_target_s", float(seconds), "s", LOWER, "target/accuracy")
-    epoch = values.get("epoch")
+        yield _make_metric(f"time_to_{goal}_s", float(seconds), "s", LOWER, definition)
+    epoch = reached.get("epoch")
     if isinstance(epoch, int | float):
-        yield _make_metric("epochs_to_target", float(epoch), "", LOWER, "target/accuracy")
+        yield _make_metric(f"epochs_to_{goal}", float(epoch), "", LOWER, definition)
     before = [one.tokens for one in steps if isinstance(step, int) and one.number <= step]
     counts = [tokens for tokens in before if tokens is not None]
     if counts and len(counts) == step:
-        yield _make_metric("tokens_to_target", sum(counts), "tokens", LOWER, "target/accuracy")
+        yield _make_metric(f"tokens_to_{goal}", sum(counts), "tokens", LOWER, definition)
 
 
 def derive_loss(run: LlmRun, log: LogMeasures, steps: Sequence[TrainingStep]) -> Iterator[RunMetric]:

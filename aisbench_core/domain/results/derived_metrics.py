@@ -9,10 +9,11 @@ from aisbench_core.domain.goodput.metrics import goodput_metrics
 from aisbench_core.domain.llm.chips import NO_CHIPS, Chips
 from aisbench_core.domain.llm.derived import derive_checkpoints, derive_loss, derive_target, derive_training
 from aisbench_core.domain.llm.llm_settings import read_llm
+from aisbench_core.domain.llm.tokens import TrainingStep
 from aisbench_core.domain.llm.training import join_ranks
 from aisbench_core.domain.progress.logged import LogMeasures
 from aisbench_core.domain.results.measured_block import measure_power
-from aisbench_core.domain.results.progress import seconds_in
+from aisbench_core.domain.results.progress import SECONDS, ProgressPoint, seconds_in
 from aisbench_core.model import (
     Better,
     CardSample,
@@ -37,7 +38,8 @@ class Measured:
 
     `reported`: the metrics of the job, by name. `steps`, `phases`: of every rank, by rank; empty if the script reports
     none. `result` None: there is none. `chip`: its name, by description or flavor. `log`: what a log comes to, of a
-    job that reports no steps. Nothing of it is 0 because it was not measured."""
+    job that reports no steps. `progress`: what the script of the first node said. Nothing of it is 0 because it was not
+    measured."""
 
     run: Run
     workload: WorkloadFacts
@@ -53,6 +55,7 @@ class Measured:
     chip: str = ""
     chips: Chips = NO_CHIPS
     log: LogMeasures | None = None
+    progress: Sequence[ProgressPoint] = ()
 
     @property
     def ranks(self) -> int:
@@ -103,8 +106,34 @@ def measure_checkpoints(measured: Measured) -> Iterable[RunMetric]:
 def measure_target(measured: Measured) -> Iterable[RunMetric]:
     """Time, epochs and tokens to the workload's target; no tokens of servers that reach it one by one."""
     reached = next((event.message for event in measured.events if seconds_in(event) is not None), None)
-    steps = join_ranks(measured.steps, measured.ranks) if measured.servers == 1 else []
-    return derive_target(reached if isinstance(reached, Message) else None, steps)
+    return derive_target(reached.values if isinstance(reached, Message) else {}, _join_steps(measured))
+
+
+def _join_steps(measured: Measured) -> Sequence[TrainingStep]:
+    return join_ranks(measured.steps, measured.ranks) if measured.servers == 1 else []
+
+
+def measure_loss_target(measured: Measured) -> Iterable[RunMetric]:
+    """The workload's target of the loss, the lowest loss, and time, epochs and tokens until it was low enough.
+
+    Losses of tests count, or those of the training where there is no test. Of a run that began again, the time to the
+    target is not known."""
+    target = measured.workload.loss_target
+    if target is None:
+        return
+    yield RunMetric("loss_target", target, better=Better.LOWER, definition="manifest", source=MetricSource.CONSOLE)
+    points = [point for point in measured.progress if point.loss is not None]
+    tested = [point for point in points if point.is_evaluation]
+    losses = [(point.loss, point) for point in tested or points if point.loss is not None]
+    if not losses:
+        return
+    way = "evaluation" if tested else "training"
+    lowest = min(loss for loss, _ in losses)
+    yield RunMetric("lowest_loss", lowest, better=Better.LOWER, definition=f"loss/{way}", source=MetricSource.CONSOLE)
+    reached = next((point for loss, point in losses if loss <= target), None)
+    if reached and len(measured.attempts) <= 1 and not measured.run.spec.resume_from:
+        values = {SECONDS: reached.seconds, "step": reached.step, "epoch": reached.epoch}
+        yield from derive_target(values, _join_steps(measured), "loss_target", f"target/loss/{way}/{target:g}")
 
 
 def measure_memory(measured: Measured) -> Iterable[RunMetric]:
@@ -143,6 +172,7 @@ def measure_goodput(measured: Measured) -> Iterable[RunMetric]:
 
 FORMULAS: tuple[Formula, ...] = (
     count_steps, measure_training, measure_loss, measure_checkpoints, measure_target, measure_memory, measure_coverage,
+    measure_loss_target,
     measure_energy, measure_goodput,
 )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -22,13 +22,17 @@ PART_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ProgressPoint:
-    """One line. `seconds` since the script began; `throughput` of the first card; None where the script has none."""
+    """One line. `seconds` since the script began; `throughput` of the first card; None where the script has none.
+
+    `is_evaluation`: it is of a test, and not of the training itself."""
 
     step: int
     seconds: float
     throughput: float | None = None
     accuracy: float | None = None
     epoch: int | None = None
+    loss: float | None = None
+    is_evaluation: bool = False
 
 
 def read_progress(log: Path) -> tuple[ProgressPoint, ...]:
@@ -91,9 +95,19 @@ def _parse_point(text: bytes) -> ProgressPoint | None:
         values = json.loads(text)
         numbers = {name: float(values[name]) for name in ("seconds", "throughput", "accuracy") if name in values}
         step = int(values["step"])
-        epoch = values.get("epoch", step if values.get("stage") == EVALUATION else None)
+        is_evaluation = values.get("stage") == EVALUATION
+        epoch = values.get("epoch", step if is_evaluation else None)
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None
     if not all(map(math.isfinite, numbers.values())) or "seconds" not in numbers:
         return None
-    return ProgressPoint(step, **numbers, epoch=epoch if isinstance(epoch, int) else None)
+    return ProgressPoint(
+        step, **numbers, epoch=epoch if isinstance(epoch, int) else None, loss=_find_loss(values),
+        is_evaluation=is_evaluation,
+    )  # fmt: skip
+
+
+def _find_loss(values: Mapping[str, object]) -> float | None:
+    """A finite one: a loss that is not a number is no measurement of it."""
+    loss = values.get("loss")
+    return float(loss) if isinstance(loss, float) and math.isfinite(loss) else None

@@ -12,6 +12,7 @@ from aisbench_core.domain.llm.llm_settings import LlmSettings
 from aisbench_core.domain.llm.mfu import MfuReading, select_ranked
 from aisbench_core.domain.llm.training import LlmTraining
 from aisbench_core.model import Scalar
+from pages._ui.runs.target import has_missed_loss
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.errors import errors_shown, escape_markdown
 from pages._ui.shell.tables import show_wrapped
@@ -20,10 +21,12 @@ from pages._ui.shell.words import t
 DIGITS = 4  # significant ones, of rates and times
 
 TO_TARGET = ("time_to_target_s", "epochs_to_target", "tokens_to_target")
+TO_LOSS_TARGET = ("time_to_loss_target_s", "epochs_to_loss_target", "tokens_to_loss_target")
 RATES = ("tokens_per_s", "tokens_per_s_per_card", "tokens_per_s_per_die", "nominal_tokens_per_s")
 OTHERS = (
     *("step_p50_s", "step_p95_s", "step_p99_s", "step_mean_s", "reported_mfu", "memory_peak_mb", "communication_share"),
     *("checkpoint_save_s", "checkpoint_load_s", "checkpoint_blocked_s", *TO_TARGET),
+    *("lowest_loss", "loss_target", *TO_LOSS_TARGET),
 )
 
 Row = dict[str, str]
@@ -173,5 +176,7 @@ def _show_loss(training: LlmTraining) -> str:
 def _show_metric(training: LlmTraining, name: str) -> str:
     metric = training.metrics.get(name)
     if metric is None and name in TO_TARGET and training.missed_target:
+        return t("llm.not_reached")
+    if metric is None and name in TO_LOSS_TARGET and has_missed_loss(training.metrics):
         return t("llm.not_reached")
     return MISSING if metric is None else format_number(metric.value, metric.unit, DIGITS)

@@ -1,8 +1,11 @@
 """Whether runs and rows reached the accuracy that their workload states: no number of one that missed stands alone."""
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from aisbench_core.base.formats import format_percent
+from aisbench_core.model import RunMetric
 from aisbench_core.warehouse.values.boards import BoardRow
 from aisbench_core.warehouse.values.compared import Peers
 from aisbench_core.warehouse.values.runs import ACCURACY_CHECK, RunRow, TargetOutcome
@@ -38,6 +41,12 @@ def missed_text(missed: int, runs: int) -> str:
 
 def outcome_text(outcome: TargetOutcome, missed: int = 0, runs: int = 0) -> str:
     return t(f"target.{outcome.name.lower()}", missed=missed, runs=runs)
+
+
+def has_missed_loss(metrics: Mapping[str, RunMetric]) -> bool:
+    """Whether a run's lowest loss is above the target of its workload."""
+    lowest, target = metrics.get("lowest_loss"), metrics.get("loss_target")
+    return lowest is not None and target is not None and lowest.value > target.value
 
 
 def show_missed_target(row: RunRow) -> None:

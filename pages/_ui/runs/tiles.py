@@ -17,7 +17,7 @@ from aisbench_core.base.formats import (
 from aisbench_core.warehouse.values.histories import BaselineGap, RegressionVerdict, Trend
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow, TargetOutcome
 from pages._ui import layout
-from pages._ui.runs.target import target_text
+from pages._ui.runs.target import has_missed_loss, target_text
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.errors import escape_markdown
@@ -69,6 +69,7 @@ def _list_tiles(row: RunRow) -> Iterator[_Tile]:
         target = format_percent(row.accuracy_target) if row.accuracy_target is not None else ""
         note = t("result.target", mark=mark, target=target) if mark and target else target_text(row)
         yield _Tile(t("board.accuracy"), format_percent(row.accuracy), note, colour)
+    yield from _list_loss_tiles(row)
     if row.energy_j is not None:
         power = t("result.power", power=format_number(row.average_power_w)) if row.average_power_w is not None else ""
         yield _Tile(t("metric.energy_consumption"), format_number(row.energy_j, "J"), power)
@@ -76,6 +77,16 @@ def _list_tiles(row: RunRow) -> Iterator[_Tile]:
         price = row.cost_per_million_samples
         note = t("result.per_million", money=format_money(price, row.currency)) if price is not None else ""
         yield _Tile(t("run.costs"), format_money(row.cost, row.currency), note)
+
+
+def _list_loss_tiles(row: RunRow) -> Iterator[_Tile]:
+    """The lowest loss with ✓ or ✗, of a workload that states a target of it."""
+    found = run_cached(core().warehouse.runs.find_metrics, (row.run_id,))[row.run_id]
+    metrics = {metric.name: metric for metric in found}
+    if "loss_target" in metrics and "lowest_loss" in metrics:
+        mark, colour = MARKS[TargetOutcome.MISSED if has_missed_loss(metrics) else TargetOutcome.REACHED]
+        note = t("result.target", mark=mark, target=f"≤ {format_number(metrics['loss_target'].value)}")
+        yield _Tile(t("metric.lowest_loss"), format_number(metrics["lowest_loss"].value), note, colour)
 
 
 def _find_verdict(row: RunRow) -> RegressionVerdict | None:
