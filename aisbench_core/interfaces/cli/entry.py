@@ -52,6 +52,10 @@ COMMANDS: Listed = {
     "set-aside": ("annotations.commands:set_aside", "Leave a run out of statistics, for a REASON."),
     "tag": ("annotations.commands:tag", "Add (+TAG) and remove (-TAG) tags of runs, or show them."),
     "series": ("series.commands:series", "Measure a spec several times, on one or more node counts."),
+    "bisect": (
+        "series.commands:bisect",
+        "Find the first slower one between a good and a bad version, with few runs, and print the id of their series.",
+    ),
     "schedule": ("schedules:schedule", "Launch series repeatedly, at the times of a cron expression."),
     "suite": ("acceptance.commands:suite", "List, print and check suites, by which pools are accepted."),
     "jobs": ("region_jobs:jobs", "List, clone, stop and delete jobs of a region, whoever created them."),

@@ -42,7 +42,7 @@ from aisbench_core.running.series.search_plans import (
     space_of,
     trial_row,
 )
-from aisbench_core.running.series.stopping import most_repeats, require_rule_fits
+from aisbench_core.running.series.stopping import is_bisect, most_repeats, require_rule_fits
 
 FORMS = {"values": Message("must be NAME=VALUE,VALUE"), "search": Message("must be NAME=LOW..HIGH or NAME=VALUE,VALUE")}
 EXAMPLES = {
@@ -117,12 +117,21 @@ def plan_of(spec: RunSpec, answers: Mapping[str, Any], workloads: Workloads) -> 
         answered.setdefault("repeats", 1)
     elif answered.get("until"):
         answered.setdefault("repeats", most_repeats(str(answered["until"])))
+        if is_bisect(answered["until"]) and not (answered.get("versions") or answered.get("images")):
+            answered["versions"] = _list_versions(spec, workloads)
     plan = parse_document(SeriesPlan, {"node_counts": [spec.node_count], **answered, "spec": spec}, WHAT)
     if plan.cell_count > MOST_CELLS:
         problem = Problem("cells", Message("a series has at most {most}", most=MOST_CELLS), str(plan.cell_count))
         raise SpecError(WHAT, [problem], Message("ask for fewer node counts, versions, values or repeats"))
     require_rule_fits(plan)
     return plan
+
+
+def _list_versions(spec: RunSpec, workloads: Workloads) -> list[str]:
+    """Those of the workload's manifest, oldest first; preflight reports why there are none."""
+    with suppress(AisbenchError):
+        return list(workloads.get(spec.workload).versions)
+    return []
 
 
 def _split_parts(text: str) -> list[str]:

@@ -72,16 +72,37 @@ class Judgement:
     later: tuple[int, ...] = ()
 
 
+def is_bisect(until: object) -> bool:
+    """Whether a rule, as somebody typed it, searches for the first slower version."""
+    return str(until).strip().lower() == StopRule.FIRST_SLOWER
+
+
 def most_repeats(until: str) -> int:
     """Of each row, where nobody says how many."""
-    is_line = until.strip().lower() == StopRule.FIRST_SLOWER
-    return MOST_OF_MANY if is_line else MOST_REPEATS
+    return MOST_OF_MANY if is_bisect(until) else MOST_REPEATS
 
 
 def require_rule_fits(plan: SeriesPlan) -> None:
     """Raises SpecError if the plan's stopping rule cannot judge its rows."""
     if plan.stopping and (problems := [*_find_problems(plan, plan.stopping.rule)]):
         raise SpecError(WHAT, problems)
+
+
+def choose_between(field: str, listed: Sequence[str], good: str = "", bad: str = "") -> Sequence[str]:
+    """The versions, or images, from the good one to the bad one. Raises SpecError unless the good one comes first."""
+    ends = {"good": good or listed[0], "bad": bad or listed[-1]}
+    unknown = [
+        Problem(name, Message("must be one of {field}: {listed}", field=field, listed=", ".join(listed)), end)
+        for name, end in ends.items()
+        if end not in listed
+    ]
+    if unknown:
+        raise SpecError(WHAT, unknown)
+    first, last = (listed.index(end) for end in ends.values())
+    if last - first < FEWEST_VERSIONS - 1:
+        message = Message("{good} and {bad} must be in this order, with others between them", **ends)
+        raise SpecError(WHAT, [Problem(field, message, ", ".join(listed))])
+    return listed[first : last + 1]
 
 
 def _find_problems(plan: SeriesPlan, rule: StopRule) -> Iterator[Problem]:

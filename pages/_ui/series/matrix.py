@@ -54,6 +54,8 @@ def _to_markdown(matrix: Matrix, repeats: range) -> str:
     lines = [[t("series.row"), *(t("series.repeat", number=repeat) for repeat in repeats)]]
     lines.append(["---", *("---:" for _ in repeats)])
     for row in matrix.rows:
+        if not row.cells:  # a stopping rule did not need it
+            continue
         cells = [_cell_text(cell) for cell in row.cells if cell.repeat in repeats]
         lines.append([f"**{escape_markdown(row_title(row.planned))}**", *cells])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

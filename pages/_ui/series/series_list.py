@@ -70,7 +70,7 @@ def series_facts(matrix: Matrix) -> str:
     """One line: the workload, its size, where it runs, who launched it and when."""
     plan = matrix.series.plan
     counts = ", ".join(str(count) for count in sorted(plan.node_counts))
-    size = t("series.size", nodes=counts, repeats=plan.until or plan.repeats)
+    size = t("series.size", nodes=counts, repeats=f"≤ {plan.repeats} ({plan.until})" if plan.until else plan.repeats)
     parts = (
         plan.spec.workload,
         t("series.search_size", nodes=counts, trials=plan.search.trials) if plan.search else size,

@@ -5,7 +5,6 @@ import streamlit as st
 
 from aisbench_core.running.series.matrix import Matrix
 from aisbench_core.running.series.stopping import Judgement
-from pages._ui.series.matrix import row_title
 from pages._ui.shell import charts
 from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.words import t
@@ -24,7 +23,7 @@ def show_judgement(matrix: Matrix, judgement: Judgement) -> None:
 
 def _draw_chances(matrix: Matrix, judgement: Judgement) -> None:
     rows = [
-        {"row": row_title(row.planned), "chance": chance, "runs": len(row.values)}
+        {"row": row.planned.version or row.planned.image, "chance": chance, "runs": len(row.values)}
         for row, chance in zip(matrix.rows, judgement.probabilities, strict=True)
     ]
     title = t("series.chance")

@@ -7,7 +7,7 @@ from aisbench_core.base.messages import Message
 REMOTE = frozenset(
     {
         *("run", "preflight", "spec", "clone", "diff", "reproduce"),
-        *("config import", "config export"),
+        *("config import", "config export", "bisect"),
         *("runs", "show", "scalars", "stop", "priority", "collect", "logs", "files", "explain"),
         *("clean", "delete", "rename", "note", "set-aside", "tag"),
         *(f"series {name}" for name in ("run", "list", "show", "best", "compare", "stop", "rerun", "resume")),

@@ -12,8 +12,14 @@ from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, launch_key, open_core
 from aisbench_core.interfaces.cli.exit_codes import NOT_ENOUGH_DATA, RUN_FAILED, YOUR_INPUT, exit_code_of
 from aisbench_core.interfaces.cli.following import end_if_series_held, wait_for_series, warn_without_follower
-from aisbench_core.interfaces.cli.options import Group, add_paging, output_option, yaml_of
-from aisbench_core.interfaces.cli.series.planning import plan_draft, plan_options, print_draft
+from aisbench_core.interfaces.cli.options import Group, add_paging, command, output_option, yaml_of
+from aisbench_core.interfaces.cli.series.planning import (
+    bisect_options,
+    plan_bisect,
+    plan_draft,
+    plan_options,
+    print_draft,
+)
 from aisbench_core.interfaces.cli.series.report import (
     best_text,
     comparison_text,
@@ -26,6 +32,7 @@ from aisbench_core.interfaces.cli.series.report import (
 if TYPE_CHECKING:
     from aisbench_core.model import SeriesRow
     from aisbench_core.running.series.matrix import Matrix
+    from aisbench_core.running.series.planning import SeriesDraft
     from aisbench_core.wiring import Core
 
 
@@ -35,11 +42,16 @@ series = Group(
     "SERIES is a series id or a unique prefix of one.",
 )
 
+_wait_option = click.option(
+    "--wait", is_flag=True, help="Wait until the series ends, and follow its runs if no follower is active."
+)
+_dry_run_option = click.option("--dry-run", is_flag=True, help="Print cells, findings and estimate; launch nothing.")
+
 
 @series.command("run")
 @plan_options
-@click.option("--wait", is_flag=True, help="Wait until the series ends, and follow its runs if no follower is active.")
-@click.option("--dry-run", is_flag=True, help="Print cells, findings and estimate; launch nothing.")
+@_wait_option
+@_dry_run_option
 def run_series(profile: str, wait: bool, dry_run: bool, as_json: bool, **arguments: Any) -> None:
     """Launch a series and print its id.
 
@@ -50,7 +62,26 @@ def run_series(profile: str, wait: bool, dry_run: bool, as_json: bool, **argumen
     the exit code is 4 unless every cell has a valid result, or with --until, 6 unless it has measured enough.
     """
     core = open_core(writing=not dry_run)
-    draft = plan_draft(core, profile, arguments)
+    _launch_draft(core, plan_draft(core, profile, arguments), profile, wait, dry_run, as_json)
+
+
+@command()
+@bisect_options
+@_wait_option
+@_dry_run_option
+def bisect(profile: str, good: str, bad: str, wait: bool, dry_run: bool, as_json: bool, **arguments: Any) -> None:
+    """Find the first slower one between a good and a bad version, with few runs, and print the id of their series.
+
+    The versions are those of the workload's manifest, unless --versions or --images lists others, from old to new.
+    First both ends are run until one is known to be slower, then the version that tells most, until one is the first
+    slower one with 95 % certainty. `aisbench series` shows, stops and resumes it. With --wait, the exit code is 6 if
+    repeats or budget ended it before.
+    """
+    core = open_core(writing=not dry_run)
+    _launch_draft(core, plan_bisect(core, profile, good, bad, arguments), profile, wait, dry_run, as_json)
+
+
+def _launch_draft(core: Core, draft: SeriesDraft, profile: str, wait: bool, dry_run: bool, as_json: bool) -> None:
     print_draft(draft, with_errors=dry_run)
     if dry_run:
         columns: display.Columns[SeriesRow] = {
