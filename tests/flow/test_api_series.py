@@ -62,10 +62,12 @@ def test_a_series_of_a_program_ends_with_statistics_and_is_compared_with_the_one
     (row,) = before["rows"]
     assert (row["summary"]["count"], row["summary"]["mean"], row["unit"]) == (2, 200.0, "samples/s")
     assert [cell["tries"][0]["run_state"] for cell in row["cells"]] == ["completed", "completed"]
-    assert before["plan"]["repeats"] == 2
+    assert (before["plan"]["repeats"], before["metric"]) == (2, "")
     assert compared["outcome"] == compared["rows"][0]["outcome"]
     assert compared["rows"][0]["difference"]["change"] == pytest.approx(-0.5)
     assert [compared["rows"][0][side]["summary"]["mean"] for side in ("baseline", "candidate")] == [200.0, 100.0]
+    require_problem(program.get(f"/series/{later}", metric="nothing"), 422, "spec-error")
+    require_problem(program.get(f"/series/{later}/comparison", baseline=series_id, metric="nothing"), 422, "spec-error")
     require_problem(program.get(f"/series/{later}/comparison", baseline=later), 422, "spec-error")
     require_problem(program.get(f"/series/{later}/comparison"), 422, "spec-error")
     require_problem(program.get(f"/series/{later}/comparison", baseline="s-none"), 404, "series-not-found")

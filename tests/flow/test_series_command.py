@@ -1,5 +1,6 @@
 """`aisbench series` as it is typed: planned, launched, waited for, held, stopped and looked at."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,26 @@ def test_a_series_is_planned_launched_and_waited_for(shell: CommandLine) -> None
     matrix = shell.type("series", "show", series_id).stdout
     assert "2 of 2" in matrix
     assert "samples/s" in matrix
+    assert shown["metric"] is None
+
+
+def test_a_metric_stands_in_place_of_throughputs_and_an_unknown_one_is_refused_with_those_that_there_are(
+    shell: CommandLine, sandbox: SandboxProcess
+) -> None:
+    energy = {"at": 1, "rank": 0, "name": "energy", "value": 2.5, "unit": "J/token", "better": "lower"}
+    sandbox.script(by="look", outputs={**GOOD, "metrics_0_0.jsonl": json.dumps({**energy, "combined": "mean"}) + "\n"})
+    series = [shell.type("series", "run", *WHAT, "--repeats", "2", "--wait").stdout.split()[0] for _ in range(2)]
+
+    unknown = shell.type("series", "show", series[0], "--metric", "nothing")
+    shown = shell.answer("series", "show", series[0], "--metric", "energy")
+    compared = shell.type("series", "compare", *series, "--metric", "energy")
+
+    assert unknown.exit_code == 2
+    assert "no valid run of the series has it; known: energy" in unknown.stderr
+    assert (shown["metric"]["name"], shown["metric"]["better"]) == ("energy", "lower")
+    assert {(cell["throughput"], cell["unit"]) for cell in shown["cells"]} == {(2.5, "J/token")}
+    assert "J/token" in compared.stdout
+    assert shell.type("series", "compare", *series, "--metric", "nothing").exit_code == 2
 
 
 def test_a_held_series_ends_the_waiting_with_4_is_resumed_and_stopped(shell: CommandLine) -> None:

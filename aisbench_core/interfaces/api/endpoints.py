@@ -110,7 +110,7 @@ ENDPOINTS: Sequence[Endpoint] = (
     ),
     Endpoint(
         "GET", "/series/{series_id}", "One series: plan, cells, statistics, trials", reports.show_series,
-        reports.SeriesDetails,
+        reports.SeriesDetails, reports.MetricQuery,
     ),
     Endpoint(
         "GET", "/series/{series_id}/comparison", "A series against an earlier one", comparison.compare_series,

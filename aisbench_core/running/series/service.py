@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any
 
 from aisbench_core.base.errors import Problem, SeriesNotFound, SpecError
+from aisbench_core.base.formats import MISSING
 from aisbench_core.base.messages import Message, choose_plural, join_parts
 from aisbench_core.cloud.regions import Regions
 from aisbench_core.config.job_secrets import JobSecrets
@@ -152,6 +153,15 @@ class SeriesService:
             matrix = self._build_recorded_matrices(recorded[:1])[0]
         return show_metric(matrix, metric, self._find_metrics(matrix)) if metric else matrix
 
+    def measure(self, series_id: str, metric: str) -> Matrix:
+        """The same with a metric that its runs have; empty: throughput. Raises SpecError for any other one."""
+        matrix = self.matrix(series_id, metric)
+        if metric and matrix.metric is None:
+            names = ", ".join(self.list_metrics(matrix)) or MISSING
+            unknown = Message("no valid run of the series has it; known: {names}", names=names)
+            raise SpecError(Message("the metric"), [Problem("metric", unknown, metric)])
+        return matrix
+
     def list_metrics(self, matrix: Matrix) -> list[str]:
         """The names of the metrics of its valid runs."""
         return list_metrics(matrix, self._find_metrics(matrix))
@@ -180,8 +190,10 @@ class SeriesService:
         return sorted(matrices, key=lambda matrix: chosen.index(matrix.series.series_id))
 
     def compare(self, baseline_id: str, series_id: str, metric: str = "") -> SeriesComparison:
-        """The second series against the first, row by row. Raises SpecError for a series against itself."""
-        baseline, candidate = self.matrix(baseline_id, metric), self.matrix(series_id, metric)
+        """The second series against the first, row by row, by a metric as in `measure`.
+
+        Raises SpecError for a series against itself."""
+        baseline, candidate = self.matrix(baseline_id, metric), self.measure(series_id, metric)
         return compare_series(baseline, candidate, self.warehouse.runs.compare)
 
     def like(self, series: Series, limit: int = 50) -> list[Series]:

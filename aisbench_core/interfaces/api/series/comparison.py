@@ -9,15 +9,16 @@ from pydantic import Field
 from aisbench_core.domain.statistics.difference import MeanDifference, Power
 from aisbench_core.domain.statistics.summary import Summary
 from aisbench_core.interfaces.api.endpoint import ApiCall
-from aisbench_core.model import Frozen, Scalar
+from aisbench_core.interfaces.api.series.reports import MetricQuery
+from aisbench_core.model import Scalar
 from aisbench_core.running.series.comparing import RowPair
 from aisbench_core.running.series.matrix import MatrixRow
 from aisbench_core.warehouse.values.compared import Comparability, FieldValues
 from aisbench_core.warehouse.values.histories import Outcome
 
 
-class BaselineQuery(Frozen):
-    """What a series is compared with."""
+class BaselineQuery(MetricQuery):
+    """What a series is compared with, and by what."""
 
     baseline: Annotated[str, Field(min_length=1, max_length=200, description="Id of the earlier series.")]
 
@@ -64,9 +65,9 @@ class SeriesComparisonReport:
 
 
 def compare_series(call: ApiCall) -> SeriesComparisonReport:
-    """Whether throughput changed against an earlier series, and significantly."""
+    """Whether throughput, or `metric`, changed against an earlier series, and significantly."""
     query: BaselineQuery = call.query
-    found = call.core.series.compare(query.baseline, call.path["series_id"])
+    found = call.core.series.compare(query.baseline, call.path["series_id"], query.metric)
     return SeriesComparisonReport(
         found.baseline.series.series_id, found.candidate.series.series_id, found.outcome,
         [*map(_to_pair, found.pairs)], [call.say(row.title) for row in found.alone], found.differences,

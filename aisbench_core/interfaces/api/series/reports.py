@@ -70,6 +70,14 @@ class AttemptReport:
     ]
 
 
+class MetricQuery(Frozen):
+    """What the values are."""
+
+    metric: Annotated[
+        str, Field(max_length=200, description="A metric of the runs in place of their throughputs; empty: these.")
+    ] = ""
+
+
 @dataclass(frozen=True, slots=True)
 class CellReport:
     """A cell, with the attempt at it that counts, else the latest. `throughput` is null unless it was measured."""
@@ -142,6 +150,7 @@ class SeriesDetails:
 
     series: SeriesSummary
     plan: Annotated[SeriesPlan, Field(description="As it was launched; POST it again for another series of it.")]
+    metric: Annotated[str, Field(description="What every value is of; empty: the throughput.")]
     held: str
     best: BestRowReport | None
     """Of a series that varies hyperparameters; null while no row is."""
@@ -160,8 +169,8 @@ def list_series(call: ApiCall) -> SeriesListing:
 
 
 def show_series(call: ApiCall) -> SeriesDetails:
-    """One series by its id or a unique prefix of it."""
-    return details_of(call.core.series.matrix(call.path["series_id"]))
+    """One series by its id or a unique prefix of it. `throughput` and statistics are of `metric`, if one is asked."""
+    return details_of(call.core.series.measure(call.path["series_id"], call.query.metric))
 
 
 def details_of(matrix: Matrix) -> SeriesDetails:
@@ -170,7 +179,8 @@ def details_of(matrix: Matrix) -> SeriesDetails:
     best = _to_best_row(matrix.best) if matrix.best else None
     found = matrix.judgement
     judgement = JudgementReport(found.is_met, found.finding, found.probabilities) if found else None
-    return SeriesDetails(_to_summary(matrix), matrix.series.plan, held, best, judgement, [*map(_to_row, matrix.rows)])
+    metric, rows = matrix.metric.name if matrix.metric else "", [*map(_to_row, matrix.rows)]
+    return SeriesDetails(_to_summary(matrix), matrix.series.plan, metric, held, best, judgement, rows)
 
 
 def _to_summary(matrix: Matrix) -> SeriesSummary:

@@ -24,6 +24,7 @@ from aisbench_core.interfaces.cli.series.report import (
     best_text,
     comparison_text,
     matrix_json,
+    metric_json,
     report_text,
     row_json,
     used_hours,
@@ -135,22 +136,29 @@ def list_(limit: int, offset: int, as_json: bool) -> None:
     display.page_size(len(page), offset, total, "series")
 
 
+metric_option = click.option(
+    "--metric", default="", metavar="NAME", help="Show this metric of the runs in place of the throughput."
+)
+
+
 @series.command()
-def show(series_id: str, as_json: bool) -> None:
+@metric_option
+def show(series_id: str, metric: str, as_json: bool) -> None:
     """Show a series: its matrix, the statistics of each row, and its budget."""
-    matrix = open_core(writing=False).series.matrix(series_id)
+    matrix = open_core(writing=False).series.measure(series_id, metric)
     display.print_result(matrix_json(matrix), as_json, lambda: report_text(matrix))
 
 
 @series.command()
 @click.argument("baseline_id", metavar="BASELINE")
-def compare(baseline_id: str, series_id: str, as_json: bool) -> None:
+@metric_option
+def compare(baseline_id: str, series_id: str, metric: str, as_json: bool) -> None:
     """Compare a series with an earlier one by row: exit code 0 no regression, 5 a regression, 6 not enough data.
 
     Rows are paired by node count, version, image and values, or by node count alone where each series has one such
     row. A change counts if it is 1 % or more and its p-value is at most 1 %, adjusted over all rows.
     """
-    comparison = open_core(writing=False).series.compare(baseline_id, series_id)
+    comparison = open_core(writing=False).series.compare(baseline_id, series_id, metric)
     names = ("reasons", "difference", "adjusted_p", "power", "outcome", "not_known", "missed")
     rows = [
         {
@@ -163,6 +171,7 @@ def compare(baseline_id: str, series_id: str, as_json: bool) -> None:
     answer = {
         "baseline": comparison.baseline.series.series_id,
         "candidate": comparison.candidate.series.series_id,
+        "metric": metric_json(comparison.candidate),
         "rows": rows,
         **display.pick_fields(comparison, "outcome", "alone", "differences"),
     }

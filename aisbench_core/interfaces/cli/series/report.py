@@ -20,6 +20,7 @@ def matrix_json(matrix: Matrix) -> dict[str, object]:
     return {
         **display.pick_fields(series, "series_id", "profile", "created_at", "created_by", "plan"),
         **display.pick_fields(matrix, "state", "valid", "lost", "events"),
+        "metric": metric_json(matrix),
         "best": {**row_json(matrix.best.row), **display.pick_fields(matrix.best, "value", "unit")}
         if matrix.best
         else None,
@@ -34,6 +35,11 @@ def matrix_json(matrix: Matrix) -> dict[str, object]:
 
 def judgement_json(judgement: Judgement) -> dict[str, object]:
     return display.pick_fields(judgement, "is_met", "finding", "probabilities")
+
+
+def metric_json(matrix: Matrix) -> dict[str, object] | None:
+    """What stands in place of every throughput; None: nothing does."""
+    return display.pick_fields(matrix.metric, "name", "unit", "better", "definition") if matrix.metric else None
 
 
 def row_json(row: MatrixRow) -> dict[str, object]:
@@ -80,6 +86,7 @@ def report_text(matrix: Matrix) -> str:
         ("at a time", str(series.plan.parallel)),
         ("node hours", f"{used_hours(matrix)}, {matrix.hours.promised + matrix.hours.to_come:.3g} remaining"),
         ("created", f"{display.local_time(series.created_at)} by {series.created_by}"),
+        ("metric", matrix.metric.name if matrix.metric else ""),
         ("code", f"{matrix.codes} different versions were measured" if matrix.codes > 1 else ""),
     )
     checks = [
@@ -209,6 +216,7 @@ def used_hours(matrix: Matrix) -> str:
 def comparison_text(comparison: SeriesComparison) -> str:
     sides = display.format_fields(
         ("verdict", str(comparison.outcome)),
+        ("metric", comparison.candidate.metric.name if comparison.candidate.metric else ""),
         ("baseline", f"{comparison.baseline.series.title} {comparison.baseline.series.series_id}"),
         ("candidate", f"{comparison.candidate.series.title} {comparison.candidate.series.series_id}"),
         ("not compared", ", ".join(row.title for row in comparison.alone)),
