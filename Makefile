@@ -204,10 +204,10 @@ hosts:
 .PHONY: servers
 # At runlevel 1 Debian starts no service of a package that it installs.
 servers:
-	@for program in prometheus nginx caddy haproxy; do PATH=$$PATH:/usr/sbin command -v $$program >/dev/null || missing="$$missing $$program"; done; \
+	@for program in prometheus nginx caddy haproxy openssl; do PATH=$$PATH:/usr/sbin command -v $$program >/dev/null || missing="$$missing $$program"; done; \
 	if [ -z "$$missing" ]; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		echo "installing$$missing for the tests of monitoring and deployment"; \
+		echo "installing$$missing for the tests of monitoring, deployment and time stamps"; \
 		apt-get update -qq && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
 			$$missing >/dev/null; \
 	else \

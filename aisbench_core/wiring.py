@@ -75,6 +75,7 @@ from aisbench_core.running.schedules.launching import ScheduledLaunches
 from aisbench_core.running.schedules.service import ScheduleService
 from aisbench_core.running.series.service import SeriesService
 from aisbench_core.running.systems.systems import Systems
+from aisbench_core.running.time_stamps import TimeStamps
 from aisbench_core.store.audit.audit import Audit
 from aisbench_core.store.audit.audit_heads import AuditHeads
 from aisbench_core.store.ledger.deletions import DeletionLedger
@@ -135,6 +136,7 @@ class Core:
         )
         self.signing_keys = SigningKeys(KeyFile(settings.signing_key_path), ledger, self.audit, clock)
         self.heads = Heads(ledger, self.audit, self.signing_keys)
+        self.time_stamps = TimeStamps(settings)
         self.people = People(ledger, clock)
         self.sign_in_audit = SignInAudit(self.audit.record, clock)
         self.sessions = Sessions(settings, self.people, clock, self.sign_in_audit)
@@ -177,7 +179,7 @@ class Core:
             seal=seals.seal_launched,
             clock=clock,
         )
-        self.head_publishing = HeadPublishing(settings, self.heads, self.audit, interactive, clock)
+        self.head_publishing = HeadPublishing(settings, self.heads, self.audit, interactive, self.time_stamps, clock)
         self.jobs = Jobs(ledger, interactive, runs, clock)
         self.algorithms = Algorithms(workloads, self._connect, interactive, runs.open_folders, settings.shared_code)
         self.files = RunFiles(folders, ledger)
@@ -261,6 +263,7 @@ class Core:
             comparing=self._comparing,
             keys=self.signing_keys,
             heads=self.heads,
+            stamps=self.time_stamps,
             connect=self._interactive,
             clock=self.clock,
         )
@@ -321,7 +324,7 @@ class Core:
             delete=DeletionWork(self._deletion_ledger, cleaning, self.annotations, clock).tick,
             alert=BudgetAlerts(ledger, self._budget_ledger, clock).tick,
             notify=self.notifications.tick,
-            publish_head=HeadPublishing(settings, self.heads, self.audit, self._connect, clock).tick,
+            publish_head=HeadPublishing(settings, self.heads, self.audit, self._connect, self.time_stamps, clock).tick,
             diagnose=AscendFd(settings.ascend_fd_venv).diagnose,
             slow_share=self.slow_share,
             clock=clock,

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
@@ -15,6 +15,7 @@ from aisbench_core.base.clock import utc_now
 from aisbench_core.base.errors import ConfigError
 from aisbench_core.base.messages import Message
 from aisbench_core.base.private_files import write_whole
+from aisbench_core.config.settings import Settings
 from aisbench_core.domain.results.record import write_record
 from aisbench_core.domain.rulesets.ruleset import Rulesets
 from aisbench_core.exchange.evidence import verify
@@ -22,6 +23,7 @@ from aisbench_core.exchange.evidence.making import Bundles
 from aisbench_core.exchange.report import pdf
 from aisbench_core.exchange.report.reports import Reports
 from aisbench_core.model import Mode, RunRecord, RunState
+from aisbench_core.running.time_stamps import TimeStamps
 from aisbench_core.store.audit.audit import Audit
 from aisbench_core.store.audit.audit_heads import AuditHeads
 from aisbench_core.store.ledger.ledger import Ledger
@@ -64,6 +66,7 @@ class EvidenceConsole:
     key: PrivateKey
     at: datetime = AT
     print_page: Callable[[str], bytes] = pdf.print_page
+    settings: Settings = field(default_factory=Settings)
 
     def __post_init__(self) -> None:
         self.ledger = Ledger(self.folder / "ledger.sqlite3")
@@ -88,6 +91,7 @@ class EvidenceConsole:
             comparing=SealComparing(self.ledger, self.folders, lambda _: None, are_all_here=True),
             keys=self.keys,
             heads=self.heads,
+            stamps=TimeStamps(self.settings),
             connect=refuse_cloud,
             clock=lambda: self.at,
             print_page=self.print_page,

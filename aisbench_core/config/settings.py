@@ -153,6 +153,10 @@ class Settings(Frozen):
         AfterValidator(_obs_directory),
         Field(description="Where the audit's signed head goes daily: obs://bucket/prefix; none: nowhere."),
     ] = ""
+    timestamp_url: Annotated[
+        str, Field(pattern=r"^(https?://\S+)?$", description="RFC 3161 server that stamps heads; none: no stamps.")
+    ] = ""
+    timestamp_certificates: Annotated[str, Field(description="PEM file with the certificates of its authority.")] = ""
     ruleset: Annotated[str, Field(description="Decides validity: see `aisbench ruleset list`.")] = "aisbench/1"
     code_folders: Annotated[
         str, Field(description="More folders from which non-admins may launch code, separated by commas.")

@@ -11,6 +11,7 @@ from aisbench_core.config.settings import Settings
 from aisbench_core.domain.access import permitted
 from aisbench_core.domain.access.changes import note_values
 from aisbench_core.model import Actor, Clock, WayIn, local_actor
+from aisbench_core.running.time_stamps import TimeStamps
 from aisbench_core.store.audit.audit import Audit
 from aisbench_core.store.signing.heads import Heads, SignedHead
 
@@ -39,21 +40,31 @@ class HeadPublishing:
     heads: Heads
     audit: Audit
     connect: Connect
+    stamps: TimeStamps
     clock: Clock
     _tried: datetime | None = None
 
     @permitted
     def publish(self, actor: Actor) -> PublishedHead:  # noqa: ARG002  # the guard's
-        """Write the head as it is now to `head_directory`. Raises ConfigError without one, and CloudError."""
+        """Write the head as it is now to `head_directory`, with a time stamp if a server is configured and answers.
+
+        Raises ConfigError without a directory, and CloudError."""
         if not self.settings.head_directory:
             raise ConfigError(
                 Message("head_directory is not set"), Message("set it to obs://bucket/prefix of a bucket of others")
             )
-        head = self.heads.sign()
+        head = self._stamp(self.heads.sign())
         path = f"/{self.settings.head_directory.removeprefix('obs://').strip('/')}/aisbench-head-{head.number}.txt"
-        self.connect(self.settings.profile).objects.put(path, f"{head}\n".encode())
+        self.connect(self.settings.profile).objects.put(path, f"{head.text}\n".encode())
         note_values("", head.entry)
         return PublishedHead(head, path)
+
+    def _stamp(self, head: SignedHead) -> SignedHead:
+        try:
+            return self.stamps.add(head)
+        except AisbenchError as error:  # a head without a stamp is worth keeping, too
+            LOG.error("the head of the audit has no time stamp: %s", error)  # noqa: TRY400  # ours need no traceback
+            return head
 
     def tick(self) -> None:
         """Publish once a day, where it is configured. Never raises: runs must go on."""

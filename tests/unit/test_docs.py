@@ -31,6 +31,7 @@ PROFILE_HEAD = "<!-- profile -->\n\n"
 WORDS = {
     "^(en|zh)$": "`en` or `zh`",
     r"^(https?://[^/\s]+/?)?$": "`https://name`, with the port if not the default",
+    r"^(https?://\S+)?$": "an http or https address",
     "^[A-Za-z][A-Za-z0-9-]{0,63}$": "the name of a header",
     ISSUER: "an `https` address; `http` on this machine only",
     "(^| )openid( |$)": "scopes with spaces between them, `openid` among them",

@@ -33,6 +33,7 @@ LOCK_OF_EXTRA = {
     "search": "run",
     "team": "test",
     "tensorboard": "test",
+    "timestamps": "test",
     "test": "test",
     "bench": "bench",
     "mindspore": "frameworks",

@@ -24,6 +24,7 @@ from aisbench_core.exchange.report.words import MAX_RUNS, ReportLanguage
 from aisbench_core.model import Actor, Clock, Run, RunRecord, canonical_json
 from aisbench_core.model.columns import GROUP_KEYS
 from aisbench_core.running.run_files import dump_series
+from aisbench_core.running.time_stamps import TimeStamps
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.ledger.series import SeriesLedger
 from aisbench_core.store.run_folders import run_paths
@@ -83,6 +84,7 @@ class Bundles:
     comparing: SealComparing
     keys: SigningKeys
     heads: Heads
+    stamps: TimeStamps
     connect: Connect
     clock: Clock
     print_page: Callable[[str], bytes] = pdf.print_page
@@ -159,6 +161,10 @@ class Bundles:
         contents, runs, series = _Contents(), BytesIO(), BytesIO()
         records = {run_id: self._add_folder(contents, run_id, with_logs) for run_id in run_ids}
         head, series_ids = self.heads.sign(), self.warehouse.series.find_ids(run_ids)
+        try:
+            head = self.stamps.add(head)
+        except AisbenchError as error:
+            contents.absent["the time stamp in audit.json"] = error.message
         audit = self.heads.read_segment(head, [*run_ids, *series_ids])
         contents.add("audit.json", verify.to_canonical(audit))
         contents.failed_early = self.warehouse.write_tables(run_ids, at, runs, series, head.entry)

@@ -24,7 +24,7 @@ LOG = logging.getLogger(__name__)
 _LINE = re.compile(
     r"(?<![0-9A-Za-z])(?P<number>[0-9]{1,18}):(?P<hash>[0-9a-f]{64})\b"
     r"(?: (?P<at>[0-9]{4}(?:-[0-9]{2}){2}T[0-9]{2}(?::[0-9]{2}){2}Z) (?P<key>SHA256:[A-Za-z0-9+/]{43})"
-    r" (?P<signature>[A-Za-z0-9+/]{86}==))?"
+    r" (?P<signature>[A-Za-z0-9+/]{86}==)(?:(?:\n|\\n)stamp (?P<stamp>[A-Za-z0-9+/]{64,90000}={0,2}))?)?"
 )
 
 
@@ -38,10 +38,16 @@ class SignedHead:
     at: datetime | None
     key: str = ""
     signature: str = ""
+    stamp: Annotated[str, Field(description="RFC 3161 response about the line, in Base64; empty without one")] = ""
 
     def __str__(self) -> str:
         """One line: number and hash, time, key, signature; without a signature, number and hash."""
         return f"{self.entry} {_format_time(self.at)} {self.key} {self.signature}" if self.signature else self.entry
+
+    @property
+    def text(self) -> str:
+        """The line and, if there is one, the time stamp's below it."""
+        return f"{self}\nstamp {self.stamp}" if self.stamp else str(self)
 
     @property
     def entry(self) -> str:
@@ -60,7 +66,8 @@ class SignedHead:
         if not found:
             return None
         at = datetime.fromisoformat(found["at"]) if found["at"] else None
-        return cls(int(found["number"]), found["hash"], at, found["key"] or "", found["signature"] or "")
+        rest = (found[name] or "" for name in ("key", "signature", "stamp"))
+        return cls(int(found["number"]), found["hash"], at, *rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +115,7 @@ class Heads:
     def read_segment(self, head: SignedHead, objects: Collection[str]) -> dict[str, object]:
         """The entries about these objects up to a head, and the hashes of those between. Raises AuditChanged."""
         with self._ledger.snapshot() as con:
-            return {"head": str(head), **read_segment(con, objects, head.number)}
+            return {"head": head.text, **read_segment(con, objects, head.number)}
 
     @permitted
     def check(self, head: SignedHead, actor: Actor) -> CheckedHead:

@@ -34,7 +34,8 @@ class KeySource(InputPath):
 
 @evidence.command()
 @click.option("--publish", is_flag=True, help="Write it to head_directory on OBS, too.")
-def head(publish: bool, as_json: bool) -> None:
+@click.option("--stamp", is_flag=True, help="Ask timestamp_url for a time stamp, which is printed below it.")
+def head(publish: bool, stamp: bool, as_json: bool) -> None:
     """Print the head of the audit, signed: number and hash of its newest entry, time, key, signature.
 
     Keep it where no account of this machine can write: only a head kept elsewhere proves later that no entries are
@@ -45,7 +46,9 @@ def head(publish: bool, as_json: bool) -> None:
         published = core.head_publishing.publish(get_actor())
         display.print_message(f"written to {published.path}")
     signed = published.head if publish else core.heads.sign()
-    display.print_result(display.as_dict(signed), as_json, lambda: str(signed))
+    if stamp and not signed.stamp:
+        signed = core.time_stamps.ask(signed)
+    display.print_result(display.as_dict(signed), as_json, lambda: signed.text)
 
 
 @evidence.command()
@@ -63,14 +66,21 @@ def check(file: Path, as_json: bool) -> None:
             Message("{path} holds no head of an audit", path=file),
             Message("expected NUMBER:HASH, as `aisbench evidence head` prints it"),
         )
-    checked = open_core(writing=False).heads.check(found, get_actor())
+    core = open_core(writing=False)
+    checked = core.heads.check(found, get_actor())
+    stamp = core.time_stamps.check(found) if found.stamp else None
     audit = checked.audit
     by = f"signed with {found.key}" if found.key else "not signed"
+    by += f", stamped at {stamp.at.isoformat()} by {stamp.signer}" if stamp else ""
     text = (
         f"the audit continues from entry {found.number:,} ({by}); entries verified: {audit.entries:,}; last entry:"
         f" {audit.last_number}:{audit.last_hash}"
     )
-    answer = {"head": display.as_dict(found), "audit": display.as_dict(audit)}
+    answer = {
+        "head": display.as_dict(found),
+        "stamp": stamp and display.as_dict(stamp),
+        "audit": display.as_dict(audit),
+    }
     display.print_result(answer, as_json, lambda: text)
 
 
