@@ -25,6 +25,7 @@ from aisbench_core.domain.llm.chips import read_chips
 from aisbench_core.domain.logs.run_logs import RunLogs
 from aisbench_core.domain.preflight.service import Preflight
 from aisbench_core.domain.rulesets.ruleset import Rulesets
+from aisbench_core.exchange.evidence.file_statements import FileStatements
 from aisbench_core.exchange.evidence.importing import BundleImports
 from aisbench_core.exchange.evidence.making import Bundles
 from aisbench_core.exchange.importing.service import ResultImport
@@ -267,6 +268,7 @@ class Core:
             connect=self._interactive,
             clock=self.clock,
         )
+        self.file_statements = FileStatements(self.signing_keys, self.heads.sign, self.clock)
         self.publishing = Publishing(warehouse, self.clock, self.heads.find_entry)
         self.lab_reports = LabReports(
             self.reports, warehouse, self.ledger, self.rulesets, self.signing_keys, self.clock

@@ -10,7 +10,7 @@ from typing import IO
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.domain.access import permitted
-from aisbench_core.domain.access.changes import log_change
+from aisbench_core.domain.access.changes import log_change, note_values
 from aisbench_core.domain.rulesets.ruleset import DEFAULT, Rulesets
 from aisbench_core.model import Actor, RunRecord
 from aisbench_core.warehouse.answers import by_noun
@@ -143,6 +143,7 @@ class Warehouse:
     def store_evaluations(self, result: validation.Validation, actor: Actor) -> int:
         """Store the evaluations that differ from the stored ones; returns how many."""
         log_change(actor, f"store validity by ruleset {result.ruleset_id}")
+        note_values("", result.statement)
         run_ids = [run.run_id for run in result.runs if not run.is_stored]
         return validation.store_evaluations(self._store, run_ids, self._evaluator_of(result.ruleset_id))
 

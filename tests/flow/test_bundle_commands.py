@@ -83,6 +83,39 @@ def test_a_bundle_is_written_and_verified_in_the_shell(shell: CommandLine, tmp_p
     }
 
 
+@pytest.mark.parametrize("words", [("export", "--region", "lab-b"), ("report", "run-0", "--lang", "en")])
+def test_a_signed_export_or_report_that_was_edited_is_named(
+    words: tuple[str, ...], shell: CommandLine, file: Path, tmp_path: Path
+) -> None:
+    shell.answer("import", str(file))
+    [region] = {region.region for region in shell_core(shell).warehouse.facets.list_regions()}
+    words = tuple(region if word == "lab-b" else word for word in words)
+    written, statement = tmp_path / "written", tmp_path / "statement.json"
+
+    assert shell.type(*words, "-o", str(written), "--sign", str(statement)).exit_code == 0
+    good = shell.answer("verify", str(written), "--statement", str(statement))
+    content = written.read_bytes()
+    written.write_bytes(content.replace(b"8000", b"9000", 1))
+    edited = shell.type("verify", str(written), "--statement", str(statement))
+    written.write_bytes(content)
+    statement.write_text(statement.read_text().replace('"sig":"', '"sig":"A'))
+    forged = shell.type("verify", str(written), "--statement", str(statement))
+
+    assert (good["problems"], good["signed_by"], good["is_trusted"]) == ([], "this console", True)
+    assert (edited.exit_code, "written differs from what was signed" in edited.stdout) == (7, True)
+    assert (forged.exit_code, "the statement is damaged, or signed otherwise" in forged.stdout) == (7, True)
+    assert "written is not a bundle of evidence" in shell.type("verify", str(written)).stderr
+
+
+@pytest.mark.parametrize("text", ["", "null", "[]", '{"payload": 1}', '{"payload": "bnVsbA=="}', "[" * 100_000])
+def test_a_hostile_statement_is_a_problem_and_no_traceback(text: str, shell: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "statement.json").write_text(text)
+
+    found = shell.type("verify", __file__, "--statement", str(tmp_path / "statement.json"))
+
+    assert (found.exit_code, "the statement is damaged" in found.stdout) == (7, True)
+
+
 def shell_core(shell: CommandLine) -> Core:
     return open_core(Settings(data_dir=shell.data_dir))
 

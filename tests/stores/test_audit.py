@@ -1,5 +1,6 @@
 """The audit: every change by whoever makes it, in a chain that nobody can change unseen."""
 
+import hashlib
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,9 +18,10 @@ from aisbench_core.model import Actor, BudgetScope, Event, Level, Role, WayIn
 from aisbench_core.store.audit.audit import AuditQuery
 from aisbench_core.store.ledger import ledger_file
 from aisbench_core.store.ledger.ledger_file import open_connection
+from aisbench_core.warehouse.values.runs import BoardQuery
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER
-from tests.records import run, spec
+from tests.records import record, run, spec
 from tests.team_ledger import IN_A_FILE
 from tests.training_client import await_true
 
@@ -53,6 +55,18 @@ def test_a_change_is_recorded_with_who_made_it_and_what_was_there_before(core: C
     assert replace(act, detail="") == Act(
         "ann", "engineer", "console", "run.tag", "run-1", ActOutcome.DONE, "old", "new"
     )
+
+
+def test_verdicts_that_are_stored_are_recorded_by_their_hash_and_that_of_the_rules(core: Core) -> None:
+    core.warehouse.record_many([record("run-1"), record("run-2")])
+    found = core.warehouse.validate(BoardQuery("cn-north-9", ruleset_id="ieee-2937-2022", include_invalid=True))
+
+    core.warehouse.store_evaluations(found, TESTER)
+
+    (act,) = acts(core, change="validity.store")
+    lines = "".join(f"{run.run_id} {run.validity} {run.failed_checks} {run.warned_checks}\n" for run in found.runs)
+    verdicts = hashlib.sha256(lines.encode()).hexdigest()
+    assert act.after == f"rules {core.rulesets.get(found.ruleset_id).sha256}, 2 verdicts {verdicts}"
 
 
 def test_what_is_not_allowed_is_recorded(core: Core) -> None:

@@ -93,6 +93,7 @@ PERMISSIONS: Mapping[str, Permission] = {
     "ResultImport.add_demo": Permission("demo.add", "", E, "can be removed"),
     "ResultImport.remove_demo": Permission("demo.remove", "", E, "removes no measurements"),
     "Bundles.write": Permission("evidence.sign", "names", E, "signs in the name of the console"),
+    "FileStatements.write": Permission("evidence.sign", "name", E, "signs in the name of the console"),
     "BundleImports.preview": Permission("import.preview", "", E, "belongs to importing", is_change=False),
     "BundleImports.save": Permission("import.bundle", "name", L, "adds results of another console"),
     "ResultImport.forget": Permission("import.forget", "one.at", L, "removes results that others may cite"),

@@ -45,11 +45,16 @@ class CheckedBundle:
 
 
 def check_content(content: BinaryIO, name: str, find_key: FindKey) -> CheckedBundle:
-    """Check a bundle; `name`: of the file. Raises ResultError if it is too large for one."""
+    """Check a bundle; `name`: of the file. Raises ResultError if it is too large for one, or none at all."""
     content.seek(0)
     data = content.read(verify.LARGEST + 1)
     if len(data) > verify.LARGEST:
         raise ResultError(Message("{file} is larger than a bundle can be", file=name))
+    if not data.startswith(b"PK\3\4") and verify.ENVELOPE.encode() not in data[-_DIRECTORY:]:
+        raise ResultError(
+            Message("{path} is not a bundle of evidence", path=name),
+            Message("other files have a statement of their own: aisbench verify FILE --statement STATEMENT"),
+        )
     problems, fingerprint, predicate, files = verify.check_bundle(data)
     return CheckedBundle(
         problems=tuple(map(_to_message, problems)),

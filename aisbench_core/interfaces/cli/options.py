@@ -137,6 +137,9 @@ profile_option: Decorator = click.option(
 output_option: Decorator = click.option(
     "-o", "--output", type=OutputPath(), metavar="FILE", help="Write to FILE, not stdout."
 )
+sign_option: Decorator = click.option(
+    "--sign", type=OutputPath(), metavar="STATEMENT", help="Write a signed statement about it, for `aisbench verify`."
+)
 # The question goes to stderr, so scripts hang without it.
 yes_option: Decorator = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 overwrite_option: Decorator = click.option("--replace", is_flag=True, help="Overwrite FILE if it exists.")

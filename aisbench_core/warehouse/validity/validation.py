@@ -1,5 +1,6 @@
 """Evaluation of stored runs by another ruleset: as an answer, for the duration of a query, or to be stored."""
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -54,6 +55,13 @@ class Validation:
     ruleset_sha256: str
     rehearsal: bool
     runs: tuple[RunEvaluation, ...]
+
+    @property
+    def statement(self) -> str:
+        """What the audit says of it: the hash of the rules, and one over a line for each run."""
+        lines = (f"{run.run_id} {run.validity} {run.failed_checks} {run.warned_checks}\n" for run in self.runs)
+        verdicts = hashlib.sha256("".join(lines).encode()).hexdigest()
+        return f"rules {self.ruleset_sha256}, {len(self.runs)} verdicts {verdicts}"
 
     @property
     def counts(self) -> Mapping[Validity, int]:

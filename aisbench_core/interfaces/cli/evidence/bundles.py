@@ -8,6 +8,7 @@ import click
 
 from aisbench_core.base import formats
 from aisbench_core.exchange.evidence.checking import CheckedBundle, check_content
+from aisbench_core.exchange.evidence.file_statements import check_file
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import get_actor, open_core
 from aisbench_core.interfaces.cli.exit_codes import DIFFERENT
@@ -47,15 +48,20 @@ def bundle(
 
 @command()
 @click.argument("file", metavar="FILE", type=InputPath())
+@click.option("--statement", type=InputPath(), help="What `--sign` wrote about an export or a report, which FILE is.")
 @click.pass_context
-def verify(ctx: click.Context, /, file: Path, as_json: bool) -> None:
+def verify(ctx: click.Context, /, file: Path, statement: Path | None, as_json: bool) -> None:
     """Check a bundle of evidence, and name what was changed since it was signed.
 
-    Values are computed again from the raw files. Exit code 7 if anything differs. Who signed is known if the key is
-    one of `aisbench evidence keys`.
+    With a statement, FILE is an export or a report. Values of a bundle are computed again from the raw files. Exit code 7 if anything differs. Who signed is known if
+    the key is one of `aisbench evidence keys`.
     """
+    find_key, name = open_core(writing=False).signing_keys.find, display.file_name(file.name)
     with file.open("rb") as content:
-        found = check_content(content, file.name, open_core(writing=False).signing_keys.find)
+        if statement:
+            found = check_file(content, name, statement.read_text("utf-8", "replace"), find_key)
+        else:
+            found = check_content(content, name, find_key)
     answer = {
         "problems": found.problems,
         "fingerprint": found.fingerprint,
@@ -63,9 +69,8 @@ def verify(ctx: click.Context, /, file: Path, as_json: bool) -> None:
         "is_trusted": found.is_trusted,
         "runs": found.run_ids,
     }
-    lines: list[str] = [*found.problems] or [
-        "every file is as it was signed, and every value follows from the raw files"
-    ]
+    good = "every file is as it was signed, and every value follows from the raw files"
+    lines: list[str] = [*found.problems] or ["the file is as it was signed" if statement else good]
     if found.fingerprint:
         lines.append(f"signed by {_name_signer(found)}, {found.fingerprint}, at {found.made_at}")
     display.print_result(answer, as_json, lambda: "\n".join(lines))

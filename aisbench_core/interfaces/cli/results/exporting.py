@@ -12,7 +12,7 @@ from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -34,6 +34,7 @@ from aisbench_core.interfaces.cli.options import (
     output_option,
     ruleset_option,
     run_filters,
+    sign_option,
     valid_only_option,
 )
 from aisbench_core.interfaces.cli.remote.paths import InputPath, UnsentPath
@@ -45,6 +46,9 @@ from aisbench_core.warehouse.open.queries import Cursor, Query, execute_query, h
 from aisbench_core.warehouse.open.reading import FileReader, Reader
 from aisbench_core.warehouse.values.exports import Export, ExportFormat, ExportTable, SchemaKind
 
+if TYPE_CHECKING:
+    from aisbench_core.wiring import Core
+
 
 @command()
 @run_filters
@@ -55,12 +59,14 @@ from aisbench_core.warehouse.values.exports import Export, ExportFormat, ExportT
 @click.option("--format", "file_format", type=choose_value(ExportFormat), help="Default: by FILE's suffix, else csv.")
 @valid_only_option
 @output_option
+@sign_option
 @click.option("--bom", is_flag=True, help="Start CSV with a byte order mark, for Excel.")
 @click.option(
     "--schema", type=choose_value(SchemaKind), help="Write what describes the CSV, a run's record or the REST answers."
 )
 def export(
     output: Path | None,
+    sign: Path | None,
     file_format: str | None,
     rows: str,
     bom: bool,
@@ -95,6 +101,7 @@ def export(
     # Spooled first: an export that fails leaves an existing file as it was.
     with SpooledTemporaryFile(display.SPOOLED_BYTES) as content:
         count = core.exports.write(export, content, get_actor().name)
+        _write_statement(core, sign, export.file_name, content)
         display.write_output(output, content)
     written = f"{count:,} series" if rows == "series" else display.format_count(count, "run")
     display.print_message(f"{written} of {query.region} written")
@@ -110,9 +117,11 @@ def export(
 @click.option("--full", is_flag=True, help="With all values, checks and hashes of each run.")
 @click.option("--details", type=InputPath(), help="YAML with what the lab states: a draft of a lab's report.")
 @output_option
+@sign_option
 def report(
     run_ids: tuple[str, ...],
     output: Path | None,
+    sign: Path | None,
     lang: str,
     as_pdf: bool,
     full: bool,
@@ -143,11 +152,15 @@ def report(
             content = print_page(page) if pdf else page
         else:
             content = write(runs, language, ruleset_id, full=full, query=query)
-    if isinstance(content, bytes):
-        display.write_output(output, BytesIO(content))
-    else:
-        display.write_text(output, content)
+    written = BytesIO(content if isinstance(content, bytes) else content.encode())
+    _write_statement(core, sign, "report.pdf" if pdf else "report.html", written)
+    display.write_output(output, written)
     display.print_message(f"{display.format_count(len(runs), 'run')} reported")
+
+
+def _write_statement(core: "Core", target: Path | None, name: str, content: IO[bytes]) -> None:
+    if target:
+        display.write_text(target, core.file_statements.write(name, content, get_actor()))
 
 
 @command()
