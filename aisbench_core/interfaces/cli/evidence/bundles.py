@@ -53,8 +53,8 @@ def bundle(
 def verify(ctx: click.Context, /, file: Path, statement: Path | None, as_json: bool) -> None:
     """Check a bundle of evidence, and name what was changed since it was signed.
 
-    With a statement, FILE is an export or a report. Values of a bundle are computed again from the raw files. Exit code 7 if anything differs. Who signed is known if
-    the key is one of `aisbench evidence keys`.
+    With a statement, FILE is an export or a report. Values of a bundle are computed again from the raw files. Exit
+    code 7 if anything differs. Who signed is known if the key is one of `aisbench evidence keys`.
     """
     find_key, name = open_core(writing=False).signing_keys.find, display.file_name(file.name)
     with file.open("rb") as content:
