@@ -44,7 +44,12 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     ),
     **dict.fromkeys(("authlib", "itsdangerous", "joserfc"), frozenset({"aisbench_core/interfaces/web/oidc"})),
     "requests": frozenset(
-        {"aisbench_core/cloud", "aisbench_core/exchange/mlflow/tracking.py", "aisbench_core/interfaces/web/oidc"}
+        {
+            "aisbench_core/cloud",
+            "aisbench_core/exchange/mlflow/tracking.py",
+            "aisbench_core/interfaces/web/oidc",
+            "aisbench_core/running/time_stamps.py",
+        }
     ),
     "urllib3": frozenset({"aisbench_core/cloud", "aisbench_core/people/notifications", "aisbench_core/interfaces/web"}),
     "weasyprint": frozenset({"aisbench_core/exchange/report"}),

@@ -301,11 +301,8 @@ _KINDS = {column.stored_name: column.kind for column in stored_in(columns.RUNS)}
 
 _OF_RUN = tuple(field.name for field in fields(Run) if field.name in {*RUNS} - {"spec", "stop_cause"})
 _OF_SPEC = (*(name for name in RunSpec.model_fields if name in RUNS), "card_count")
-_OF_FACTS = tuple(
-    field.name
-    for field in fields(WorkloadFacts)
-    if field.name not in ("speed_parameters", "primary_metric", "loss_target")  # the last one is a metric of the run
-)
+_NOT_STORED = ("speed_parameters", "primary_metric", "loss_target")  # the target of the loss is a metric of the run
+_OF_FACTS = tuple(field.name for field in fields(WorkloadFacts) if field.name not in _NOT_STORED)
 # Columns that are copied as they are; the catalogue has their kinds.
 _OF_RECORD = ("region", "rehearsal", "accelerator")
 
