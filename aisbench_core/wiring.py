@@ -54,6 +54,8 @@ from aisbench_core.people.budgets.ledger import BudgetLedger
 from aisbench_core.people.budgets.service import Budgets
 from aisbench_core.people.notifications.service import Notifications
 from aisbench_core.people.tokens.service import Tokens
+from aisbench_core.running.accepting.carrying import start_admission
+from aisbench_core.running.accepting.service import AcceptanceService
 from aisbench_core.running.algorithms import Algorithms
 from aisbench_core.running.annotations import AnnotationService
 from aisbench_core.running.cleaning.deletions import Deletions, DeletionWork
@@ -79,6 +81,7 @@ from aisbench_core.running.systems.systems import Systems
 from aisbench_core.running.time_stamps import TimeStamps
 from aisbench_core.store.audit.audit import Audit
 from aisbench_core.store.audit.audit_heads import AuditHeads
+from aisbench_core.store.ledger.acceptances import AcceptanceLedger
 from aisbench_core.store.ledger.deletions import DeletionLedger
 from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.ledger.ledger_file import require_known_schema
@@ -215,6 +218,10 @@ class Core:
             acting=self.tokens.find_actor,
             clock=self.clock,
         )
+        suites = Suites(self.settings.suites_dir)
+        self.acceptances = AcceptanceService(
+            AcceptanceLedger(self.ledger), self.series, suites, self.regions, self.clock
+        )
         self._schedule_ledger = ScheduleLedger(self.ledger)
         self.schedules = ScheduleService(
             self._schedule_ledger, self.series, self.tokens, self.clock, self.settings.console_follows
@@ -227,7 +234,6 @@ class Core:
         self.exports = Exports(warehouse, self.operations, settings.export_most_runs, self.heads.find_entry)
         self.reader = make_reader(warehouse.location)
         self.rulesets = Rulesets(settings.rulesets_dir)
-        self.suites = Suites(settings.suites_dir)
         self.read_chips = partial(read_chips, settings.chips_path)
         self.imports = ResultImport(
             settings=settings,
@@ -321,7 +327,7 @@ class Core:
             expect=seals.expect,
             seal=seals.seal_recorded,
             resolving=seals.seal_resolved,
-            admission=self.series.admission,
+            admission=partial(start_admission, self.acceptances, self.tokens.find_actor),
             schedule=ScheduledLaunches(self._schedule_ledger, self.series, self.schedules, clock).tick,
             delete=DeletionWork(self._deletion_ledger, cleaning, self.annotations, clock).tick,
             alert=BudgetAlerts(ledger, self._budget_ledger, clock).tick,

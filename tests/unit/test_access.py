@@ -14,11 +14,13 @@ import pytest
 
 from aisbench_core.base.errors import NotAllowed
 from aisbench_core.config.settings import HOME, Settings
+from aisbench_core.domain.acceptance.acceptance import Acceptance, AcceptancePlan
 from aisbench_core.domain.access import PERMISSIONS, Permission, permitted
 from aisbench_core.domain.access.permissions import ROLES, has_role
 from aisbench_core.model import (
     Actor,
     Event,
+    Grant,
     Level,
     Role,
     RunState,
@@ -170,7 +172,7 @@ def test_only_the_ways_in_say_who_acts() -> None:
 
 @pytest.fixture
 def core(tmp_path: Path) -> Core:
-    """A core with a run, a series, a schedule, a view, a result of inference and a session of OWNER."""
+    """A core with a run, a series, a schedule, a view, a result of inference, an acceptance and a session of OWNER."""
     core = open_core(Settings(data_dir=tmp_path / "data"))
     core.ledger.add(run("run-1", created_by=OWNER), launched("run-1"))
     series = Series("series-1", SeriesPlan(spec=spec()), (SeriesRow(1, "", "", spec()),), "sandbox", NOW, OWNER, None)
@@ -183,6 +185,9 @@ def core(tmp_path: Path) -> Core:
     view = SavedView("leaderboard", "view", {"q": ("x",)}, OWNER, NOW)
     core.warehouse.saved_views.save(view, named(OWNER))
     core.warehouse.inference.add([INFERENCE], OWNER, NOW)
+    plan = AcceptancePlan(core.acceptances.suites.get("quick"), (), rehearsal=True)
+    accepted = Acceptance("acceptance-1", plan, "sandbox", NOW, OWNER, Grant(Role.ENGINEER))
+    core.acceptances.ledger.add(accepted, launched("acceptance-1"))
     began = as_text(core.clock())
     with core.ledger.transaction() as con:
         insert_row(con, "sign_ins", {"id_hash": SESSION, "name": OWNER, "began_at": began, "active_at": began})
@@ -214,7 +219,7 @@ INFERENCE = InferenceResult(tool=InferenceTool.SERVICE, unit=InferenceUnit.TOKEN
 
 OBJECTS: dict[str, object] = {
     "run_id": "run-1", "series_id": "series-1", "page": "leaderboard", "name": "view", "session": SESSION,
-    "person": OWNER, "result_id": INFERENCE.result_id,
+    "person": OWNER, "acceptance_id": "acceptance-1", "result_id": INFERENCE.result_id,
 }  # fmt: skip
 """Arguments that the owner is found by; others are objects that no method can use."""
 

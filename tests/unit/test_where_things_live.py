@@ -31,6 +31,7 @@ SQL_PLACES = (
     "aisbench_core/maintenance/upgrading",
     "aisbench_core/running/following/beats.py",
     "aisbench_core/people/budgets",
+    "aisbench_core/store/ledger/acceptances.py",
     "aisbench_core/store/ledger/deletions.py",
     "aisbench_core/store/ledger/issued_reports.py",
     "aisbench_core/store/ledger/lineage.py",

@@ -23,6 +23,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from aisbench_core.base.messages import Message
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -43,16 +45,35 @@ class StepVerdict(StrEnum):
     FAILED = "failed"
     UNDECIDED = "not decided"
 
+    @property
+    def label(self) -> Message:
+        """As a text."""
+        return _LABELS[self]
+
+
+_LABELS = {
+    StepVerdict.PASSED: Message("passed"),
+    StepVerdict.FAILED: Message("failed"),
+    StepVerdict.UNDECIDED: Message("not decided"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class ReferenceSpeed:
     """What the pool is compared with, in the unit of its runs.
 
-    `uncertainty`: the standard one as a share of the value, from `df` degrees of freedom; 0 if none is stated."""
+    `uncertainty`: the standard one as a share of the value, 0 if none is stated.
+
+    `df`: from how many degrees of freedom; None of a stated one, which counts as exact."""
 
     value: float
     uncertainty: float = 0.0
-    df: float = math.inf
+    df: int | None = None
+
+    @property
+    def freedom(self) -> float:
+        """The degrees of freedom as a number."""
+        return math.inf if self.df is None else self.df
 
     @classmethod
     def from_runs(cls, values: Sequence[float]) -> "ReferenceSpeed":
@@ -132,7 +153,7 @@ def plan_looks(
 ) -> LookPlan:
     """The looks at a step of FIRST_LOOK runs or more. `pass_alpha`, `fail_alpha`: the error of each verdict."""
     ratio = round(reference.uncertainty / cv, 6)
-    levels = [compute_levels(runs, alpha, ratio, reference.df) for alpha in (pass_alpha, fail_alpha)]
+    levels = [compute_levels(runs, alpha, ratio, reference.freedom) for alpha in (pass_alpha, fail_alpha)]
     return LookPlan(runs, cv, share, *levels)
 
 
@@ -144,7 +165,7 @@ def decide_speed(values: Sequence[float], reference: ReferenceSpeed, plan: LookP
     if len(values) < FIRST_LOOK:
         return SpeedDecision(StepVerdict.UNDECIDED, len(values))
     logs = np.log(np.array([values])) - math.log(reference.value * plan.share)
-    looks = compute_looks(logs, reference.uncertainty**2, reference.df)
+    looks = compute_looks(logs, reference.uncertainty**2, reference.freedom)
     verdicts, ends = find_verdicts(looks, plan)
     last = int(ends[0])
     below, above = (float(looks.get_margins(levels)[0, last]) for levels in (plan.pass_levels, plan.fail_levels))

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from aisbench_core.base.messages import Hint, Message
+from aisbench_core.base.messages import Message
 from aisbench_core.domain.acceptance.decision_rule import LookPlan, ReferenceSpeed, plan_looks
 from aisbench_core.domain.acceptance.risks import StepRates, list_rates
 from aisbench_core.domain.acceptance.suite import Reference, ScaleSize, ScaleStep, Suite
@@ -16,14 +16,25 @@ FindReference = Callable[[Reference, int], ReferenceSpeed]
 
 @dataclass(frozen=True, slots=True)
 class MeasuredStep:
-    """A workload on a number of nodes. `origin`: where the reference comes from; without one, neither is known."""
+    """A workload on a number of nodes. Without a reference, what was `asked` for is None."""
 
     name: str
     spec: RunSpec
     hours: float
     reference: ReferenceSpeed | None
-    origin: Hint
+    asked: Reference | None
     looks: LookPlan
+
+    @property
+    def origin(self) -> Message:
+        """Where the reference comes from."""
+        if self.asked is None:
+            return Message("none: name one with --reference")
+        if self.asked.value is not None:
+            return Message("stated: {source}", source=self.asked.source)
+        if self.asked.bundles:
+            return Message("runs from trusted bundles, like {run_id}", run_id=self.asked.bundles)
+        return Message("runs of the configuration of {run_id}", run_id=self.asked.configuration)
 
     @property
     def node_hours(self) -> float:
@@ -51,19 +62,9 @@ def _plan_size(
     asked = size.reference or named.get(size.nodes)
     speed = find_reference(asked, size.nodes) if asked else None
     runs, cv = step.runs or suite.runs, step.cv or suite.cv
-    if speed and math.isfinite(speed.df):
+    if speed and speed.df is not None:
         # Runs of the reference that scatter more than was expected say what is to be expected.
         cv = max(cv, speed.uncertainty * math.sqrt(speed.df + 1))
     looks = plan_looks(runs, cv, suite.share, speed or ReferenceSpeed(1.0), suite.pass_alpha, suite.fail_alpha)
     spec = step.spec.model_copy(update={"node_count": size.nodes})
-    return MeasuredStep(f"{step.name}-{size.nodes}", spec, step.hours, speed, _describe_origin(asked), looks)
-
-
-def _describe_origin(reference: Reference | None) -> Hint:
-    if reference is None:
-        return Message("none: name one with --reference")
-    if reference.value is not None:
-        return Message("stated: {source}", source=reference.source)
-    if reference.bundles:
-        return Message("runs from trusted bundles, like {run_id}", run_id=reference.bundles)
-    return Message("runs of the configuration of {run_id}", run_id=reference.configuration)
+    return MeasuredStep(f"{step.name}-{size.nodes}", spec, step.hours, speed, asked, looks)

@@ -42,7 +42,7 @@ def compute_rates(plan: LookPlan, reference: ReferenceSpeed, truth: float) -> St
     import numpy as np
 
     shift = math.log(truth / plan.share) / plan.cv
-    looks = simulate_looks(plan.runs, round(reference.uncertainty / plan.cv, 6), reference.df)
+    looks = simulate_looks(plan.runs, round(reference.uncertainty / plan.cv, 6), reference.freedom)
     verdicts, ends = find_verdicts(replace(looks, estimate=looks.estimate + shift), plan)
     return StepRates(
         truth, float((verdicts == 1).mean()), float((verdicts == -1).mean()), float(np.median(ends)) + FIRST_LOOK

@@ -114,6 +114,7 @@ class Suite(Frozen):
     confidence: Annotated[float, Field(ge=0.8, le=0.999, description="of a pass, and of a failure of any step")] = 0.95
     runs: Runs = 8
     cv: Spread = 0.02
+    lost: Annotated[int, Field(ge=0, le=20, description="runs without a valid result that a step may have")] = 1
     budget: SuiteBudget = SuiteBudget()
     spec: Annotated[RunSpec | None, Field(description="what steps launch that have no spec of their own")] = None
     health: HealthStep | None = None
@@ -156,7 +157,7 @@ class Suite(Frozen):
     @property
     def fail_alpha(self) -> float:
         """The error of one step's failure (Bonferroni): one failure is enough to refuse a pool."""
-        return self.pass_alpha / max(1, self.measured)
+        return self.pass_alpha / max(1, self.measured + bool(self.nodes))
 
     @property
     def node_hours(self) -> float:

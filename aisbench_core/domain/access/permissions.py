@@ -57,6 +57,10 @@ PERMISSIONS: Mapping[str, Permission] = {
         "series.approve", "series_id", L, "costs money beyond a budget; one's own as admin only"
     ),
     "Approvals.decline_series": Permission("series.decline", "series_id", L, "keeps others' runs from being launched"),
+    "AcceptanceService.launch": Permission(
+        "acceptance.launch", "made.acceptance_id|draft.plan.suite.id", E, "costs money; launches series"
+    ),
+    "AcceptanceService.stop": Permission("acceptance.stop", "acceptance_id", E, "loses what has been computed", L),
     "SeriesService.launch": Permission("series.launch", "made.series_id|plan.name|profile", E, "costs money"),
     "SeriesService.stop": Permission("series.stop", "series_id", E, "loses what has been computed", L),
     "SeriesService.rerun": Permission("series.rerun", "series_id", E, "costs money of the series", L),

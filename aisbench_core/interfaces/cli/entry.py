@@ -58,6 +58,11 @@ COMMANDS: Listed = {
     ),
     "schedule": ("schedules:schedule", "Launch series repeatedly, at the times of a cron expression."),
     "suite": ("acceptance.commands:suite", "List, print and check suites, by which pools are accepted."),
+    "accept": (
+        "acceptance.accepting:accept",
+        "Accept a pool by a suite: print the plan with its cost and risks, ask, and launch it.",
+    ),
+    "acceptance": ("acceptance.accepting:acceptance", "List, show and stop acceptances."),
     "jobs": ("region_jobs:jobs", "List, clone, stop and delete jobs of a region, whoever created them."),
     "region": (
         "region:region",

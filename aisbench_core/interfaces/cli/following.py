@@ -121,7 +121,7 @@ def wait_for(core: Core, run: Run, with_log: bool) -> Run:
     pause = threading.Event()
     printed = ""
     position = 0
-    with _follow_meanwhile(core, f"run {run.run_id} continues. To stop it: aisbench stop {run.run_id}"):
+    with follow_meanwhile(core, f"run {run.run_id} continues. To stop it: aisbench stop {run.run_id}"):
         while True:
             run = core.ledger.get(run.run_id)
             printed = _print_state(core, run, printed)
@@ -136,7 +136,7 @@ def wait_for_series(core: Core, series_id: str) -> Matrix:
     """The series when nothing more happens without a user; changes of cells go to stderr. Exits with 130 on Ctrl-C."""
     pause = threading.Event()
     states: dict[int, str] = {}
-    with _follow_meanwhile(core, f"series {series_id} continues. To stop it: aisbench series stop {series_id}"):
+    with follow_meanwhile(core, f"series {series_id} continues. To stop it: aisbench series stop {series_id}"):
         while True:
             matrix = core.series.matrix(series_id)
             for title, cell in [(row.planned.title, cell) for row in matrix.rows for cell in row.cells]:
@@ -153,7 +153,7 @@ def wait_for_series(core: Core, series_id: str) -> Matrix:
 
 
 @contextmanager
-def _follow_meanwhile(core: Core, on_interrupt: str) -> Iterator[None]:
+def follow_meanwhile(core: Core, on_interrupt: str) -> Iterator[None]:
     """Follow in this process unless another does. Nobody else might, and the wait would never end."""
     try:
         with nullcontext() if _is_left_to_others(core) else core.following.in_background():

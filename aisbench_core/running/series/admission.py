@@ -54,7 +54,8 @@ Acting = Callable[[str, Grant, Message], Actor]
 class Admitting:
     """Launches the cells of series: each becomes a run as soon as there is room for it. For one thread at a time.
 
-    `results`: what the trials of a search have measured so far."""
+    `results`: what the trials of a search have measured so far. `wants_more`: whether a series still needs runs, for
+    reasons that are not in its plan."""
 
     run_ledger: Ledger
     ledger: SeriesLedger
@@ -64,6 +65,7 @@ class Admitting:
     results: Callable[[SeriesSnapshot], Matrix]
     acting: Acting
     clock: Clock
+    wants_more: Callable[[str], bool] = lambda _series_id: True
     _held: set[str] = field(default_factory=set)
     _later: dict[str, datetime] = field(default_factory=dict)
     _checked: dict[str, datetime] = field(default_factory=dict)
@@ -94,7 +96,7 @@ class Admitting:
         while active[pool] < series.plan.parallel:
             snapshot = self._order_attempts(SeriesSnapshot.of(self.ledger, series, self.clock()))
             following = snapshot.next
-            if following is None or self._is_held(snapshot):
+            if following is None or self._is_held(snapshot) or not self.wants_more(series.series_id):
                 return
             try:
                 launched = self.launch(snapshot, following)

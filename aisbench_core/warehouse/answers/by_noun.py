@@ -144,6 +144,7 @@ class CardAnswers(WarehouseAnswers):
     fetch_spreads = of_moment(ranks.fetch_spreads)
     list_slow_nodes = of_moment(ranks.slow_nodes)
     find_hosts = of_moment(ranks.find_hosts)
+    find_node_shares = of_moment(ranks.find_node_shares)
     find_servers = of_moment(servers.find_servers)
 
 

@@ -173,3 +173,19 @@ _HOSTS = """
 def find_hosts(cur: DuckDBPyConnection, text: str, limit: int) -> list[tuple[str, str]]:
     """Nodes that have a text in their name, with the newest run of each; those that ran last come first."""
     return cur.execute(_HOSTS, {"text": text, "limit": limit}).fetchall()
+
+
+def find_node_shares(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, dict[str, float]]:
+    """By run: the median of each named node's cards over that of all cards, as far as measured.
+
+    Nodes of one name, as those of a sandbox are, are told apart by their numbers."""
+    cur.execute(
+        """select run_id,
+            case when count(*) over (partition by run_id, host) > 1 then host || ' #' || node else host end,
+            share from node_results where share > 0 and host <> '' and run_id in (select unnest(?::VARCHAR[]))""",
+        [list(run_ids)],
+    )
+    shares: dict[str, dict[str, float]] = defaultdict(dict)
+    for run_id, name, share in cur.fetchall():
+        shares[run_id][name] = share
+    return dict(shares)

@@ -13,11 +13,19 @@ from aisbench_core.domain.acceptance.suite import Reference, Suite
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.core import open_core
 from aisbench_core.interfaces.cli.exit_codes import OUR_ERROR
-from aisbench_core.interfaces.cli.options import Group
+from aisbench_core.interfaces.cli.options import Decorator, Group
 from aisbench_core.running.accepting.references import find_speed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+reference_option: Decorator = click.option(
+    "--reference",
+    "references",
+    metavar="NODES=RUN",
+    multiple=True,
+    help="A run that stands for its configuration, for sizes without a reference. Repeatable.",
+)
 
 suite = Group("suite", help="List, print and check suites, by which pools are accepted.\n\nSee docs/acceptance.md.")
 
@@ -31,9 +39,9 @@ def list_suites(ctx: click.Context, as_json: bool) -> None:
     """
     core = open_core(writing=False)
     suites, errors = [], []
-    for suite_id in core.suites.list_ids():
+    for suite_id in core.acceptances.suites.list_ids():
         try:
-            suites.append(core.suites.get(suite_id))
+            suites.append(core.acceptances.suites.get(suite_id))
         except (ConfigError, SpecError) as error:
             errors.append(error)
     names = ("id", "title", "share", "confidence", "measured", "node_hours")
@@ -57,27 +65,23 @@ def list_suites(ctx: click.Context, as_json: bool) -> None:
 def show_suite(suite_id: str) -> None:
     """Print a suite as YAML. To change it, save it in data/suites."""
     core = open_core(writing=False)
-    core.suites.get(suite_id)  # refuses a file that cannot be used
-    click.echo(core.suites.get_text(suite_id), nl=False)
+    core.acceptances.suites.get(suite_id)  # refuses a file that cannot be used
+    click.echo(core.acceptances.suites.get_text(suite_id), nl=False)
 
 
 @suite.command("check")
 @click.argument("suite_id", metavar="SUITE")
-@click.option(
-    "--reference",
-    "references",
-    metavar="NODES=RUN",
-    multiple=True,
-    help="A run that stands for its configuration, for sizes without a reference. Repeatable.",
-)
+@reference_option
 def check_suite(suite_id: str, references: tuple[str, ...], as_json: bool) -> None:
     """Check a suite and print its measured steps with their references and risks; nothing is launched."""
     core = open_core(writing=False)
-    chosen = core.suites.get(suite_id)
+    chosen = core.acceptances.suites.get(suite_id)
     steps = plan_measured_steps(chosen, partial(find_speed, core.warehouse), parse_references(references))
     answer = {
         **display.pick_fields(chosen, "id", "title", "share", "confidence", "pass_alpha", "fail_alpha", "node_hours"),
-        "steps": [{**display.as_dict(step), "node_hours": step.node_hours, "rates": step.rates} for step in steps],
+        "steps": [
+            {**display.as_dict(step), **display.pick_fields(step, "origin", "node_hours", "rates")} for step in steps
+        ],
     }
     display.print_result(answer, as_json, lambda: format_plan(chosen, steps))
 
@@ -115,7 +119,7 @@ def format_plan(suite: Suite, steps: list[MeasuredStep]) -> str:
     ]
     return "\n".join(
         [
-            f"{suite.title}: at least {suite.share:.1%} of the reference, {suite.node_hours:.4g} node hours at most",
+            f"{suite.title}: at least {suite.share:.1%} of the reference, {suite.node_hours:.4g} node hours at most.",
             "",
             display.table_of(steps, columns),
             "",

@@ -11,7 +11,7 @@ from aisbench_core.store.ledger.database.connection import LedgerConnection
 RELEASED = 24
 
 # One more with every change of what follows.
-VERSION = 28
+VERSION = 29
 
 # By version: the columns that it adds to tables of the version before it; an empty one is the whole table.
 ADDED = {
@@ -19,6 +19,7 @@ ADDED = {
     26: (("deletions", ""), ("parents", ""), ("tags", "")),
     27: (("signing_keys", ""),),
     28: (("issued_reports", ""),),
+    29: (("acceptances", ""),),
 }
 
 UPGRADE = Message("run `aisbench upgrade`")
@@ -105,6 +106,10 @@ TABLES = {
     " amends integer, reason text not null, authorised_at text, authorised_by text not null default '',"
     " envelope text not null default '', withdrawn_at text, withdrawn_by text not null default '',"
     " withdrawal text not null default ''",
+    # See aisbench_core/store/ledger/acceptances.py. Their steps are series, found by their tokens.
+    "acceptances": "acceptance_id text primary key, plan text not null, profile text not null, created_at text"
+    f" not null, created_by text not null, state text not null, reason text not null, reason_data text not null,"
+    f" ended_at text, token text unique, {GRANT}",
     # `role` is what an admin gave, `group_role` what the groups of the last sign-in give.
     "people": "name text primary key, role text not null, group_role text not null, first_seen_at text not null,"
     " last_seen_at text not null, changed_at text, changed_by text not null, revoked integer not null",
