@@ -171,6 +171,23 @@ def test_whoever_takes_over_at_any_moment_goes_on_with_the_same_steps(pool: Pool
     assert pool.count_runs() == 6
 
 
+def test_the_warehouse_is_left_alone_while_a_run_is_active(pool: Pool, caplog: pytest.LogCaptureFixture) -> None:
+    acceptance = pool.launch()
+    pool.tick()
+    [run] = pool.tick()
+    pool.end(run)
+    pool.tick()
+    warehouse = pool.bench.core.settings.data_dir / "warehouse.duckdb"
+    content = warehouse.read_bytes()
+    warehouse.write_bytes(b"no database")
+
+    pool.tick()
+
+    assert [record.message for record in caplog.records if "accepting" in record.name] == []
+    warehouse.write_bytes(content)
+    assert pool.carry(acceptance).state is AcceptanceState.ACCEPTED
+
+
 def test_an_acceptance_is_launched_once_for_one_token(pool: Pool) -> None:
     first = pool.launch()
     core = pool.bench.core
@@ -200,6 +217,20 @@ def test_a_stopped_acceptance_launches_nothing_more(pool: Pool) -> None:
     assert pool.bench.core.acceptances.stop(acceptance.acceptance_id, named(PERSON)) == stopped
     assert {run.state for run in pool.tick()} <= {RunState.STOPPING, RunState.COLLECTING}
     assert pool.count_runs() == 1
+
+
+def test_a_step_that_somebody_declines_is_not_decided(pool: Pool) -> None:
+    acceptance = pool.launch()
+    pool.tick()
+    [run] = pool.tick()
+    pool.end(run)
+    pool.bench.core.series.stop(run.series_id, named(PERSON))
+
+    pool.tick()
+
+    ended = pool.bench.core.acceptances.get(acceptance.acceptance_id)
+    assert (ended.state, ended.reason) == (AcceptanceState.UNDECIDED, "step digits-1: 1 valid runs are too few")
+    assert [(one.valid, one.lost) for one in pool.show(ended)] == [(1, 0), (0, 0)]
 
 
 def test_others_stop_it_as_leads_only(pool: Pool) -> None:

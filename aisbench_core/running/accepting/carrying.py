@@ -52,7 +52,11 @@ class Carrying:
         return not self.acceptances.show_step(*self._steps[series_id]).is_decided
 
     def _carry(self, acceptance: Acceptance) -> None:
-        """Go to the first step that has not passed, and do what it needs."""
+        """Go to the first step that has not passed, and do what it needs.
+
+        Nothing changes while a run is active, or while somebody has to approve: the warehouse is not opened then."""
+        if self._is_waiting(acceptance):
+            return
         for number in range(len(acceptance.plan.steps)):
             progress = self.acceptances.show_step(acceptance, number)
             if not progress.series_id:
@@ -70,6 +74,13 @@ class Carrying:
                 self._end(acceptance, AcceptanceState.UNDECIDED, _describe_step(progress))
                 return
         self._end(acceptance, AcceptanceState.ACCEPTED, Message("all steps passed"))
+
+    def _is_waiting(self, acceptance: Acceptance) -> bool:
+        ledger, steps = self.acceptances.series.ledger, range(len(acceptance.plan.steps))
+        launched = [series for number in steps if (series := ledger.launched_with(acceptance.get_token(number)))]
+        if any(series.held for series in launched):
+            return True
+        return any(not run.state.is_terminal for run in ledger.runs([series.series_id for series in launched]))
 
     def _launch(self, acceptance: Acceptance, number: int) -> None:
         actor = self.acting(acceptance.created_by, acceptance.grant, ASK_AGAIN)

@@ -17,7 +17,7 @@ NAMED = 8  # nodes that a sentence names
 
 @dataclass(frozen=True, slots=True)
 class StepProgress:
-    """A step now. `series_id` is empty before it is launched. `lost`: attempts that ended without a valid result.
+    """A step now. `series_id` is empty before it is launched. `lost`: runs that ended without a valid result.
 
     `nodes`: by name, of steps that compare them. `reason`: why it failed, or what is not known."""
 
@@ -51,7 +51,7 @@ def judge_step(
         series_id=matrix.series.series_id,
         has_ended=all(tried.has_ended for tried in tries),
         valid=len(valid),
-        lost=sum(tried.state in LOST for tried in tries),
+        lost=sum(tried.state in LOST and tried.run is not None for tried in tries),
     )
     if progress.lost > suite.lost:
         reason = Message("{count} runs ended without a valid result; {most} may", count=progress.lost, most=suite.lost)
