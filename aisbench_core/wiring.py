@@ -1,6 +1,7 @@
 """Composes the services."""
 
 import logging
+from dataclasses import replace
 from functools import partial
 
 from aisbench_core.base.clock import utc_now
@@ -183,7 +184,6 @@ class Core:
             seal=seals.seal_launched,
             clock=clock,
         )
-        self.head_publishing = HeadPublishing(settings, self.heads, self.audit, interactive, self.time_stamps, clock)
         self.jobs = Jobs(ledger, interactive, runs, clock)
         self.algorithms = Algorithms(workloads, self._connect, interactive, runs.open_folders, settings.shared_code)
         self.files = RunFiles(folders, ledger)
@@ -311,6 +311,9 @@ class Core:
         """What a follower does, and what it tells people."""
         settings, ledger, clock, seals = self.settings, self.ledger, self.clock, self._seals
         self.notifications = Notifications(settings, ledger, self.warehouse, self.causes.sentence, clock)
+        self.head_publishing = HeadPublishing(
+            settings, ledger, self.heads, self.audit, self._interactive, self.time_stamps, self.notifications, clock
+        )
         folders = run_folders(settings, ledger, self._connect)
         cleaning = Cleaning(settings, ledger, folders, self._connect, self.warehouse.record, seals, clock)
         self.following = Following(
@@ -332,7 +335,7 @@ class Core:
             delete=DeletionWork(self._deletion_ledger, cleaning, self.annotations, clock).tick,
             alert=BudgetAlerts(ledger, self._budget_ledger, clock).tick,
             notify=self.notifications.tick,
-            publish_head=HeadPublishing(settings, self.heads, self.audit, self._connect, self.time_stamps, clock).tick,
+            publish_head=replace(self.head_publishing, connect=self._connect).tick,
             diagnose=AscendFd(settings.ascend_fd_venv).diagnose,
             slow_share=self.slow_share,
             clock=clock,

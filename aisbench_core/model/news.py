@@ -26,6 +26,7 @@ class NewsKind(StrEnum):
     SKIPPED = "skipped"
     SERIES = "series"
     BUDGET = "budget"
+    HEAD = "head"
 
 
 @dataclass(frozen=True, slots=True)

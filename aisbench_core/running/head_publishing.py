@@ -1,6 +1,7 @@
-"""Publishes the signed head of the audit on OBS, daily: what is kept elsewhere proves that the audit was not cut."""
+"""Sends the signed head of the audit to OBS and to people, daily: what is kept elsewhere proves that none was cut."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -10,9 +11,11 @@ from aisbench_core.cloud.ports import Connect
 from aisbench_core.config.settings import Settings
 from aisbench_core.domain.access import permitted
 from aisbench_core.domain.access.changes import note_values
-from aisbench_core.model import Actor, Clock, WayIn, local_actor
+from aisbench_core.model import Actor, Clock, NewsKind, Notice, WayIn, local_actor
+from aisbench_core.people.notifications.service import Notifications
 from aisbench_core.running.time_stamps import TimeStamps
 from aisbench_core.store.audit.audit import Audit
+from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.store.signing.heads import Heads, SignedHead
 
 LOG = logging.getLogger(__name__)
@@ -37,10 +40,12 @@ class HeadPublishing:
     """For one thread at a time. When a head was published last is in the audit, so no follower repeats another's."""
 
     settings: Settings
+    ledger: Ledger
     heads: Heads
     audit: Audit
     connect: Connect
     stamps: TimeStamps
+    notifications: Notifications
     clock: Clock
     _tried: datetime | None = None
 
@@ -59,6 +64,14 @@ class HeadPublishing:
         note_values("", head.entry)
         return PublishedHead(head, path)
 
+    @permitted
+    def notify(self, actor: Actor) -> SignedHead:  # noqa: ARG002  # the guard's
+        """Tell the head as it is now to the channels that want to be told of it."""
+        head = self.heads.sign()
+        text = Message("keep this line: {head}", head=head)
+        self.ledger.announce(Notice(f"head:{head.number}", head.entry, NewsKind.HEAD, self.clock(), text))
+        return head
+
     def _stamp(self, head: SignedHead) -> SignedHead:
         try:
             return self.stamps.add(head)
@@ -67,15 +80,23 @@ class HeadPublishing:
             return head
 
     def tick(self) -> None:
-        """Publish once a day, where it is configured. Never raises: runs must go on."""
+        """Publish and notify once a day, where that is configured. Never raises: runs must go on."""
         now = self.clock()
-        if not self.settings.head_directory or (self._tried and abs(now - self._tried) < PAUSE):
+        if self._tried and abs(now - self._tried) < PAUSE:
             return
         self._tried = now
+        self._act_daily("head.publish", self.publish, lambda: bool(self.settings.head_directory), now)
+        self._act_daily("head.notify", self.notify, lambda: self.notifications.is_told(NewsKind.HEAD), now)
+
+    def _act_daily(
+        self, change: str, act: Callable[[Actor], object], is_wanted: Callable[[], bool], now: datetime
+    ) -> None:
         try:
-            last = self.audit.last_done("head.publish")
+            if not is_wanted():
+                return
+            last = self.audit.last_done(change)
             if last is None or now - last.at >= EVERY:
-                self.publish(_FOLLOWER)
+                act(_FOLLOWER)
         except AisbenchError as error:
             LOG.error("the head of the audit was not published: %s", error)  # noqa: TRY400  # ours need no traceback
         except Exception:

@@ -152,6 +152,7 @@ PERMISSIONS: Mapping[str, Permission] = {
     ),
     "SigningKeys.withdraw": Permission("signing_key.withdraw", "fingerprint", L, "decides whose results are believed"),
     "HeadPublishing.publish": Permission("head.publish", "made.path", A, "sends number and hash of the newest entry"),
+    "HeadPublishing.notify": Permission("head.notify", "made.entry", A, "sends number and hash of the newest entry"),
     "Heads.check": Permission("head.check", "", A, "says what everybody did", is_change=False),
     "LabReports.issue": Permission("report.issue", "made.number", E, "says in the lab's name what was measured"),
     "LabReports.amend": Permission("report.amend", "made.number|number", E, "says in the lab's name what was measured"),

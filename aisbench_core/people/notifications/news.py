@@ -34,11 +34,12 @@ _TITLES = {
     NewsKind.SKIPPED: Message("Not launched"),
     NewsKind.SERIES: Message("Scheduled series"),
     NewsKind.BUDGET: Message("Budget alert"),
+    NewsKind.HEAD: Message("Head of the audit"),
 }
 
 
-# Their subjects are series, schedules or budgets. What is held is a run or a series.
-_OF_NO_RUN = (NewsKind.SKIPPED, NewsKind.SERIES, NewsKind.BUDGET)
+# Their subjects are series, schedules, budgets or an entry of the audit. What is held is a run or a series.
+_OF_NO_RUN = (NewsKind.SKIPPED, NewsKind.SERIES, NewsKind.BUDGET, NewsKind.HEAD)
 
 
 class Newsroom:
@@ -140,8 +141,8 @@ def _make_news(notice: Notice, kind: NewsKind, owned: tuple[str, str], run: Run 
 
 
 def _make_text(notice: Notice, run: Run | None, row: RunRow | None) -> Message:
-    if notice.kind == NewsKind.BUDGET:
-        return message_of(notice.text)  # names whose budget it is
+    if notice.kind in (NewsKind.BUDGET, NewsKind.HEAD):
+        return message_of(notice.text)  # names whose budget it is, or the entry
     if run is None:
         return join_parts(": ", [notice.subject, notice.text])
     what = _describe_row(row) if row else run.spec.workload

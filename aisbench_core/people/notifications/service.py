@@ -80,6 +80,10 @@ class Notifications:
         log_change(actor, f"notifications tried again: {len(message_ids)}")
         self.outbox.retry(message_ids, self._clock())
 
+    def is_told(self, kind: NewsKind) -> bool:
+        """Whether a channel wants to be told of it."""
+        return any(kind in channel.events for channel in self.channels.all())
+
     def _log_once(self, error: Exception | None) -> None:
         said = str(error) if error else ""
         if error and said != self._last_error:
@@ -152,6 +156,8 @@ class Notifications:
             page = "series"
         elif news.kind is NewsKind.BUDGET:
             page = "spending"
+        elif news.kind is NewsKind.HEAD:
+            page = "health"
         elif news.kind is NewsKind.SERIES or (news.kind is NewsKind.HELD and not self._ledger.has(news.subject)):
             page = f"series?series={news.subject}"
         else:
