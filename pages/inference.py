@@ -10,5 +10,5 @@ from pages._ui.shell.words import t
 create_heading().title(t("inference.title"))
 st.caption(t("inference.what"))
 stored = run_cached(core().warehouse.inference.list_ranked)
-uploading.show_inference_import(is_open=not stored)
+uploading.show_inference_import()
 board.show_board(stored)

@@ -22,9 +22,10 @@ badge = actions.empty()
 with st.container(horizontal=True, vertical_alignment="center"):
     choice = choose_filters()
     keys = choose_run_columns()
-    link_page(REGION, t("jobs.title"), {"show": "jobs"})
-    if is_allowed("Runs.launch"):
-        link_main_page(CONFIGURE, t("menu.configure"), {"draft": MINE})
+    with st.container(horizontal=True, vertical_alignment="center", width="content", key="tools-runs"):
+        link_page(REGION, t("jobs.title"), {"show": "jobs"})
+        if is_allowed("Runs.launch"):
+            link_main_page(CONFIGURE, t("menu.configure"), {"draft": MINE})
 with actions:
     show_runs_export(choice.list_ids)
 show_filters(choice)

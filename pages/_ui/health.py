@@ -10,6 +10,7 @@ import streamlit as st
 from aisbench_core.base.errors import AisbenchError
 from aisbench_core.base.formats import MISSING, format_number, format_size
 from aisbench_core.maintenance.health import Health
+from pages._ui.layout import create_tiles
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core, right_to, run_cached
 from pages._ui.shell.errors import escape_markdown, show_error, show_sentence
@@ -116,15 +117,15 @@ def show_sizes(health: Health) -> None:
     except AisbenchError as error:
         if not core().settings.has_team_warehouse:  # a team's has a line among the services
             show_sentence(error)
-    figures = (
-        (t("health.runs"), format_number(health.sizes.runs)),
-        (t("health.results"), format_number(results)),
-        (t("health.disk"), format_size(health.sizes.disk_free)),
-        (t("health.ledger"), format_size(health.sizes.ledger)),
-        (t("health.warehouse"), format_size(health.sizes.warehouse)),
-    )
-    for column, (label, figure) in zip([*st.columns(3), *st.columns(3)], figures, strict=False):
-        column.metric(label, figure, border=True)
+    figures = {
+        t("health.runs"): format_number(health.sizes.runs),
+        t("health.results"): format_number(results),
+        t("health.disk"): format_size(health.sizes.disk_free),
+        t("health.ledger"): format_size(health.sizes.ledger),
+        t("health.warehouse"): format_size(health.sizes.warehouse),
+    }
+    for label, place in create_tiles([*figures]).items():
+        place.metric(label, figures[label], border=True)
     st.caption(t("health.data_dir", path=escape_markdown(str(core().settings.data_dir))))
 
 

@@ -10,7 +10,8 @@ from pages._ui.run_style import RUN_STYLE
 from pages._ui.shell.navigation import MAIN
 
 SCRIPTS, TILES = "scripts", "tiles"  # keys of containers
-LINE, LINKS = "line", "links"  # what the keys of lines, and of containers of links to pages, begin with
+# What the keys of lines, of containers of links to pages, and of titles with buttons beside them, begin with.
+LINE, LINKS, HEAD = "line", "links", "head"
 
 GRID = Path(__file__).with_name("grid")  # the folder of the table
 
@@ -49,6 +50,9 @@ _PLACEHOLDERS = f"""
         height: 22px; }}
     body .st-key-filter-bar:has(.st-key-region) [data-testid="stSkeleton"] {{ height: 40px; }}
     body .st-key-filter-bar:has(.st-key-who) [data-testid="stSkeleton"] {{ height: 68px; }}
+    .st-key-all [data-testid="stSkeleton"] {{ height: 24px; }}
+    body [data-testid="stHorizontalBlock"]:has(> .st-key-baseline) > .st-key-by [data-testid="stSkeleton"] {{
+        height: 40px; }}
     .st-key-{TILES} [data-testid="stSkeleton"] {{ height: 108px; }}
     [class*="st-key-about-"] [data-testid="stElementContainer"]:not([class*="st-key-"]):has(
         [data-testid="stSkeleton"]) {{ position: absolute; visibility: hidden; }}
@@ -122,6 +126,9 @@ STYLE = f"""<style>
     @media (max-width: 640px) {{
         body [data-testid="stMainBlockContainer"] {{ padding-inline: 16px; }}
         .st-key-{TILES} [data-testid="stColumn"] {{ min-width: 9rem; }}
+        body :is(.st-key-{HEAD}-leaderboard, .st-key-{HEAD}-runs) > *, body .st-key-tools-runs {{ flex-basis: 100%; }}
+        body :is(.st-key-{HEAD}-leaderboard, .st-key-{HEAD}-runs) > :last-child {{ min-height: 40px; gap: 4px; }}
+        body .st-key-tools-runs {{ min-height: 40px; }}
     }}
 </style>"""
 

@@ -96,11 +96,12 @@ def test_a_page_that_is_loaded_anew_is_still_short_and_light(
     assert [trouble for each in loads for trouble in each.troubles] == []
 
 
-def test_home_stays_where_it_is_in_a_narrow_window(used: ConsoleProcess, browser: Browser) -> None:
+@pytest.mark.parametrize("name", ["home", "runs", "leaderboard", "compare-some"])
+def test_a_page_stays_where_it_is_in_a_narrow_window(used: ConsoleProcess, browser: Browser, name: str) -> None:
     loads: list[Load] = []
 
     def load() -> float:
-        loads.append(load_twice(browser, used, "/", width=390))
+        loads.append(load_twice(browser, used, PAGES[name], width=390))
         return loads[-1].shift
 
     assert least_shift(load) < MOST_SHIFT, "\n".join(loads[-1].moves)

@@ -35,6 +35,8 @@ def test_each_benchmark_has_a_table_with_its_unit_and_only_measured_columns(
     assert "Batch size" in offline.columns
     assert "TTFT p99 (ms)" not in served.columns
     assert [*served["Throughput (tokens/s)"]] == [115.78, 500.0]
+    assert [*served.columns][:2] == ["Rank", "Throughput (tokens/s)"], "in sight on a phone"
+    assert {*served["Imported"]} == {"2026-03-01 08:00:00"}
     assert [*served["Rank"].fillna(0)] == [1, 0], "where requests failed, there is no rank"
     assert [*served["Failed requests"]] == [0, 2]
 

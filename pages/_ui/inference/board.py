@@ -10,6 +10,7 @@ from aisbench_core.warehouse.records.inference_results import csv_text
 from aisbench_core.warehouse.values.inference import InferenceResult, StoredInference
 from pages._ui.shell.core import actor, at_click, core, is_allowed
 from pages._ui.shell.errors import errors_shown, escape_markdown
+from pages._ui.shell.formats import format_time
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -44,12 +45,10 @@ def _show_benchmark(stored: Sequence[StoredInference]) -> None:
     measured = [
         name for name in (*HARDWARE, *MEASURED, *OF_TOKENS) if any(_read_value(one, name) is not None for one in stored)
     ]
-    split = sum(name in HARDWARE for name in measured)
     titles = {
         "rank": t("inference.rank"),
-        **{name: t(f"inference.{name}") for name in measured[:split]},
         "throughput": t.with_unit(t("inference.throughput"), result.unit.value),
-        **{name: t(f"inference.{name}") for name in measured[split:]},
+        **{name: t(f"inference.{name}") for name in measured},
         "stored_at": t("inference.stored_at"),
         "result_id": t("inference.result_id"),
     }
@@ -63,7 +62,7 @@ def _read_value(one: StoredInference, name: str) -> object:
 
 
 def _to_row(one: StoredInference, titles: Sequence[str] | dict[str, str]) -> dict[str, object]:
-    return {name: _read_value(one, name) for name in titles}
+    return {name: _read_value(one, name) for name in titles} | {"stored_at": format_time(one.stored_at)}
 
 
 def _show_removal(stored: Sequence[StoredInference]) -> None:

@@ -12,12 +12,12 @@ from pages._ui.shell.words import t
 KINDS = ("json", "csv", "zip", "tar", "gz", "tgz")
 
 
-def show_inference_import(*, is_open: bool) -> None:
-    """The field for files, folded once there are results; for viewers, why they have none."""
+def show_inference_import() -> None:
+    """The field for files, folded; nothing for viewers."""
     right = right_to("ResultImport.save_inference")
     if not right.is_given:
         return
-    with st.expander(t("inference.import"), expanded=is_open, icon=":material/upload_file:"):
+    with st.expander(t("inference.import"), icon=":material/upload_file:"):
         files = st.file_uploader(
             t("inference.files"), type=KINDS, accept_multiple_files=True, key="inference-files",
             max_upload_size=MOST_FILE_BYTES // 1024**2, help=t("inference.files_help"),

@@ -76,8 +76,9 @@ def changes_of(rows: Sequence[BoardRow], trends: Iterable[TrendVerdict]) -> dict
     A trend spans versions, of which the filters may leave older ones only: these have not changed."""
     found = {}
     for trend in trends:
-        own = [row for row in rows if _is_newest_of(row, trend)]
-        if own and trend.verdict.outcome in CHANGES:
+        if trend.verdict.outcome not in CHANGES:  # most trends of a large region, each with as many rows to look at
+            continue
+        if own := [row for row in rows if _is_newest_of(row, trend)]:
             newest = max(own, key=lambda row: (row.latest_at is not None, row.latest_at))
             found[newest.latest_run_id] = trend
     return found

@@ -38,10 +38,14 @@ def show_llm_training(names: Mapping[str, str]) -> None:
         trainings = run_cached(core().warehouse.runs.describe_trainings, tuple(names), core().read_chips())
         if not trainings:
             return
-        with st.expander(t("llm.title"), icon=":material/token:", expanded=len(names) == 1):
+        is_alone = len(names) == 1
+        if is_alone:  # below the fold of the section they would be overlooked
             _show_warnings(trainings, names)
+        with st.expander(_title_section(trainings), icon=":material/token:"):
+            if not is_alone:
+                _show_warnings(trainings, names)
             titles = {"what": t("llm.figure"), **{run_id: names[run_id] for run_id in trainings}}
-            if len(names) == 1:
+            if is_alone:
                 titles = {run_id: title if run_id == "what" else t("llm.value") for run_id, title in titles.items()}
             show_wrapped(list(_list_figures(trainings)), titles, t("llm.title"))
             if rows := list(_list_conversions(trainings)):
@@ -52,6 +56,16 @@ def show_llm_training(names: Mapping[str, str]) -> None:
                 st.caption(escape_markdown(" · ".join(sources)))
             st.markdown(t("llm.settings"))
             show_wrapped(list(_list_settings(trainings)), titles | {"what": t("llm.setting")}, t("llm.settings_alt"))
+
+
+def _title_section(trainings: Mapping[str, LlmTraining]) -> str:
+    """What is folded in it; of one run with its rate and its first MFU."""
+    parts = [t("llm.title")]
+    for training in trainings.values() if len(trainings) == 1 else ():
+        rate, formula = _show_rate(training, "tokens_per_s"), next(iter(FORMULAS))
+        mfu = _show_mfu(training, formula)
+        parts += [rate] * (rate != MISSING) + [f"MFU ({formula}) {mfu}"] * (mfu != MISSING)
+    return " · ".join(map(escape_markdown, parts))
 
 
 def _show_warnings(trainings: Mapping[str, LlmTraining], names: Mapping[str, str]) -> None:

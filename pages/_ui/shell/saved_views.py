@@ -7,6 +7,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from aisbench_core.warehouse.values.saved import SavedView
+from pages._ui.layout import HEAD
 from pages._ui.shell import url
 from pages._ui.shell.core import actor, core, is_allowed, run_cached
 from pages._ui.shell.errors import errors_shown, escape_markdown
@@ -32,7 +33,9 @@ def show_title(page: Path, title: str) -> DeltaGenerator:
     with errors_shown():
         views = {view.name: view for view in run_cached(core().warehouse.saved_views.on, page.stem)}
         unknown = _open_view(views)
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key=f"{HEAD}-{page.stem}"
+    ):
         st.title(title, width="content")
         with st.container(horizontal=True, width="content", gap="xsmall"):
             actions = st.container(horizontal=True, width="content", gap="xsmall")
