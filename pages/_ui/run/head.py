@@ -6,14 +6,14 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from aisbench_core.base.formats import format_duration, shorten_hash
-from aisbench_core.model import Run
+from aisbench_core.model import Annotations, Run
 from aisbench_core.warehouse.values.runs import RunRow, TargetOutcome, Validity
 from pages._ui.cards import run_cards as cards
 from pages._ui.runs.annotations import show_annotation_form, show_note
 from pages._ui.runs.target import target_text
 from pages._ui.runs.validity import COLOURS
 from pages._ui.shell.core import core
-from pages._ui.shell.errors import escape_markdown
+from pages._ui.shell.errors import errors_shown, escape_markdown
 from pages._ui.shell.words import t
 
 
@@ -60,8 +60,12 @@ def show_run_facts(facts: Iterable[str], run_id: str) -> None:
     """One line about a run, with its tags and what changes them; below it, its note."""
     with st.container(horizontal=True, vertical_alignment="center", key="run-facts"):
         st.caption(" · ".join(filter(None, facts)), width="content")
-        show_annotation_form(run_id)
-    show_note(run_id)
+        annotations: Annotations | None = None
+        with errors_shown():
+            annotations = core().annotations.of(run_id)
+            show_annotation_form(run_id, annotations)
+    if annotations:
+        show_note(run_id, annotations)
 
 
 def list_facts(run: Run) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from functools import partial
 import streamlit as st
 
 from aisbench_core.base.errors import StaleRun
-from aisbench_core.model import Annotations
+from aisbench_core.model import AnnotationChange, Annotations
 from aisbench_core.model.annotation import MAX_REASON
 from pages._ui.shell import widgets
 from pages._ui.shell.core import actor, core, is_allowed
@@ -22,43 +22,37 @@ REASON = "set-aside-reason"
 BASE = "annotation-base"  # what the form was filled with: the run's id, name and tags, and when its note was written
 
 
-def show_annotation_form(run_id: str) -> None:
+def show_annotation_form(run_id: str, annotations: Annotations) -> None:
     """The run's tags, and the button behind which tags and note are changed."""
-    with errors_shown():
-        annotations = core().annotations.of(run_id)
-        with st.container(horizontal=True, vertical_alignment="center", key="annotations", width="content"):
-            show_tags(annotations.tags)
-            if not is_allowed("AnnotationService.tag"):
-                return
-            with st.popover(t("annotations.edit"), icon=":material/sell:", type="tertiary"):
-                if st.session_state.get(BASE, ("",))[0] != run_id:
-                    _fill_form(run_id, annotations)
-                _show_form(run_id)
-            if not annotations.set_aside and is_allowed("AnnotationService.set_aside"):
-                with st.popover(t("set_aside.open"), icon=":material/do_not_disturb_on:", type="tertiary"):
-                    _show_reason_form(run_id)
-
-
-def show_set_aside(run_id: str) -> None:
-    """That the run was set aside, by whom and why, with the button that lets it count again."""
-    with errors_shown():
-        change = core().annotations.of(run_id).set_aside
-        if change is None:
+    with st.container(horizontal=True, vertical_alignment="center", key="annotations", width="content"):
+        show_tags(annotations.tags)
+        if not is_allowed("AnnotationService.tag"):
             return
-        with st.container(horizontal=True, vertical_alignment="center", key="set-aside"):
-            facts = {"who": change.who, "reason": change.text}
-            said = t("set_aside.said", at=format_time(change.at), **{k: escape_markdown(v) for k, v in facts.items()})
-            st.warning(said, icon=":material/do_not_disturb_on:")
-            if is_allowed("AnnotationService.count_again"):
-                st.button(t("set_aside.undo"), key="count-again", on_click=_count_again, args=(run_id,))
+        with st.popover(t("annotations.edit"), icon=":material/sell:", type="tertiary"):
+            if st.session_state.get(BASE, ("",))[0] != run_id:
+                _fill_form(run_id, annotations)
+            _show_form(run_id)
+        if not annotations.set_aside and is_allowed("AnnotationService.set_aside"):
+            with st.popover(t("set_aside.open"), icon=":material/do_not_disturb_on:", type="tertiary"):
+                _show_reason_form(run_id)
 
 
-def show_note(run_id: str) -> None:
+def show_set_aside(run_id: str, change: AnnotationChange) -> None:
+    """That the run was set aside, by whom and why, with the button that lets it count again."""
+    with errors_shown(), st.container(horizontal=True, vertical_alignment="center", key="set-aside"):
+        facts = {"who": change.who, "reason": change.text}
+        said = t("set_aside.said", at=format_time(change.at), **{k: escape_markdown(v) for k, v in facts.items()})
+        st.warning(said, icon=":material/do_not_disturb_on:")
+        if is_allowed("AnnotationService.count_again"):
+            st.button(t("set_aside.undo"), key="count-again", on_click=_count_again, args=(run_id,))
+
+
+def show_note(run_id: str, annotations: Annotations) -> None:
     """What became of the last change, and the run's note."""
     with errors_shown():
         show_outcome(OUTCOME)
-        show_set_aside(run_id)
-        annotations = core().annotations.of(run_id)
+        if annotations.set_aside:
+            show_set_aside(run_id, annotations.set_aside)
         last_note = annotations.last_note
         if last_note and annotations.note:
             st.markdown("  \n".join(escape_markdown(line) for line in annotations.note.split("\n")))
