@@ -63,6 +63,7 @@ from aisbench_core.running.cleaning.deletions import Deletions, DeletionWork
 from aisbench_core.running.cleaning.service import Cleaning
 from aisbench_core.running.diagnosing.ascend_fd import AscendFd
 from aisbench_core.running.diagnosing.service import Causes
+from aisbench_core.running.expecting import Expectations
 from aisbench_core.running.follower import Following
 from aisbench_core.running.head_publishing import HeadPublishing
 from aisbench_core.running.jobs import Jobs
@@ -188,6 +189,7 @@ class Core:
         self.algorithms = Algorithms(workloads, self._connect, interactive, runs.open_folders, settings.shared_code)
         self.files = RunFiles(folders, ledger)
         self.snapshots = RunSnapshots(self.files, RunOverviews(self.files, self.warehouse, clock), clock)
+        self.expectations = Expectations(self.warehouse, workloads, self.regions)
         self.causes = Causes(folders, ledger, self.watches, workloads)
         self.logs = RunLogs(self.files.log_files)
         self.cleaning = Cleaning(settings, ledger, folders, interactive, record, seals, clock)

@@ -14,6 +14,7 @@ from aisbench_core.domain.logs.archive import iterate_parts
 from aisbench_core.domain.logs.reading import size_of
 from aisbench_core.interfaces.api.cursors import Cursor, Limit, PageQuery, cursor_of, page_of, position_of
 from aisbench_core.interfaces.api.endpoint import ApiCall
+from aisbench_core.interfaces.api.expectations import ExpectedReport, report_expected
 from aisbench_core.interfaces.api.run.ranges import behind_the_end, part_of, range_of
 from aisbench_core.model import Event, Frozen, Level, Passport, Progress, Run, RunMetric, RunState
 from aisbench_core.store.ledger.deletions import Deletion
@@ -52,6 +53,7 @@ class RunDetails:
     metrics: Sequence[RunMetric]
     deletion: Annotated[Deletion | None, Field(description="By whom, when and why it was deleted; null: it was not.")]
     passport: Annotated[Passport | None, Field(description="What was captured on its nodes; null: nothing was.")]
+    expected: Annotated[ExpectedReport | None, Field(description="What is usual; null without a throughput.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,8 @@ def show_run(call: ApiCall) -> RunDetails:
     deletion = core.deletions.find(whole_id)
     said = (annotations.tags, annotations.note)
     passport = core.warehouse.runs.find_passports([whole_id]).get(whole_id)
-    return RunDetails(whole_id, name, run, progress, row, *said, metrics, deletion, passport)
+    expected = report_expected(core.expectations.find_of_run(row), call)
+    return RunDetails(whole_id, name, run, progress, row, *said, metrics, deletion, passport, expected)
 
 
 def run_events(call: ApiCall) -> EventPage:

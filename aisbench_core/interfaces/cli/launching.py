@@ -25,6 +25,7 @@ from aisbench_core.interfaces.cli.options import (
     yaml_of,
 )
 from aisbench_core.interfaces.cli.remote.paths import SPEC_FILES, SpecSource
+from aisbench_core.interfaces.cli.results.expectations import expected_text
 from aisbench_core.interfaces.cli.results.results import full_id, result_text
 from aisbench_core.model import Finding, Run, RunSpec, find_differences, unknown_fields
 
@@ -99,6 +100,8 @@ def preflight(profile: str, online: bool, fix: bool, as_json: bool, **arguments:
         display.print_result(
             findings, as_json, lambda: "\n".join(map(display.format_finding, findings)) or "no problems found"
         )
+        if expected := core.expectations.find_of_spec(spec, profile):
+            display.print_message(expected_text(expected))
         _warn_if_held(core, spec, profile, findings)
         _exit_on_errors(findings)
         return

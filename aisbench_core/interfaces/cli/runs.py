@@ -31,6 +31,7 @@ from aisbench_core.interfaces.cli.options import (
     add_paging,
     command,
 )
+from aisbench_core.interfaces.cli.results.expectations import expected_json, expected_text
 from aisbench_core.interfaces.cli.results.results import metrics_text, result_text, servers_text
 from aisbench_core.interfaces.cli.upstream import counts_text
 from aisbench_core.model import Event, JobDetails, Progress, Run, RunState
@@ -98,11 +99,19 @@ def show(run_id: str, as_json: bool) -> None:
         removals = core.cleaning.removals(row.run_id)
         details = _recorded_job(core, row.run_id)
         metrics = core.warehouse.runs.find_metrics([row.run_id])[row.run_id]
-        texts = (removals_text(removals), result_text(row), annotations_text(annotations), metrics_text(metrics))
+        expected = core.expectations.find_of_run(row)
+        texts = (
+            removals_text(removals),
+            result_text(row),
+            expected_text(expected),
+            annotations_text(annotations),
+            metrics_text(metrics),
+        )
         blocks = _join_blocks(_row_fields(row), *texts, details_text(details))
         recorded = {"run": None, "result": row, "annotations": annotations, "removals": removals, "job": details}
         passport = core.warehouse.runs.find_passports([row.run_id]).get(row.run_id)
-        display.print_result({**recorded, "metrics": metrics, "passport": passport}, as_json, lambda: blocks)
+        more = {"metrics": metrics, "passport": passport, "expected": expected_json(expected)}
+        display.print_result({**recorded, **more}, as_json, lambda: blocks)
         return
 
     run = core.ledger.get(run_id)
@@ -121,7 +130,7 @@ def show(run_id: str, as_json: bool) -> None:
     removals = core.cleaning.removals(run.run_id)
     watch, deletion = core.watches.get(run.run_id), core.deletions.find(run.run_id)
 
-    page = core.regions.job_page(run)
+    page, expected = core.regions.job_page(run), core.expectations.find_of_run(result)
 
     def text() -> str:
         cost, system = _format_cost(run, core.clock()), counts_text(core.systems.of(run.run_id))
@@ -131,12 +140,20 @@ def show(run_id: str, as_json: bool) -> None:
         nodes = passport_text(passport) if passport else ""
         tables = (metrics_text(metrics), by_server, cards_text(cards), nodes, details_text(details))
         deleted = deletion_text(deletion) if deletion else ""
-        blocks = (deleted, removals_text(removals), annotations_text(annotations), result_text(result), low)
+        blocks = (
+            deleted,
+            removals_text(removals),
+            annotations_text(annotations),
+            result_text(result),
+            expected_text(expected),
+            low,
+        )
         return _join_blocks(run_fields, *blocks, *tables, _format_events(events))
 
     answer = {"run": run, "annotations": annotations, "progress": progress, "events": events, "job": details}
     answer |= {"low_utilisation": utilisation, "cards": cards, "removals": removals, "watch": watch, "job_page": page}
     answer |= {"result": result, "metrics": metrics, "servers": servers, "deletion": deletion, "passport": passport}
+    answer |= {"expected": expected_json(expected)}
     display.print_result(answer, as_json, text)
 
 

@@ -16,6 +16,7 @@ from aisbench_core.warehouse.answers import (
     compare,
     distinguishing,
     dots,
+    expected,
     facets,
     first_trend_ids,
     goodput,
@@ -129,6 +130,8 @@ class RunAnswers(WarehouseAnswers):
     find_ids = of_moment(runs.starting_with)
     find_by_job = of_moment(runs.of_jobs)
     find_usual = of_moment(peers.find_usual)
+    expect_run = of_moment(expected.expect_run)
+    expect_spec = of_moment(expected.expect_spec)
     find_metrics = of_moment(run_metrics.find_metrics)
     find_passports = of_moment(passports.find_passports)
     list_fulfilling = of_moment(search.list_fulfilling)

@@ -6,6 +6,7 @@ import streamlit as st
 
 from aisbench_core.model import Run, RunState
 from aisbench_core.warehouse.values.runs import RunRow
+from pages._ui.expected import show_expected
 from pages._ui.llm.training import show_llm_training
 from pages._ui.run.later_steps import show_later_steps
 from pages._ui.run.passport import show_passport
@@ -17,6 +18,7 @@ from pages._ui.runs.servers import show_servers_of
 from pages._ui.runs.target import show_missed_target, target_text
 from pages._ui.runs.tiles import show_places, show_tiles
 from pages._ui.runs.validity import show_verdict_of
+from pages._ui.shell.core import core
 from pages._ui.shell.words import t
 
 
@@ -38,6 +40,7 @@ def show_figures(recorded: RunRow) -> None:
         show_missed_target(recorded)
         if notes := [*_list_notes(recorded)]:
             st.caption(" · ".join(notes))
+        show_expected(core().expectations.find_of_run(recorded))
     show_result(recorded)
 
 

@@ -188,8 +188,11 @@ def _show_draft(spec: RunSpec, draft: SeriesDraft, profile: str) -> None:
         st.markdown(t("configure.blocked"))
         return
     cells, icon = draft.estimate.cells, ":material/rocket_launch:"
-    most = "_most" if draft.plan.until else ""
-    label = t("series.launch_one") if cells == 1 else t(f"series.launch{most}", cells=cells)
+    label = (
+        t("series.launch_one")
+        if cells == 1
+        else t("series.launch_most" if draft.plan.until else "series.launch", cells=cells)
+    )
     right = right_to("SeriesService.launch")
     if not right.is_given:
         st.caption(right.help_text or "")

@@ -11,6 +11,7 @@ from aisbench_core.domain.preflight.fixes import apply_fixes
 from aisbench_core.domain.preflight.rule import subject_of
 from aisbench_core.domain.preflight.service import Cost
 from aisbench_core.interfaces.api.endpoint import ApiCall
+from aisbench_core.interfaces.api.expectations import ExpectedReport, report_expected
 from aisbench_core.interfaces.api.findings import FindingReport, report_of
 from aisbench_core.interfaces.api.launching import LaunchRequest
 from aisbench_core.model import Level, RunSpec
@@ -39,6 +40,7 @@ class PreflightReport:
     held: Annotated[
         str | None, Field(description="Why a launch would wait for an approval now; null if it would begin.")
     ]
+    expected: Annotated[ExpectedReport | None, Field(description="What such a run usually reaches.")]
 
 
 def preflight_spec(call: ApiCall) -> PreflightReport:
@@ -59,4 +61,5 @@ def preflight_spec(call: ApiCall) -> PreflightReport:
         apply_fixes(spec, findings) if any(finding.fix for finding in findings) else None,
         core.preflight.estimate(spec, profile.name, request.hours) if request.hours else None,
         str(held) if held else None,
+        report_expected(core.expectations.find_of_spec(spec, profile.name), call),
     )
