@@ -71,6 +71,7 @@ def test_versions_without_runs_of_their_own_are_judged_by_the_others(tmp_path: P
     assert found.normality is Normality.WITHIN
     assert found.band
     assert (found.own_runs, found.band.configurations) == (10, 5)
+    assert found.sentence.endswith("(10 own runs, 5 configurations)")
 
 
 def test_trusted_bundles_count_and_claims_stay_apart(tmp_path: Path) -> None:

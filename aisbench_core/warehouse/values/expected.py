@@ -111,4 +111,6 @@ class ExpectedSpeed:
         trusted = choose_plural(
             self.trusted_runs, "{number} run of trusted bundles", "{number} runs of trusted bundles"
         )
-        return join_parts(", ", [own, *([trusted] if self.trusted_runs else [])])
+        count = self.band.configurations if self.band else 1
+        several = choose_plural(count, "{number} configuration", "{number} configurations")
+        return join_parts(", ", [own, *([trusted] if self.trusted_runs else []), *([several] if count > 1 else [])])
