@@ -5,12 +5,18 @@ for each kind of evidence: many runs of the configuration, a few, and none but t
 """
 
 import math
+from datetime import timedelta
+from pathlib import Path
 from statistics import fmean, stdev
 
 import numpy as np
 import pytest
 
 from aisbench_core.domain.statistics.prediction import Sample, predict_band
+from aisbench_core.warehouse.facade import Warehouse
+from aisbench_core.warehouse.values.runs import BoardQuery, Validity
+from tests.bench import many_runs
+from tests.bench.warehouses import copy_runs, median_ms
 
 RESULTS = 1000
 
@@ -50,3 +56,22 @@ def _make_results(made: np.random.Generator, configurations: int, runs: int) -> 
 
 def _describe(values: list[float]) -> Sample:
     return Sample(len(values), fmean(values), stdev(values) if len(values) > 1 else 0.0)
+
+
+def test_the_answer_does_not_take_longer_with_a_longer_history(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
+    warehouse.record_many(many_runs.many_runs(6000))
+    times = [_time_answer(warehouse)]
+    copy_runs(warehouse, 24, timedelta(minutes=6000))
+    times.append(_time_answer(warehouse))
+
+    with capsys.disabled():
+        print("\nis this normal? {:.1f} ms of 6,000 runs, {:.1f} ms of 150,000".format(*times))
+    assert times[1] < 4 * times[0]
+
+
+def _time_answer(warehouse: Warehouse) -> float:
+    page = warehouse.runs.list_rows(BoardQuery(many_runs.REGION, validity=Validity.VALID, limit=1))
+    return median_ms(lambda: warehouse.runs.expect_run(page.rows[0]))

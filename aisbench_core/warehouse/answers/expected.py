@@ -15,7 +15,6 @@ from aisbench_core.model import Origin, RunSpec, canonical_json
 from aisbench_core.model.columns import COUNTED
 from aisbench_core.warehouse.answers.peers import group_ids
 from aisbench_core.warehouse.queries.group_statistics import OF_GROUPS, build_current_sql
-from aisbench_core.warehouse.records.runs import find_spec
 from aisbench_core.warehouse.values.expected import ExpectedSpeed, Likeness
 from aisbench_core.warehouse.values.runs import RunRow
 
@@ -45,15 +44,14 @@ class _Evidence:
 
 def expect_run(cur: DuckDBPyConnection, run: RunRow) -> ExpectedSpeed | None:
     """What runs like this one reach, itself left out; None for a run without a throughput."""
-    stored = find_spec(cur, run.run_id)
-    if run.throughput is None or stored is None:
+    if run.throughput is None:
         return None
     shared = {name: getattr(run, name) for name in (*_SHARED, *_CHIP, "synthetic_data")}
-    like = Likeness(**shared, speed_parameters=stored.speed_parameters)
+    like = Likeness(**shared, speed_parameters=None)
     (group,) = group_ids([run])
     kind = _Kind.OWN if run.origin is Origin.LAUNCHED else _Kind.TRUSTED if run.verified_by else _Kind.CLAIMED
     found = list[_Evidence]()
-    for each in _find_evidence(cur, like):
+    for each in _find_evidence(cur, like, group):
         is_own = each.group == group and each.kind is kind and run.validity.counts
         rest = each.sample.leave_out(run.throughput) if is_own else each.sample
         found += [replace(each, sample=rest)] if rest else []
@@ -85,10 +83,12 @@ def _combine_evidence(like: Likeness, found: Sequence[_Evidence], group: int | N
     return ExpectedSpeed(like.throughput_unit, band, runs[_Kind.OWN], runs[_Kind.TRUSTED], claimed)
 
 
-def _find_evidence(cur: DuckDBPyConnection, like: Likeness) -> list[_Evidence]:
-    """Launched configurations as they are kept, imported ones by who signed them; a group's runs share everything."""
+def _find_evidence(cur: DuckDBPyConnection, like: Likeness, group: int | None = None) -> list[_Evidence]:
+    """Launched configurations as they are kept, imported ones by who signed them; a group's runs share everything.
+
+    `group`: the one whose parameters the others must have, in place of those of `like`."""
     chip = next((name for name in _CHIP if getattr(like, name)), None)
-    if like.speed_parameters is None or chip is None:
+    if chip is None:
         return []
     shared = " and ".join(f"grouped.{name} is not distinct from ${name}" for name in _SHARED)
     cur.execute(
@@ -96,20 +96,22 @@ def _find_evidence(cur: DuckDBPyConnection, like: Likeness) -> list[_Evidence]:
         select grouped.group_id, grouped.origin, grouped.framework_version, grouped.flavor, grouped.pool_id,
             grouped.newest_at, grouped.runs, grouped.mean, grouped.sd, newest.speed_parameters
         from {build_current_sql(cur)} grouped join runs newest on newest.run_id = grouped.newest_run_id
-        where grouped.runs > 0 and grouped.{chip} = $chip and {shared}
+        where grouped.{chip} = $chip and {shared}
             and ($synthetic_data is null or grouped.synthetic_data = $synthetic_data)
         order by grouped.group_id
         """,  # names of ours
         {name: getattr(like, name) for name in (*_SHARED, "synthetic_data")} | {"chip": getattr(like, chip)},
     )
-    wanted = canonical_json(dict(like.speed_parameters))
-    rows = [row for row in cur.fetchall() if canonical_json(json.loads(row[-1])) == wanted]
+    rows = [(*row[:-1], canonical_json(json.loads(row[-1]))) for row in cur.fetchall()]
+    own = next((row[-1] for row in rows if row[0] == group), canonical_json(None))
+    wanted = canonical_json(dict(like.speed_parameters)) if like.speed_parameters is not None else own
+    rows = [row for row in rows if row[-1] == wanted != canonical_json(None) and row[6]]
     imported = _split_imported(cur, [row[0] for row in rows if row[1] != Origin.LAUNCHED])
     found = []
-    for group, _, version, flavor, pool_id, at, runs, mean, sd, _ in rows:
-        for kind, sample in imported.get(group, [(_Kind.OWN, Sample(runs, mean, sd or 0.0))]):
+    for each, _, version, flavor, pool_id, at, runs, mean, sd, _ in rows:
+        for kind, sample in imported.get(each, [(_Kind.OWN, Sample(runs, mean, sd or 0.0))]):
             if sample.mean > 0:
-                found.append(_Evidence(group, kind, sample, (version, flavor, pool_id), at))
+                found.append(_Evidence(each, kind, sample, (version, flavor, pool_id), at))
     return found
 
 

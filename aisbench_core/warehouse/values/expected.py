@@ -29,7 +29,7 @@ class Likeness:
     rehearsal: bool
     synthetic_data: bool | None
     speed_parameters: Mapping[str, object] | None
-    """Parameters that decide speed; None if they are unknown: nothing is like it then."""
+    """Parameters that decide speed; None of a recorded run: those of its configuration."""
 
 
 # Equal values have a band without a width, whose ends are rounded.
