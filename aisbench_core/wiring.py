@@ -1,11 +1,10 @@
 """Composes the services."""
 
-import logging
 from dataclasses import replace
 from functools import partial
 
 from aisbench_core.base.clock import utc_now
-from aisbench_core.base.console_log import ConsoleLogFile
+from aisbench_core.base.console_log import start_console_log
 from aisbench_core.base.errors import AisbenchError, ConfigError
 from aisbench_core.base.messages import Message
 from aisbench_core.base.private_files import is_read_only
@@ -378,7 +377,8 @@ def open_core(settings: Settings | None = None, clock: Clock | None = None, mach
     prepare_data_folder(settings)
     if not settings.has_team_ledger:
         require_known_schema(settings.ledger_path)
-    _log_to_file(settings)
+    if not is_read_only(settings.data_dir):  # without a handler Python prints warnings and errors to stderr
+        start_console_log(settings.data_dir)
     ledger = Ledger(ledger_location(settings), machine)
     core = Core(
         settings,
@@ -395,14 +395,3 @@ def open_core(settings: Settings | None = None, clock: Clock | None = None, mach
 def open_reader() -> Reader:
     """A reader of the settings' warehouse that needs neither ledger nor data folder. Raises ConfigError."""
     return make_reader(warehouse_location(load_settings()))
-
-
-def _log_to_file(settings: Settings) -> None:
-    """Log to data/console.log."""
-    log = logging.getLogger("aisbench_core")
-    if any(isinstance(handler, ConsoleLogFile) for handler in log.handlers):
-        return
-    if is_read_only(settings.data_dir):  # without a handler Python prints warnings and errors to stderr
-        return
-    log.addHandler(ConsoleLogFile(settings.data_dir))
-    log.setLevel(logging.INFO)

@@ -59,3 +59,12 @@ class ConsoleLogFile(RotatingFileHandler):
 
 def _escape_controls(text: str) -> str:
     return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def start_console_log(data_dir: Path) -> None:
+    """Log to the file in this folder, unless this process logs to one already."""
+    log = logging.getLogger("aisbench_core")
+    if any(isinstance(handler, ConsoleLogFile) for handler in log.handlers):
+        return
+    log.addHandler(ConsoleLogFile(data_dir))
+    log.setLevel(logging.INFO)
