@@ -21,6 +21,23 @@ def bench(tmp_path: Path) -> SeriesBench:
     return SeriesBench.on(tmp_path / "data")
 
 
+@pytest.mark.every_store
+def test_what_is_not_needed_is_forgotten_once_and_what_was_launched_stays(tmp_path: Path, ledger_url: str) -> None:
+    bench = SeriesBench.on(tmp_path / "data", ledger=ledger_url)
+    series = bench.launch(images="r1,r2", until="decided")
+    for _ in range(12):
+        for run in bench.admit():
+            bench.end(run, (200.0 if run.spec.engine_version == "r1" else 190.0) + (run.series_index or 0) % 3)
+
+    attempts, events = bench.core.series.ledger.attempts([series.series_id]), bench.core.ledger.events(series.series_id)
+    bench.core.series.ledger.drop_waiting(series.series_id, [0, 1], events[-1])
+
+    assert 4 <= len(attempts) <= 12
+    assert all(attempt.run_id for attempt in attempts)
+    assert bench.core.series.ledger.attempts([series.series_id]) == attempts
+    assert bench.core.ledger.events(series.series_id) == events, "a second time tells nothing"
+
+
 def carry_out(bench: SeriesBench, series: Series, speed_of: Callable[[str, int], float], most: int = 200) -> Matrix:
     """Run it to its end, with a new process before each launch; runs have the speed of their image and node count, and
     an hour."""
@@ -77,7 +94,6 @@ def test_equal_versions_end_as_less_than_one_percent_apart(bench: SeriesBench) -
     assert len(done.cells) < 120
 
 
-@pytest.mark.every_store
 def test_the_first_slower_version_is_named_with_few_runs(bench: SeriesBench) -> None:
     series = bench.launch(images=IMAGES, until="first-slower")
 
