@@ -60,13 +60,3 @@ def test_a_run_that_is_recorded_again_counts_once(warehouse: Warehouse) -> None:
     [node] = slow_nodes(warehouse, [record])
 
     assert (node.host, node.slow, node.runs) == ("h2", 1, 1)
-
-
-def test_nodes_are_compared_by_name_and_those_of_one_name_by_number(warehouse: Warehouse) -> None:
-    warehouse.record_many([on_hosts(1, "h0", "h1", "h2", slow="h2"), on_hosts(2, "same", "same")])
-
-    shares = warehouse.cards.find_node_shares(["r-1", "r-2", "r-3"])
-
-    assert shares["r-1"] == pytest.approx({"h0": 1.0, "h1": 1.0, "h2": 0.9})
-    assert {*shares} == {"r-1", "r-2"}
-    assert {*shares["r-2"]} == {"same #0", "same #1"}
