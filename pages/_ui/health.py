@@ -117,15 +117,16 @@ def show_sizes(health: Health) -> None:
     except AisbenchError as error:
         if not core().settings.has_team_warehouse:  # a team's has a line among the services
             show_sentence(error)
-    figures = {
-        t("health.runs"): format_number(health.sizes.runs),
-        t("health.results"): format_number(results),
-        t("health.disk"): format_size(health.sizes.disk_free),
-        t("health.ledger"): format_size(health.sizes.ledger),
-        t("health.warehouse"): format_size(health.sizes.warehouse),
-    }
-    for label, place in create_tiles([*figures]).items():
-        place.metric(label, figures[label], border=True)
+    figures = (
+        (t("health.runs"), format_number(health.sizes.runs)),
+        (t("health.results"), format_number(results)),
+        (t("health.disk"), format_size(health.sizes.disk_free)),
+        (t("health.ledger"), format_size(health.sizes.ledger)),
+        (t("health.warehouse"), format_size(health.sizes.warehouse)),
+    )
+    places = create_tiles([label for label, _ in figures]).values()
+    for place, (label, figure) in zip(places, figures, strict=True):
+        place.metric(label, figure, border=True)
     st.caption(t("health.data_dir", path=escape_markdown(str(core().settings.data_dir))))
 
 
