@@ -5,10 +5,14 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.base.errors import CloudError
+from aisbench_core.base.messages import Message
+from aisbench_core.model import NewsKind
+from aisbench_core.people.notifications.channels import channel_of
 from aisbench_core.store.audit.audit import AuditQuery
 from aisbench_core.store.signing.heads import SignedHead
 from tests.actors import TESTER
 from tests.flow.following import Bench, bench_on
+from tests.receivers import webhook
 from tests.sandbox_process import SandboxProcess
 
 HOUR = 3600.0
@@ -79,3 +83,22 @@ def test_nothing_is_written_where_nobody_asked_for_it(sandbox: SandboxProcess, t
 
     assert outcomes(bench) == []
     assert not bench.core.settings.signing_key_path.exists()
+
+
+def test_the_head_of_the_audit_is_told_once_a_day_and_continued_by_the_audit(
+    sandbox: SandboxProcess, tmp_path: Path
+) -> None:
+    bench = bench_on(sandbox, tmp_path / "data", notify_private_addresses=True)
+    with webhook() as hook:
+        answers = {"name": "lab", "url": hook.url, "secret": "0123456789abcdef", "events": [NewsKind.HEAD]}
+        bench.core.notifications.channels.save(channel_of(answers, Message("channel")), TESTER, replace=True)
+
+        for _ in range(26):
+            bench.tick(HOUR)
+
+    first, second = hook.events()
+    head = SignedHead.find_in(first["text"])
+    assert head
+    assert bench.core.heads.check(head, TESTER).head.signature
+    assert (first["event"], first["subject"], first["url"].endswith("/health")) == ("head", head.entry, True)
+    assert second["subject"] != first["subject"]

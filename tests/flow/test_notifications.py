@@ -22,10 +22,9 @@ from aisbench_core.model import DeliveryState, NewsKind, Notice, RunState
 from aisbench_core.people.notifications.channels import NotificationChannel, channel_of
 from aisbench_core.people.notifications.sending import sign_body
 from aisbench_core.store.ledger.outbox import DIGEST_FROM, MOST_ATTEMPTS
-from aisbench_core.store.signing.heads import SignedHead
 from aisbench_core.wiring import Core, open_core
 from tests import records as a
-from tests.actors import TESTER, named
+from tests.actors import named
 from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD, PERSON, Bench, bench_on
 from tests.receivers import Hook, endless_webhook, mail_server, webhook
@@ -386,20 +385,6 @@ def test_a_budget_that_is_nearly_used_is_told_once_with_a_link_to_spending(bench
     assert event["url"].endswith("/spending")
     assert f"{PERSON} 的预算" in event["text"]
     assert "已用到 80 %" in event["text"]
-
-
-def test_the_head_of_the_audit_is_told_once_a_day_and_continued_by_the_audit(bench: Bench, hook: Hook) -> None:
-    save(bench, channel(hook.url, events=["head"]))
-
-    for _ in range(26):
-        bench.tick(3600.0)
-
-    first, second = hook.events()
-    head = SignedHead.find_in(first["text"])
-    assert head
-    assert bench.core.heads.check(head, TESTER).head.signature
-    assert (first["event"], first["subject"], first["url"].endswith("/health")) == ("head", head.entry, True)
-    assert second["subject"] != first["subject"]
 
 
 def test_the_command_line_offers_every_event() -> None:
