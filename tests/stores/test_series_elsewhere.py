@@ -108,3 +108,25 @@ def test_a_plan_is_moved_with_the_runs(bench: SeriesBench, tmp_path: Path) -> No
 
     assert [each.series_id for each in target.series.of([series.series_id])] == [series.series_id]
     assert sorted(cell for _, cell in target.series.run_cells([series.series_id])[series.series_id]) == [1, 2, 3]
+
+
+def test_a_colleague_sees_what_a_rule_found_without_the_cells_that_it_did_not_need(
+    bench: SeriesBench, tmp_path: Path
+) -> None:
+    series = bench.launch(images="r1,r2", until="decided")
+    bench.core.warehouse.series.keep([series])
+    begun = without_ledger(bench, tmp_path / "begun").look(series)
+    for _ in range(12):
+        for run in bench.admit():
+            bench.end(run, (200.0 if run.spec.engine_version == "r1" else 190.0) + (run.series_index or 0) % 3)
+    mine = bench.look(series)
+
+    theirs = without_ledger(bench, tmp_path / "other").look(series)
+
+    assert mine.judgement
+    assert mine.judgement.is_met
+    assert begun.valid == 0
+    assert begun.cells, "before its first run, only the plan is known"
+    assert facts(theirs) == facts(mine)
+    assert theirs.judgement == mine.judgement
+    assert theirs.state is SeriesState.COMPLETED

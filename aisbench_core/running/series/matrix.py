@@ -262,8 +262,8 @@ class Matrix:
 
     @property
     def can_rerun(self) -> bool:
-        """Whether there are lost cells that can be run again."""
-        return self.here and self.lost > 0
+        """Whether there are lost cells that can be run again, and a stopping rule has not measured enough without."""
+        return self.here and self.lost > 0 and not (self.judgement and self.judgement.is_met)
 
     @property
     def is_settled(self) -> bool:

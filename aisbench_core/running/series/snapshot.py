@@ -86,7 +86,7 @@ class SeriesSnapshot:
             runs |= {run_id: _run_of(rows[run_id], series.rows[first.row].spec) for run_id in run_ids}
             tries = [replace(first, number=number, run_id=run_id) for number, run_id in enumerate(run_ids, start=1)]
             # What a stopping rule did not need is gone in the ledger, too.
-            attempts += tries or ([] if series.plan.until else [first])
+            attempts += tries or ([] if series.plan.until and run_cells else [first])
         return cls(series, attempts, runs, now)
 
     @property
