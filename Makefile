@@ -67,10 +67,13 @@ check: $(INSTALLED_TEST) pdf ## style, types and the quick tests; a minute
 		-m "not slow and not torch" tests/unit tests/test_architecture.py; tests=$$?; \
 	wait $$!; mypy=$$?; cat "$$types"; exit $$((tests || mypy))
 
-bench: $(INSTALLED_TEST) postgres .bench/mlflow/bin/mlflow ## measure beside peers, which it installs, and write docs/performance.md
+bench: $(INSTALLED_TEST) postgres .bench/mlflow/bin/mlflow .bench/otava/apache_otava-0.8.0.tar.gz ## measure beside peers, which it installs, and write docs/performance.md
 	@$(LOCKED) --requirement requirements/bench.lock
 	@$(BIN)/python -m tests.bench.figures
 	@$(BIN)/python -m pytest -q -s -p no:xdist tests/bench
+
+.bench/otava/apache_otava-0.8.0.tar.gz: tests/bench/otava.txt
+	@$(BIN)/python -m pip download --quiet --no-deps --no-binary :all: --require-hashes --requirement $< --dest $(@D) && touch $@
 
 .bench/mlflow/bin/mlflow: requirements/mlflow.lock
 	@$(PYTHON) -m venv .bench/mlflow && .bench/mlflow/bin/python $(INSTALL) --only-binary :all: --requirement requirements/mlflow.lock && touch $@

@@ -20,10 +20,10 @@ GOOD = (8000.0, 8040.0, 7960.0, 8020.0, 7980.0, 8010.0)
 BAD = (7500.0, 7540.0, 7460.0)
 
 
-def version(name: str, totals: tuple[float, ...], day: int, **changes: object) -> list[RunRecord]:
-    """Runs of one version, all on one day; run ids begin with the version."""
+def version(name: str, totals: tuple[float, ...], hour: int, **changes: object) -> list[RunRecord]:
+    """Runs of one version, all in one hour; run ids begin with the version."""
     return [
-        replace(each, run=replace(each.run, started_at=each.run.created_at + timedelta(days=day)))
+        replace(each, run=replace(each.run, started_at=each.run.created_at + timedelta(hours=hour)))
         for each in a.records(totals, name, framework_version=name, **changes)
     ]
 
@@ -135,7 +135,7 @@ def test_another_baseline_is_chosen_in_the_url(open_page: OpenPage, warehouse: W
     row = verdicts(app).loc["Throughput (samples/s)"]
     assert row["Change"].startswith("−6.")
     assert float(row["Adjusted p"].replace("< ", "")) < 0.001
-    assert row["t test"] == "pooled"
+    assert row["Test"] == "pooled"
     assert row["Since run"] == "r1.12-0"
 
 

@@ -27,10 +27,10 @@ def answer(data_dir: Path, *words: str) -> Any:
     return json.loads(type_in(data_dir, *words, "--json").stdout)
 
 
-def version(name: str, totals: Sequence[float], day: int, **changes: Any) -> list[RunRecord]:
-    """Runs of one version, all on one day; run ids begin with the version."""
+def version(name: str, totals: Sequence[float], hour: int, **changes: Any) -> list[RunRecord]:
+    """Runs of one version, all in one hour; run ids begin with the version."""
     return [
-        replace(each, run=replace(each.run, started_at=each.run.created_at + timedelta(days=day)))
+        replace(each, run=replace(each.run, started_at=each.run.created_at + timedelta(hours=hour)))
         for each in a.records(totals, name, framework_version=name, **changes)
     ]
 
@@ -72,15 +72,28 @@ def test_too_few_runs_are_6_and_so_is_nothing_at_all(tmp_path: Path) -> None:
     assert type_in(tmp_path, "regress", "--region", "nowhere").exit_code == 6
 
 
-def test_a_group_without_enough_runs_does_not_hide_the_others(tmp_path: Path) -> None:
+def test_a_group_without_enough_runs_leaves_the_answer_open(tmp_path: Path) -> None:
     fill(tmp_path, version("r1.10", GOOD, 0), version("r1.11", GOOD, 1), version("lonely", [1.0], 2, node_count=2))
 
     found = answer(tmp_path, "regress")
 
     result = type_in(tmp_path, "regress")
-    assert result.exit_code == 0
+    assert result.exit_code == 6
+    assert type_in(tmp_path, "regress", "--nodes", "1").exit_code == 0
     assert result.stderr.endswith("measurements; not enough data in 1 group\n")
     assert [each["outcome"] for each in found["groups"]] == ["no change", "not enough data"]
+
+
+def test_versions_that_ran_on_a_day_each_cannot_be_told_from_the_day(tmp_path: Path) -> None:
+    fill(tmp_path, version("r1.10", GOOD, 0), version("r1.11", [value * 0.97 for value in GOOD], 24))
+
+    result = type_in(tmp_path, "regress")
+
+    assert result.exit_code == 6
+    assert "cannot be told from the day" in result.stdout
+    [group] = answer(tmp_path, "regress")["groups"]
+    assert group["outcome"] == "not enough data"
+    assert group["metrics"][0]["difference"]["change"] == pytest.approx(-0.03)
 
 
 def test_a_baseline_is_asked_for_by_version_or_by_the_beginning_of_a_runs_id(tmp_path: Path) -> None:

@@ -70,14 +70,14 @@ def test_a_verdict_that_was_given_before_changes_with_the_runs(warehouse: Wareho
     warehouse.rebuild(two_versions(GOOD, GOOD))
     before = warehouse.trends.list_verdicts(BOARD)
 
-    warehouse.record_many(later(a.records(BAD, "newest", framework_version="r1.12"), 100_000))
+    warehouse.record_many(later(a.records(BAD, "newest", framework_version="r1.12"), 300))
 
     assert (before.outcome, warehouse.trends.list_verdicts(BOARD).outcome) == (Outcome.NO_CHANGE, Outcome.REGRESSION)
     assert warehouse.trends.list_verdicts(BOARD) == Warehouse(warehouse.location).trends.list_verdicts(BOARD)
 
 
 def test_a_verdict_that_was_given_before_changes_with_the_baseline(warehouse: Warehouse) -> None:
-    newest = later(a.records(BAD, "newest", framework_version="r1.12"), 100_000)
+    newest = later(a.records(BAD, "newest", framework_version="r1.12"), 300)
     warehouse.rebuild([*two_versions(GOOD, BAD), *newest])
     before = warehouse.trends.list_verdicts(BOARD)
     first = next(run.run_id for run in only_history(warehouse).runs if run.framework_version == "r1.10")

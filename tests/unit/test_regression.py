@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aisbench_core.warehouse.measures.changes import find_boundaries, metric_histories
-from aisbench_core.warehouse.measures.regression import field_of, regression_verdict, with_outcomes
+from aisbench_core.warehouse.measures.outcomes import with_outcomes
+from aisbench_core.warehouse.measures.regression import field_of, regression_verdict
 from aisbench_core.warehouse.values.histories import (
     BaselineReason,
     HistoryRun,

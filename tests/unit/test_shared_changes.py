@@ -6,30 +6,28 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from aisbench_core.model import Mode, Origin
-from aisbench_core.warehouse.measures.regression import regression_verdict, with_outcomes
+from aisbench_core.warehouse.measures.outcomes import with_outcomes
+from aisbench_core.warehouse.measures.regression import regression_verdict
 from aisbench_core.warehouse.measures.shared_changes import SharedChange, group_changes
-from aisbench_core.warehouse.values.histories import (
-    BaselineReason,
-    HistoryRun,
-    Outcome,
-    Trend,
-    TrendRow,
-    TrendVerdict,
-    VersionField,
-)
+from aisbench_core.warehouse.values.histories import BaselineReason, HistoryRun, Outcome, Trend, TrendRow, VersionField
 from aisbench_core.warehouse.values.runs import Validity
+from aisbench_core.warehouse.values.trend_verdicts import TrendVerdict
 from tests.records import T0
 
 FIELD = VersionField.FRAMEWORK
 
 
-def measure(version: str, day: int, mean: float, count: int = 6, spread: float = 0.001) -> list[HistoryRun]:
-    """Runs of one version, an hour apart, up to `spread` away from their mean."""
-    noise = np.linspace(-1, 1, count) * mean * spread
+SLOT = timedelta(minutes=20)
+"""Of one day, so that the days explain nothing."""
+
+
+def measure(version: str, slot: int, mean: float, count: int = 6, spread: float = 0.001) -> list[HistoryRun]:
+    """Runs of one version, 24 in a slot, up to `spread` away from their mean."""
+    noise = np.random.default_rng(count).permutation(np.linspace(-1, 1, count)) * mean * spread
     return [
         HistoryRun(
             run_id=f"{version}-{index}",
-            at=T0 + timedelta(days=day, hours=index),
+            at=T0 + slot * SLOT + index * SLOT / 24,
             created_by="ann",
             framework_version=version,
             engine_version="cann-1",
@@ -76,13 +74,13 @@ def group(*configurations: TrendVerdict) -> tuple[SharedChange, ...]:
     )
 
 
-def change(nodes: int, percent: float, *, versions: tuple[str, str] = ("r1", "r2"), day: int = 1) -> TrendVerdict:
+def change(nodes: int, percent: float, *, versions: tuple[str, str] = ("r1", "r2"), slot: int = 1) -> TrendVerdict:
     before, after = versions
-    return configuration([*measure(before, 0, 100), *measure(after, day, 100 + percent)], nodes)
+    return configuration([*measure(before, 0, 100), *measure(after, slot, 100 + percent)], nodes)
 
 
-def at(day: int) -> datetime:
-    return T0 + timedelta(days=day)
+def at(slot: int) -> datetime:
+    return T0 + slot * SLOT
 
 
 def test_a_version_that_is_slower_on_all_node_counts_is_one_change() -> None:
@@ -124,8 +122,8 @@ def test_other_versions_models_and_origins_are_other_changes() -> None:
 
 
 def test_what_happened_at_other_times_is_another_change() -> None:
-    """A version that came to the second cluster weeks after the first was changed there may have another cause."""
-    changes = group(change(1, -4), change(2, -4), change(4, -4, day=30))
+    """A version that came to the second cluster long after the first was changed there may have another cause."""
+    changes = group(change(1, -4), change(2, -4), change(4, -4, slot=30))
 
     assert [each.node_counts for each in changes] == [(1, 2), (4,)]
     assert [each.since for each in changes] == [at(1), at(30)]
@@ -133,7 +131,7 @@ def test_what_happened_at_other_times_is_another_change() -> None:
 
 def test_times_that_overlap_by_way_of_a_third_are_one() -> None:
     long = configuration([*measure("r1", 0, 100), *measure("r2", 1, 96, count=60)], 2)
-    late = change(4, -4, day=3)
+    late = change(4, -4, slot=3)
 
     [shared] = group(change(1, -4), late, long)
 

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean, variance
 
-from aisbench_core.domain.statistics.student import get_critical_t, larger_spread_p, power_of_t, two_sided_p
+from aisbench_core.domain.statistics.student import (
+    expected_power,
+    get_critical_t,
+    larger_spread_p,
+    power_of_t,
+    two_sided_p,
+)
 from aisbench_core.domain.statistics.summary import log_interval
 
 # Of each side: a single value has no spread.
@@ -24,12 +30,63 @@ TARGET_POWER = 0.9
 # Where more runs would be needed, less noise is the better remedy.
 MAX_RUNS = 200
 
+# Degrees of freedom of a spread that is assumed.
+ASSUMED_DF = 1e6
+
 
 class TTest(StrEnum):
-    """How the standard error was estimated: from the variance of each side, or from the pooled variance."""
+    """The test behind a p-value: a t test by how its standard error was estimated, or one of ranks."""
 
     WELCH = "Welch"
+    """From the variance of each side, because the smaller one varies more."""
     POOLED = "pooled"
+    """From the pooled variance."""
+    MODERATED = "moderated"
+    """From the pooled variance and those of the other groups of the answer."""
+    TREND = "beyond the trend"
+    """The runs follow a straight line: of the step beyond it."""
+    CORRELATED = "autocorrelated"
+    """Each run depends on the one before, which makes the error larger."""
+    WITHIN_DAYS = "within days"
+    """Both sides ran on the same days, which cancel out."""
+    PERMUTATION = "permutation"
+    """There are outliers: of cut values, among all arrangements of the runs."""
+    RANK_SUM = "rank sum"
+    """There are outliers, and many runs: Mann and Whitney's."""
+    ASSUMED = "assumed days"
+    """Too few days repeat to estimate how much they differ, so that a spread is assumed."""
+
+
+class Unit(StrEnum):
+    """What is repeated, and counts as one value."""
+
+    RUN = "run"
+    DAY = "day"
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """What the error of a difference is made of; the power of other numbers of units follows from it."""
+
+    cv: float
+    """Coefficient of variation of one unit, as a fraction."""
+    baseline: int
+    """Units of the baseline."""
+    candidate: int
+    """Units of the candidate."""
+    error: float
+    """Standard error of the change, as a fraction."""
+    df: float
+    """Its degrees of freedom."""
+
+    def predict_error(self, baseline: int, candidate: int) -> tuple[float, float]:
+        """The standard error, and its degrees of freedom, of other numbers of units: what dependence, a trend or the
+        other groups make of both stays as it is."""
+        plain = self.cv * math.sqrt(1 / self.baseline + 1 / self.candidate)
+        stretch = max(1.0, self.error / plain) if plain and self.df < ASSUMED_DF else 1.0
+        own, df = max(1, self.baseline + self.candidate - 2), baseline + candidate - 2.0
+        df = df + self.df - own if own < self.df < ASSUMED_DF else df * min(1.0, self.df / own)
+        return stretch * self.cv * math.sqrt(1 / baseline + 1 / candidate), max(1.0, df)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +108,17 @@ class MeanDifference:
     ci_high: float
     """Upper end of the 95 % interval, in the unit of the mean."""
     p_value: float
-    """Two-sided, of a t-test: pooled, or Welch's where the smaller side varies more."""
+    """Two-sided, of `test`."""
     test: TTest
+    design: Design | None = None
+    """What the error is made of; null where a mean is not above 0."""
+    unit: Unit = Unit.RUN
+    """What is repeated: runs, or days with several runs."""
+
+    @property
+    def is_confounded(self) -> bool:
+        """Whether the days may have made the difference: none of them repeats often enough to tell."""
+        return self.test is TTest.ASSUMED
 
 
 def compare_means(baseline: Sequence[float], candidate: Sequence[float]) -> MeanDifference | None:
@@ -78,10 +144,18 @@ def compare_means(baseline: Sequence[float], candidate: Sequence[float]) -> Mean
     if min(base, fmean(candidate)) <= 0:
         margin = abs(get_critical_t(0.05, df) * error / base)
         return MeanDifference(change, change - margin, change + margin, p_value, test)
-    error, df = standard_error(*([value / fmean(side) for value in side] for side in (baseline, candidate)))
+    shares = [[value / fmean(side) for value in side] for side in (baseline, candidate)]
+    error, df = standard_error(*shares)
+    return build_difference(change, p_value, test, Design(_pool_cv(*shares), len(baseline), len(candidate), error, df))
+
+
+def build_difference(
+    change: float, p_value: float, test: TTest, design: Design, unit: Unit = Unit.RUN
+) -> MeanDifference:
+    """With the interval that the error gives."""
     ratio = 1 + change
-    low, high = log_interval(ratio, ratio * get_critical_t(0.05, df) * error)
-    return MeanDifference(change, low - 1, high - 1, p_value, test)
+    low, high = log_interval(ratio, ratio * get_critical_t(0.05, design.df) * design.error)
+    return MeanDifference(change, low - 1, high - 1, p_value, test, design, unit)
 
 
 def _choose_test(one: Sequence[float], other: Sequence[float]) -> TTest:
@@ -90,10 +164,13 @@ def _choose_test(one: Sequence[float], other: Sequence[float]) -> TTest:
     return TTest.WELCH if len(small) < len(large) and wider < UNEQUAL_BELOW else TTest.POOLED
 
 
+def _pool_cv(one: Sequence[float], other: Sequence[float]) -> float:
+    squares = variance(one) * (len(one) - 1) + variance(other) * (len(other) - 1)
+    return math.sqrt(squares / (len(one) + len(other) - 2))
+
+
 def _pool_error(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
-    df = len(one) + len(other) - 2
-    pooled = (variance(one) * (len(one) - 1) + variance(other) * (len(other) - 1)) / df
-    return math.sqrt(pooled * (1 / len(one) + 1 / len(other))), df
+    return _pool_cv(one, other) * math.sqrt(1 / len(one) + 1 / len(other)), len(one) + len(other) - 2
 
 
 def _compute_welch_error(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
@@ -118,7 +195,7 @@ def adjust_p_values(p_values: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """At the coefficient of variation `cv` the existing runs detect changes of `visible` or more.
+    """At the coefficient of variation `cv` the existing units (runs, or days) detect changes of `visible` or more.
 
     Detecting `change` takes `runs` of the candidate against the existing baseline or, if that is too small,
     `runs_each` on both sides; None if more than MAX_RUNS. Changes and `cv` are fractions."""
@@ -129,9 +206,11 @@ class Power:
     visible: float | None
     """The smallest change that the runs detect, as a fraction."""
     runs: int | None
-    """Runs of the candidate that would detect `change`; null: too many."""
+    """Runs (or days) of the candidate that would detect `change`; null: too many."""
     runs_each: int | None
-    """Runs on both sides that would detect `change`; null: too many."""
+    """Runs (or days) on both sides that would detect `change`; null: too many."""
+    unit: Unit = Unit.RUN
+    """What is repeated: runs, or days with several runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,29 +221,49 @@ class Reporting:
     alpha: float
 
 
-def compute_power(cv: float, change: float, baseline: int, candidate: int, rule: Reporting) -> Power:
-    """The power to report true changes with probability TARGET_POWER.
+def compute_power(
+    cv: float,
+    change: float,
+    baseline: int,
+    candidate: int,
+    rule: Reporting,
+    design: Design | None = None,
+    unit: Unit = Unit.RUN,
+) -> Power:
+    """The power to report true changes with probability TARGET_POWER: with the error that the `design` has, which is an
+    estimate, or by a `cv` that is known.
 
     A true change of exactly `least` never reaches it: half of its measurements are smaller, however many runs."""
-    runs = (
-        _find_fewest_runs(lambda count: _is_detected(change, cv, baseline, count, rule))
-        if baseline >= MIN_VALUES
-        else None
-    )
-    runs_each = None if runs else _find_fewest_runs(lambda count: _is_detected(change, cv, count, count, rule))
-    return Power(cv, change, _find_detectable_change(cv, baseline, candidate, rule), runs, runs_each)
+    known = design is None
+    design = design or Design(cv, 1, 1, cv * math.sqrt(2), ASSUMED_DF)
+
+    def is_detected(size: float, before: int, after: int) -> bool:
+        return _reporting_rate(size, design, before, after, rule, is_known=known) >= TARGET_POWER
+
+    runs = _find_fewest_runs(lambda count: is_detected(change, baseline, count)) if baseline >= MIN_VALUES else None
+    runs_each = None if runs else _find_fewest_runs(lambda count: is_detected(change, count, count))
+    visible = None
+    if min(baseline, candidate) >= MIN_VALUES:
+        visible = _find_detectable_change(lambda size: is_detected(size, baseline, candidate), rule.least + 1000 * cv)
+    return Power(cv, change, visible, runs, runs_each, unit)
 
 
 def detection_rate(change: float, cv: float, baseline: int, candidate: int, rule: Reporting) -> float:
     """The probability that a true change is reported: by the test of `compare_means` where both sides vary alike."""
-    if cv == 0:
+    design = Design(cv, 1, 1, cv * math.sqrt(2), ASSUMED_DF)
+    return _reporting_rate(change, design, baseline, candidate, rule, is_known=True)
+
+
+def _reporting_rate(
+    change: float, design: Design, baseline: int, candidate: int, rule: Reporting, *, is_known: bool
+) -> float:
+    if design.cv == 0:
         return float(change >= rule.least)
-    error = cv * math.sqrt(1 / baseline + 1 / candidate)
-    return power_of_t(change / error, rule.least / error, baseline + candidate - 2, rule.alpha)
-
-
-def _is_detected(change: float, cv: float, baseline: int, candidate: int, rule: Reporting) -> bool:
-    return detection_rate(change, cv, baseline, candidate, rule) >= TARGET_POWER
+    error, freedom = design.predict_error(baseline, candidate)
+    df = max(1, round(freedom))
+    if is_known or design.df >= ASSUMED_DF:
+        return power_of_t(change / error, rule.least / error, df, rule.alpha)
+    return expected_power(change, rule.least, error, df, rule.alpha, design.df)
 
 
 def _find_fewest_runs(detects: Callable[[int], bool]) -> int | None:
@@ -172,11 +271,9 @@ def _find_fewest_runs(detects: Callable[[int], bool]) -> int | None:
     return bisect_left(range(MAX_RUNS), True, lo=MIN_VALUES, key=detects) if detects(MAX_RUNS) else None
 
 
-def _find_detectable_change(cv: float, baseline: int, candidate: int, rule: Reporting) -> float | None:
-    if min(baseline, candidate) < MIN_VALUES:
-        return None
-    low, high = 0.0, rule.least + 1000 * cv
-    for _ in range(40):
+def _find_detectable_change(detects: Callable[[float], bool], most: float) -> float:
+    low, high = 0.0, most
+    for _ in range(25):
         middle = (low + high) / 2
-        low, high = (low, middle) if _is_detected(middle, cv, baseline, candidate, rule) else (middle, high)
+        low, high = (low, middle) if detects(middle) else (middle, high)
     return high

@@ -4,10 +4,39 @@ from dataclasses import dataclass
 
 from aisbench_core.base.formats import change_digits, format_change
 from aisbench_core.base.messages import Message
-from aisbench_core.domain.statistics.difference import MeanDifference
+from aisbench_core.domain.statistics.difference import MeanDifference, TTest, Unit
 
 # What a throughput is divided by where sizes differ.
 _PER = {"card": Message(" per card"), "node": Message(" per node")}
+
+
+CONFOUNDED = Message(
+    "cannot be told from the day: run both versions on the same day, or on five days or more between them"
+)
+
+TREND = Message("The runs follow a straight line: a trend, not a change of level.")
+
+_TESTS = {
+    TTest.POOLED: Message("t test with pooled spread, because both sides vary alike"),
+    TTest.WELCH: Message("Welch's t test, because the smaller side varies more"),
+    TTest.MODERATED: Message("t test with the spread that the groups share, because they are judged together"),
+    TTest.TREND: Message("t test of the step beyond a straight line, because the runs drift"),
+    TTest.CORRELATED: Message("t test with a larger error, because runs depend on the one before"),
+    TTest.WITHIN_DAYS: Message("t test within days, because both sides ran on the same days"),
+    TTest.PERMUTATION: Message("permutation test, because there are outliers"),
+    TTest.RANK_SUM: Message("rank sum test (Mann–Whitney), because there are outliers"),
+    TTest.ASSUMED: Message("test with an assumed spread between days, because too few days repeat"),
+}
+
+_UNITS = {
+    Unit.RUN: Message("the run, because no day weighs on one side alone"),
+    Unit.DAY: Message("the day, because runs of one day are alike"),
+}
+
+
+def method_sentence(difference: MeanDifference) -> Message:
+    """Which test decided, what the unit of repetition is, and why."""
+    return Message("{test}; the unit is {unit}.", test=_TESTS[difference.test], unit=_UNITS[difference.unit])
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,13 @@ def two_sided_p(t: float, df: float) -> float:
     return float(2 * stdtr(df, -abs(t)))
 
 
+def normal_p(z: float) -> float:
+    """The probability of a normal value at least as far from 0 as `z`."""
+    from scipy.special import ndtr
+
+    return float(2 * ndtr(-abs(z)))
+
+
 def get_critical_t(alpha: float, df: float) -> float:
     """The two-sided critical value of t."""
     from scipy.special import stdtrit
@@ -44,6 +51,9 @@ def get_critical_t(alpha: float, df: float) -> float:
 
 # Points of the chi-squared distribution over which `power_of_t` averages; accurate to 0.001.
 QUADRATURE = 400
+
+# Every so many of them stands for its neighbours where an estimated error is averaged over.
+ESTIMATES = 25
 
 
 def power_of_t(shift: float, least: float, df: int, alpha: float) -> float:
@@ -55,6 +65,17 @@ def power_of_t(shift: float, least: float, df: int, alpha: float) -> float:
 
     bounds = _compute_spreads(df) * get_critical_t(alpha, df)
     return float(ndtr(shift - bounds.clip(min=least)).mean())
+
+
+def expected_power(change: float, least: float, error: float, df: int, alpha: float, error_df: float) -> float:
+    """As `power_of_t`, for an error that is an estimate with `error_df` degrees of freedom: averaged over what it may
+    truly be."""
+    import numpy as np
+    from scipy.special import ndtr
+
+    errors = error / _compute_spreads(max(1, round(error_df)))[ESTIMATES // 2 :: ESTIMATES, np.newaxis]
+    bounds = _compute_spreads(df)[np.newaxis, :] * get_critical_t(alpha, df)
+    return float(ndtr(change / errors - np.maximum(bounds, least / errors)).mean())
 
 
 @lru_cache(maxsize=512)

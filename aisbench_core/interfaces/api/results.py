@@ -21,9 +21,10 @@ from aisbench_core.warehouse.values.boards import BoardRow
 from aisbench_core.warehouse.values.compared import MAX_COMPARED, ComparedBy, Comparison
 from aisbench_core.warehouse.values.conditions import parse_conditions
 from aisbench_core.warehouse.values.exports import MEDIA_TYPES, Export, ExportFormat, ExportTable
-from aisbench_core.warehouse.values.histories import Outcome, TrendVerdict, VersionField
+from aisbench_core.warehouse.values.histories import Outcome, VersionField
 from aisbench_core.warehouse.values.inference import StoredInference
 from aisbench_core.warehouse.values.runs import BoardQuery
+from aisbench_core.warehouse.values.trend_verdicts import TrendVerdict
 
 SPOOLED_BYTES = 8 * 1024 * 1024
 PART_BYTES = 1024 * 1024

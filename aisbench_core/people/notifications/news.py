@@ -15,8 +15,9 @@ from aisbench_core.store.ledger.schedules import ScheduleLedger
 from aisbench_core.store.ledger.series import SeriesLedger
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values.boards import describe_hardware
-from aisbench_core.warehouse.values.histories import Outcome, TrendVerdict
+from aisbench_core.warehouse.values.histories import Outcome
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
+from aisbench_core.warehouse.values.trend_verdicts import TrendVerdict
 
 _CHANGES = {Outcome.REGRESSION: NewsKind.REGRESSION, Outcome.IMPROVEMENT: NewsKind.IMPROVEMENT}
 

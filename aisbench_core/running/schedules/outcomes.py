@@ -8,8 +8,9 @@ from aisbench_core.base.messages import Message, choose_plural, join_parts
 from aisbench_core.model import Level
 from aisbench_core.running.series.matrix import Matrix
 from aisbench_core.warehouse.facade import Warehouse
-from aisbench_core.warehouse.values.histories import Outcome, TrendVerdict
+from aisbench_core.warehouse.values.histories import Outcome
 from aisbench_core.warehouse.values.runs import BoardQuery
+from aisbench_core.warehouse.values.trend_verdicts import TrendVerdict
 
 OUTCOMES = {
     Outcome.REGRESSION: Message("regression"),

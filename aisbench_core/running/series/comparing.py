@@ -7,10 +7,12 @@ from operator import attrgetter
 
 from aisbench_core.base.errors import Problem, SpecError
 from aisbench_core.base.messages import Hint, Message
-from aisbench_core.domain.statistics.difference import MeanDifference, Power, adjust_p_values, compare_means
+from aisbench_core.domain.statistics.decision import compare_runs
+from aisbench_core.domain.statistics.difference import MeanDifference, Power, adjust_p_values
 from aisbench_core.model import SeriesRow
 from aisbench_core.running.series.matrix import Matrix, MatrixRow
-from aisbench_core.warehouse.measures.regression import ALPHA, EFFECT, get_worst, power_of
+from aisbench_core.warehouse.measures.outcomes import sum_up
+from aisbench_core.warehouse.measures.regression import ALPHA, EFFECT, power_of
 from aisbench_core.warehouse.values.boards import explain_no_verdict
 from aisbench_core.warehouse.values.compared import Comparability, Comparison, FieldValues
 from aisbench_core.warehouse.values.histories import Outcome
@@ -67,8 +69,8 @@ class SeriesComparison:
 
     @property
     def outcome(self) -> Outcome:
-        """The gravest outcome of all rows."""
-        return get_worst(pair.outcome for pair in self.pairs)
+        """A regression in any row; else open while a row is; else what changed."""
+        return sum_up(pair.outcome for pair in self.pairs)
 
 
 def compare_series(baseline: Matrix, candidate: Matrix, compare: Compare) -> SeriesComparison:
@@ -122,7 +124,7 @@ def _build_pair(old: MatrixRow, new: MatrixRow, comparison: Comparison | None, i
     pair = RowPair(old, new, comparison.verdict, comparison.reasons)
     if not comparable or pair.withheld or not is_same:
         return pair
-    return replace(pair, difference=compare_means(old.values_that_reached, new.values_that_reached))
+    return replace(pair, difference=compare_runs(old.values_that_reached, new.values_that_reached))
 
 
 def _adjust_pairs(pairs: Sequence[RowPair], higher_is_better: bool | None) -> Iterator[RowPair]:
@@ -131,13 +133,14 @@ def _adjust_pairs(pairs: Sequence[RowPair], higher_is_better: bool | None) -> It
     p_values = iter(adjust_p_values(unadjusted))
     for each in pairs:
         is_comparable = each.comparability is Comparability.COMPARABLE and not each.withheld
-        power = power_of(each.baseline.summary, each.candidate.summary, len(unadjusted)) if is_comparable else None
+        sides = each.baseline.summary, each.candidate.summary
+        power = power_of(*sides, len(unadjusted), each.difference) if is_comparable else None
         pair = replace(each, power=power)
         if pair.difference is None:
             yield pair
             continue
         p_value, change, outcome = next(p_values), pair.difference.change, Outcome.NO_CHANGE
-        if higher_is_better is None:
+        if higher_is_better is None or (pair.difference.is_confounded and p_value > ALPHA):
             outcome = Outcome.NOT_ENOUGH
         elif p_value <= ALPHA and abs(change) >= EFFECT:
             outcome = Outcome.IMPROVEMENT if (change > 0) is higher_is_better else Outcome.REGRESSION

@@ -6,6 +6,7 @@ from statistics import median
 from types import MappingProxyType
 
 from aisbench_core.base.messages import Hint
+from aisbench_core.domain.statistics.decision import TimedValue
 from aisbench_core.domain.statistics.summary import Summary, summarize_values
 from aisbench_core.model import (
     LOST,
@@ -102,9 +103,14 @@ class MatrixRow:
         return _list_throughputs(self.counted)
 
     @property
-    def values_that_reached(self) -> list[float]:
-        """Those of runs that are not below their target accuracy."""
-        return _list_throughputs([tried for tried in self.counted if not tried.has_missed])
+    def values_that_reached(self) -> list[TimedValue]:
+        """Those of runs that are not below their target accuracy, with their times."""
+        reached = [tried for tried in self.counted if not tried.has_missed]
+        return [
+            TimedValue(tried.throughput, tried.run.started_at or tried.run.created_at)
+            for tried in reached
+            if tried.throughput is not None and tried.run
+        ]
 
     @property
     def missed(self) -> int:

@@ -33,9 +33,10 @@ from aisbench_core.warehouse.queries import search
 from aisbench_core.warehouse.records import baselines, run_metrics, runs
 from aisbench_core.warehouse.tables.store import Store
 from aisbench_core.warehouse.values.configurations import BenchmarkConfiguration
-from aisbench_core.warehouse.values.histories import History, Regressions, TrendRow, VersionField
+from aisbench_core.warehouse.values.histories import History, TrendRow, VersionField
 from aisbench_core.warehouse.values.runs import PRIMARY, THROUGHPUT, BoardQuery, RunRow
 from aisbench_core.warehouse.values.scalings import Scaling
+from aisbench_core.warehouse.values.trend_verdicts import Regressions
 
 P = ParamSpec("P")
 T = TypeVar("T")

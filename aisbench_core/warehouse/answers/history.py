@@ -12,15 +12,13 @@ from aisbench_core.base.messages import Hint, Message
 from aisbench_core.model import Mode, Origin
 from aisbench_core.model.columns import MISSED
 from aisbench_core.warehouse.measures.changes import find_boundaries, metric_histories
+from aisbench_core.warehouse.measures.outcomes import SEVERITY, sum_up, with_outcomes
 from aisbench_core.warehouse.measures.regression import (
-    SEVERITY,
     TRACKED,
     Tracked,
     field_of,
-    get_worst,
     newest_throughputs,
     regression_verdict,
-    with_outcomes,
 )
 from aisbench_core.warehouse.measures.sorts import HISTORY_SORTS
 from aisbench_core.warehouse.queries.filters import KIND, Parameters, build_order_sql, build_parameters, statistics_of
@@ -38,15 +36,14 @@ from aisbench_core.warehouse.values.histories import (
     History,
     HistoryPage,
     HistoryRun,
-    Regressions,
     RegressionVerdict,
     Trend,
     TrendPage,
     TrendRow,
-    TrendVerdict,
     VersionField,
 )
 from aisbench_core.warehouse.values.runs import BoardQuery, RunRow, Validity
+from aisbench_core.warehouse.values.trend_verdicts import Regressions, TrendVerdict
 
 TrendState = tuple[Any, ...]
 TrendVerdicts = dict[Trend, tuple[TrendState, TrendVerdict]]
@@ -224,7 +221,7 @@ def fetch_regressions(
     rows = [replace(row, verdict=regression) for row, regression in zip(rows, decided, strict=True)]
     rows.sort(key=lambda row: SEVERITY.index(row.verdict.outcome))
     launched = [row for row in rows if row.row.group.origin is Origin.LAUNCHED]
-    outcome = get_worst(row.verdict.outcome for row in launched or rows)
+    outcome = sum_up(row.verdict.outcome for row in launched or rows)
     return Regressions(tuple(rows), outcome, decided[0].tests if decided else 0, page.total, page.rehearsal)
 
 

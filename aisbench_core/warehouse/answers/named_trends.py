@@ -17,8 +17,9 @@ from aisbench_core.warehouse.answers.history import (
 )
 from aisbench_core.warehouse.measures.regression import Tracked
 from aisbench_core.warehouse.records.baselines import by_trend
-from aisbench_core.warehouse.values.histories import History, Regressions, Trend, TrendRow, VersionField
+from aisbench_core.warehouse.values.histories import History, Trend, TrendRow, VersionField
 from aisbench_core.warehouse.values.runs import THROUGHPUT, BoardQuery
+from aisbench_core.warehouse.values.trend_verdicts import Regressions
 
 _DIRECTIONS = {Better.HIGHER: True, Better.LOWER: False}
 

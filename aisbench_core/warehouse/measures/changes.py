@@ -1,9 +1,11 @@
 """A trend's runs over time: where versions begin, which levels a metric had, and where it changed. Pure functions."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from aisbench_core.domain.statistics.decision import TimedValue, count_looks, to_units
 from aisbench_core.domain.statistics.summary import Summary, summarize_values
 from aisbench_core.warehouse.measures.regression import TRACKED, Tracked, in_unit, of_one_build, versions_of
 from aisbench_core.warehouse.values.histories import Boundary, Change, HistoryRun, MetricHistory, RunLevel, VersionField
@@ -40,7 +42,10 @@ def _metric_history(
     from aisbench_core.domain.statistics import steps  # numpy takes 0.1 s
 
     measured = [run for run in runs if metric.name in run.values]
-    changes = steps.find_steps([run.values[metric.name] for run in measured])
+    values = [TimedValue(run.values[metric.name], run.at) for run in measured]
+    units = to_units(values)
+    found = steps.find_steps([mean for _, mean in units], steps.ALPHA / count_looks(values))
+    changes = [replace(step, index=units[step.index][0]) for step in found]
     starts = [0, *(step.index for step in changes), len(measured)]
     parts = [measured[start:end] for start, end in pairwise(starts)]
     versions = [

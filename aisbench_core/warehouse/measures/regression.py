@@ -5,11 +5,18 @@ over all tests of one answer.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from aisbench_core.domain.statistics.difference import Power, Reporting, adjust_p_values, compare_means, compute_power
+from aisbench_core.domain.statistics.decision import TimedValue, compare_runs, count_looks, to_units
+from aisbench_core.domain.statistics.difference import (
+    MeanDifference,
+    Power,
+    Reporting,
+    TTest,
+    compute_power,
+)
 from aisbench_core.domain.statistics.summary import Summary, summarize_values
 from aisbench_core.warehouse.values.histories import (
     BaselineReason,
@@ -52,10 +59,6 @@ TRACKED = (
     Tracked("energy_consumption", "", higher_is_better=False),
 )
 
-_SHARES = frozenset(metric.name for metric in TRACKED if metric.is_share)
-
-SEVERITY = tuple(Outcome)
-
 # Throughputs beside a verdict: enough for a small picture of it.
 MAX_RECENT = 30
 
@@ -92,19 +95,6 @@ def regression_verdict(
 def in_unit(tracked: Sequence[Tracked], unit: str) -> tuple[Tracked, ...]:
     """These metrics, the throughput with its unit."""
     return tuple(metric._replace(unit=unit) if metric.unit == THROUGHPUT else metric for metric in tracked)
-
-
-def with_outcomes(regression_verdicts: Sequence[RegressionVerdict]) -> tuple[RegressionVerdict, ...]:
-    """The verdicts of one answer with adjusted p-values and outcomes."""
-    tested = (metric for regression in regression_verdicts for metric in (*regression.metrics, *regression.within))
-    p_values = [metric.p_value for metric in tested if metric.p_value is not None]
-    adjusted_p = iter(adjust_p_values(p_values))
-    return tuple(_decide_outcome(regression, adjusted_p, len(p_values)) for regression in regression_verdicts)
-
-
-def get_worst(outcomes: Iterable[Outcome]) -> Outcome:
-    """The worst of these outcomes."""
-    return min(outcomes, key=SEVERITY.index, default=Outcome.NOT_ENOUGH)
 
 
 def field_of(runs: Sequence[HistoryRun], requested: VersionField | None) -> VersionField:
@@ -185,7 +175,7 @@ def _compare_runs(
         candidate=_one_version(candidate, field),
         baseline_run_ids=tuple(run.run_id for run in baseline),
         candidate_run_ids=tuple(run.run_id for run in candidate),
-        metrics=_with_power(metrics, sum(metric.p_value is not None for metric in (*metrics, *within))),
+        metrics=_with_power(metrics, sum(metric.p_value is not None for metric in metrics)),
         within=within,
         mixed=mixed,
         other_builds=total - len(baseline) - len(candidate),
@@ -195,7 +185,10 @@ def _compare_runs(
 def _with_power(metrics: Sequence[MetricVerdict], tests: int) -> tuple[MetricVerdict, ...]:
     """The metrics, of one answer with so many tests, with their power. Where the position of a change is searched for,
     more runs are needed than where it is known: nothing is promised there."""
-    return tuple(replace(metric, power=power_of(metric.baseline, metric.candidate, tests)) for metric in metrics)
+    return tuple(
+        replace(metric, power=power_of(metric.baseline, metric.candidate, tests * metric.looks, metric.difference))
+        for metric in metrics
+    )
 
 
 _ASPECTS = {"image": VersionField.ENGINE, "code": VersionField.CODE}
@@ -244,11 +237,15 @@ def _one_version(runs: Sequence[HistoryRun], field: VersionField) -> str:
 
 def _compare_metric(metric: Tracked, baseline: Sequence[HistoryRun], candidate: Sequence[HistoryRun]) -> MetricVerdict:
     before, after = _list_values(metric, baseline), _list_values(metric, candidate)
-    gap = compare_means(before, after)
-    undecided = _make_undecided(metric, summarize_values(before), summarize_values(after))
+    gap = compare_runs(before, after)
+    undecided = _make_undecided(metric, _summarize_values(before), _summarize_values(after))
     since = candidate[0].run_id if candidate else ""
     missed = sum(run.has_missed for run in candidate)
-    return replace(undecided, difference=gap, p_value=gap.p_value if gap else None, since=since, missed=missed)
+    is_trend = gap is not None and gap.test is TTest.TREND
+    p_value, looks = gap.p_value if gap else None, count_looks(after)
+    return replace(
+        undecided, difference=gap, p_value=p_value, looks=looks, since=since, missed=missed, is_trend=is_trend
+    )
 
 
 def _by_level(all_runs: Sequence[HistoryRun], tracked: Sequence[Tracked], field: VersionField) -> RegressionVerdict:
@@ -274,22 +271,41 @@ def _last_level(metric: Tracked, runs: Sequence[HistoryRun]) -> MetricVerdict:
 
     measured = [run for run in runs if metric.name in run.values]
     values = _list_values(metric, measured)
-    changes = steps.find_steps(values)
+    units = to_units(values)
+    if len(units) < min(len(values), 2 * steps.MIN_LENGTH):
+        return _newest_day(metric, runs, units[-1][0])
+    means = [mean for _, mean in units]
+    looks = count_looks(values)
+    found = steps.find_steps(means, steps.ALPHA / looks)
+    changes = [units[step.index][0] for step in found]
     if not changes:
-        likeliest = steps.find_likeliest_step(values)
-        undecided = _make_undecided(metric, summarize_values(values), None)
-        return replace(undecided, p_value=likeliest.p_value if likeliest else None)
-    start, last = (changes[-2].index if len(changes) > 1 else 0), changes[-1]
-    before, after = values[start : last.index], values[last.index :]
-    undecided = _make_undecided(metric, summarize_values(before), summarize_values(after))
-    gap = compare_means(before, after)
-    since = measured[last.index]
+        likeliest = steps.find_likeliest_step(means)
+        undecided = _make_undecided(metric, _summarize_values(values), None)
+        p_value = likeliest.p_value if likeliest else None
+        return replace(undecided, p_value=p_value, looks=looks, is_trend=steps.follows_line(means))
+    start, last = (changes[-2] if len(changes) > 1 else 0), changes[-1]
+    before, after = values[start:last], values[last:]
+    undecided = _make_undecided(metric, _summarize_values(before), _summarize_values(after))
+    gap = compare_runs(before, after)
+    since = measured[last]
     missed = sum(run.has_missed for run in runs[runs.index(since) :])
-    return replace(undecided, difference=gap, p_value=last.p_value, since=since.run_id, missed=missed)
+    p_value = found[-1].p_value
+    return replace(undecided, difference=gap, p_value=p_value, looks=looks, since=since.run_id, missed=missed)
 
 
-def _list_values(metric: Tracked, runs: Sequence[HistoryRun]) -> list[float]:
-    return [run.values[metric.name] for run in runs if metric.name in run.values]
+def _newest_day(metric: Tracked, runs: Sequence[HistoryRun], start: int) -> MetricVerdict:
+    """The runs of the newest day, of too few to search, against those of the days before."""
+    measured = [run for run in runs if metric.name in run.values]
+    found = _compare_metric(metric, measured[:start], measured[start:])
+    return replace(found, looks=count_looks(_list_values(metric, measured)))
+
+
+def _list_values(metric: Tracked, runs: Sequence[HistoryRun]) -> list[TimedValue]:
+    return [TimedValue(run.values[metric.name], run.at) for run in runs if metric.name in run.values]
+
+
+def _summarize_values(measured: Sequence[TimedValue]) -> Summary | None:
+    return summarize_values([each.value for each in measured])
 
 
 def _make_undecided(metric: Tracked, baseline: Summary | None, candidate: Summary | None) -> MetricVerdict:
@@ -303,45 +319,20 @@ def _make_undecided(metric: Tracked, baseline: Summary | None, candidate: Summar
     )
 
 
-def power_of(baseline: Summary | None, candidate: Summary | None, tests: int) -> Power | None:
-    """The power of one of `tests` tests between these runs, from the spread of both sides; None while none is known.
+def power_of(
+    baseline: Summary | None, candidate: Summary | None, tests: float, difference: MeanDifference | None = None
+) -> Power | None:
+    """The power of one of `tests` tests between these runs; None while no spread is known.
 
-    It is that of a change in this metric alone, whose p-value the adjustment multiplies by the number of tests."""
+    With a `difference`, by the error that decided; else by the spread of both sides. It is that of a change in this
+    metric alone, whose p-value the adjustment multiplies by the number of tests."""
+    rule = Reporting(EFFECT, ALPHA / max(1.0, tests))
+    if difference and (design := difference.design):
+        counts = design.baseline, design.candidate
+        return compute_power(design.cv, PLANNED, *counts, rule, design, difference.unit)
     sides = [side for side in (baseline, candidate) if side is not None and side.cv is not None]
     if baseline is None or not sides:
         return None
     freedom = sum(side.count - 1 for side in sides)
     cv = math.sqrt(sum((side.count - 1) * (side.cv or 0) ** 2 for side in sides) / freedom)
-    rule = Reporting(EFFECT, ALPHA / max(1, tests))
     return compute_power(cv, PLANNED, baseline.count, candidate.count if candidate else 0, rule)
-
-
-def _decide_outcome(regression: RegressionVerdict, adjusted_p: Iterator[float], tests: int) -> RegressionVerdict:
-    metrics, within = (
-        tuple(_with_outcome(metric, next(adjusted_p)) if metric.p_value is not None else metric for metric in tested)
-        for tested in (regression.metrics, regression.within)
-    )
-    # No change within the candidate does not mean that there is none against the baseline.
-    changed = (metric for metric in within if metric.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT))
-    outcome = get_worst(metric.outcome for metric in (*metrics, *changed))
-    return replace(regression, metrics=metrics, within=within, outcome=outcome, tests=tests)
-
-
-def _with_outcome(metric: MetricVerdict, adjusted_p: float) -> MetricVerdict:
-    if metric.higher_is_better is None:
-        return replace(metric, adjusted_p=adjusted_p)
-    change = _compute_change(metric)
-    outcome = Outcome.NO_CHANGE
-    if adjusted_p <= ALPHA and abs(change) >= EFFECT:
-        is_better = (change > 0) is metric.higher_is_better
-        # What misses its target has not improved, however fast or much more accurate it became.
-        outcome = Outcome.REGRESSION if not is_better else Outcome.NO_CHANGE if metric.missed else Outcome.IMPROVEMENT
-    return replace(metric, adjusted_p=adjusted_p, outcome=outcome)
-
-
-def _compute_change(metric: MetricVerdict) -> float:
-    if metric.difference is None or metric.baseline is None or metric.candidate is None:
-        return 0.0
-    if metric.name in _SHARES:
-        return metric.candidate.mean - metric.baseline.mean
-    return math.copysign(1, metric.baseline.mean) * metric.difference.change  # named metrics may be negative

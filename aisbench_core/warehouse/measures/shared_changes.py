@@ -8,8 +8,9 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from aisbench_core.warehouse.measures.regression import SEVERITY
-from aisbench_core.warehouse.values.histories import MetricVerdict, Outcome, TrendVerdict
+from aisbench_core.warehouse.measures.outcomes import SEVERITY
+from aisbench_core.warehouse.values.histories import MetricVerdict, Outcome
+from aisbench_core.warehouse.values.trend_verdicts import TrendVerdict
 
 
 @dataclass(frozen=True, slots=True)

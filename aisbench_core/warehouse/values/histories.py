@@ -10,7 +10,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from aisbench_core.base.messages import Hint, Message
-from aisbench_core.domain.statistics.difference import MIN_VALUES, MeanDifference, Power
+from aisbench_core.domain.statistics.difference import MIN_VALUES, MeanDifference, Power, Unit
+from aisbench_core.domain.statistics.sentences import CONFOUNDED, TREND, method_sentence
 from aisbench_core.domain.statistics.summary import Summary
 from aisbench_core.model import Mode
 from aisbench_core.warehouse.values.boards import explain_no_verdict, what_makes_known
@@ -230,8 +231,9 @@ class MetricHistory:
 class MetricVerdict:
     """One metric of the candidate against the baseline.
 
-    `p_value` is of this test alone, `adjusted_p` among all tests of the answer (Benjamini-Hochberg). `since` is the
-    candidate's first run. A metric that never changed its level has no candidate, and all runs are its `baseline`.
+    `p_value` is of this test alone, `adjusted_p` for its `looks` and the tests of the answer (Benjamini-Hochberg).
+    `since` is the candidate's first run. A metric that never changed its level has no candidate, and all runs are its
+    `baseline`.
     `missed`: how many of the candidate's runs are below their target accuracy; with such a run nothing has improved."""
 
     name: str
@@ -242,13 +244,22 @@ class MetricVerdict:
     candidate: Summary | None = None
     difference: MeanDifference | None = None
     p_value: float | None = None
-    """Two-sided, of a t-test: pooled, or Welch's where the smaller side varies more."""
+    """Two-sided, of the difference's test, or of the search for a change of level."""
     adjusted_p: float | None = None
-    """The p-value, adjusted over all groups."""
+    """The p-value, adjusted for looks on several days and over all groups."""
     power: Power | None = None
     since: str = ""
     missed: int = 0
     """Runs of the candidate whose accuracy is below their target."""
+    looks: float = 1.0
+    """What the p-value is multiplied by, because the candidate grew over several days: 1 + 2 ln(days)."""
+    is_trend: bool = False
+    """Whether the runs follow a straight line, which is no change of level."""
+
+    @property
+    def is_confounded(self) -> bool:
+        """Whether the days on which both sides ran may have made the difference."""
+        return self.difference is not None and self.difference.is_confounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +306,22 @@ class RegressionVerdict:
         return explain_no_verdict(self.not_known)
 
     @property
+    def open_reason(self) -> Hint:
+        """Why what was tested stays open; empty where it is decided, or where there are too few runs."""
+        is_confounded = any(metric.is_confounded for metric in self.metrics)
+        return CONFOUNDED if is_confounded and self.outcome is Outcome.NOT_ENOUGH else ""
+
+    @property
+    def method(self) -> Hint:
+        """Which test decided on the first metric, and why; empty without a test."""
+        first = next(iter(self.metrics), None)
+        if first is None or first.p_value is None:
+            return ""
+        if first.difference is None:
+            return TREND if first.is_trend else ""
+        return method_sentence(first.difference)
+
+    @property
     def advice(self) -> Hint:
         """What makes it known of later runs."""
         return what_makes_known(self.not_known)
@@ -335,7 +362,8 @@ class RegressionVerdict:
 
     @property
     def runs_missing(self) -> int | None:
-        """How many more runs of the newest version an answer on throughput takes; None if more would not help.
+        """How many more runs of the newest version an answer on throughput takes; None if more would not help, as more
+        runs of one day do not where days are what repeats.
 
         Without a known spread, as many as a spread takes. A baseline that is too small cannot be helped by them."""
         if not self.metrics or self.rule is BaselineReason.LEVEL_BEFORE:
@@ -343,6 +371,8 @@ class RegressionVerdict:
         throughput = self.metrics[0]
         there = throughput.candidate.count if throughput.candidate else 0
         if throughput.baseline is None or throughput.baseline.count < MIN_VALUES:
+            return None
+        if throughput.difference and throughput.difference.unit is Unit.DAY:
             return None
         planned = throughput.power.runs if throughput.power else None
         missing = max(planned or 0, MIN_VALUES) - there
@@ -364,37 +394,3 @@ class History:
     boundaries: tuple[Boundary, ...]
     metrics: tuple[MetricHistory, ...]
     verdict: RegressionVerdict
-
-
-@dataclass(frozen=True, slots=True)
-class TrendVerdict:
-    """A trend and its verdict, with the number of runs that do not count: `timeless` ones, those of `other_systems`
-    (another accelerator, or other data), and those of which something that decides speed is `unknown`. Of those that
-    `missed` their target only the accuracy counts. `recent`: throughputs of the newest runs that count, the oldest
-    first. `began`: when the runs began that metrics have changed `since`, by their ids."""
-
-    row: TrendRow
-    verdict: RegressionVerdict
-    timeless: int = 0
-    """Number of runs whose time is unknown."""
-    other_systems: int = 0
-    """Number of runs of another accelerator, or of other data."""
-    unknown: int = 0
-    """Number of runs for which something that affects speed is unknown."""
-    missed: int = 0
-    """Valid runs whose accuracy is below their target."""
-    recent: tuple[float, ...] = ()
-    """Throughputs of the newest valid runs, the oldest first."""
-    began: Mapping[str, datetime] = field(default_factory=dict)
-    """When runs began that something changed `since`, in UTC, by their ids."""
-
-
-@dataclass(frozen=True, slots=True)
-class Regressions:
-    """The verdicts on many trends, the worst first; `total` trends matched the query."""
-
-    groups: tuple[TrendVerdict, ...]
-    outcome: Outcome
-    tests: int
-    total: int
-    rehearsal: bool

@@ -12,12 +12,12 @@ from aisbench_core.warehouse.values.histories import (
     History,
     MetricHistory,
     Outcome,
-    Regressions,
     RegressionVerdict,
     TrendRow,
     VersionField,
 )
 from aisbench_core.warehouse.values.runs import BoardQuery
+from aisbench_core.warehouse.values.trend_verdicts import Regressions
 from pages._ui.shell import url
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.filters import choose_row

@@ -8,8 +8,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from aisbench_core.base.formats import MISSING, clip_text, format_change, nodes_and_cards, shorten_hash
 from aisbench_core.domain.statistics.difference import MeanDifference
-from aisbench_core.warehouse.values.histories import Outcome, RegressionVerdict, TrendVerdict
+from aisbench_core.warehouse.values.histories import Outcome, RegressionVerdict
 from aisbench_core.warehouse.values.runs import BoardQuery, RegionFacts
+from aisbench_core.warehouse.values.trend_verdicts import TrendVerdict
 from pages._ui.grid.sorting import Sorting, read_sorting
 from pages._ui.grid.table import show_grid
 from pages._ui.grid.values import Align, CellPart, Dot, GridCell, GridColumn, GridRow, PageLink, Tone

@@ -14,6 +14,7 @@ from aisbench_core.base.formats import (
     p_value,
     shorten_hash,
 )
+from aisbench_core.domain.statistics.difference import Unit
 from aisbench_core.warehouse.values.histories import (
     BaselineReason,
     History,
@@ -40,6 +41,12 @@ OUTCOMES = {
     Outcome.NOT_ENOUGH: (st.warning, ":material/hourglass_empty:"),
 }
 
+# By what is repeated: that the newest version suffices, that it takes both sides, that it takes too many.
+POWER = {
+    Unit.RUN: ("history.power", "history.power_each", "history.power_never"),
+    Unit.DAY: ("history.power_days", "history.power_each_days", "history.power_never_days"),
+}
+
 SHARES = ("accuracy", "rank_cv")  # metrics that are shares, shown in percent
 
 
@@ -63,6 +70,8 @@ def outcome_or_reason(regression_verdict: RegressionVerdict) -> str:
     tested = regression_verdict.metrics
     if not withheld and tested and all(metric.higher_is_better is None for metric in tested):
         return t("history.no_direction")
+    if reason := regression_verdict.open_reason:
+        return f"{t(f'outcome.{regression_verdict.outcome.name.lower()}')} – {t.message(reason)}"
     return t.message(withheld) or t(f"outcome.{regression_verdict.outcome.name.lower()}")
 
 
@@ -80,6 +89,8 @@ def show_basis(history: History) -> None:
     else:
         st.markdown(_describe_basis(history))
         st.markdown(_describe_power(history.verdict))
+        if method := history.verdict.method:
+            st.markdown(t("history.method", method=escape_markdown(t.message(method))))
     for line in _list_caveats(history):
         st.caption(line)
 
@@ -244,7 +255,8 @@ def _describe_power(regression_verdict: RegressionVerdict) -> str:
     if metric is None or metric.power is None:
         return t("history.power_unknown")
     power = metric.power
-    key = "history.power" if power.runs else "history.power_each" if power.runs_each else "history.power_never"
+    enough, each, never = POWER[power.unit]
+    key = enough if power.runs else each if power.runs_each else never
     runs = power.runs or power.runs_each
     cv, change = format_percent(power.cv), format_percent(power.change)
     text = t(key, metric=name_metric(metric.name), cv=cv, change=change, runs=runs)

@@ -9,14 +9,9 @@ from aisbench_core.base.formats import change_digits, clip_text, format_change, 
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.measures.shared_changes import SharedChange
 from aisbench_core.warehouse.values.boards import mixed_or_unknown
-from aisbench_core.warehouse.values.histories import (
-    BaselineReason,
-    MetricVerdict,
-    Outcome,
-    Regressions,
-    RegressionVerdict,
-)
+from aisbench_core.warehouse.values.histories import BaselineReason, MetricVerdict, Outcome, RegressionVerdict
 from aisbench_core.warehouse.values.runs import RegionFacts
+from aisbench_core.warehouse.values.trend_verdicts import Regressions
 from pages._ui.history.choice import find_distinctions, short_title
 from pages._ui.home.drafting import open_draft
 from pages._ui.home.lines import create_actions, create_line, create_lines, show_sparkline

@@ -10,8 +10,8 @@ from aisbench_core.base.formats import MISSING, format_change, format_number, fo
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.values.boards import BoardRow
 from aisbench_core.warehouse.values.compared import RunDot
-from aisbench_core.warehouse.values.histories import TrendVerdict
 from aisbench_core.warehouse.values.runs import BoardQuery, TargetOutcome
+from aisbench_core.warehouse.values.trend_verdicts import TrendVerdict
 from pages._ui.grid.column_choice import choose_columns
 from pages._ui.grid.values import Align, CellPart, GridCell, GridColumn, GridRow, PageLink, Spark, Tone
 from pages._ui.leaderboard.changes import COLOURS, change_text

@@ -12,8 +12,8 @@ from aisbench_core.warehouse.measures.sorts import BOARD_SORTS, RUN_SORTS
 from aisbench_core.warehouse.values.boards import BoardRow
 from aisbench_core.warehouse.values.compared import MAX_COMPARED, MIN_COMPARED, ComparedBy
 from aisbench_core.warehouse.values.conditions import parse_condition
-from aisbench_core.warehouse.values.histories import TrendVerdict
 from aisbench_core.warehouse.values.runs import BoardQuery, RegionFacts, Validity
+from aisbench_core.warehouse.values.trend_verdicts import TrendVerdict
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.grid.action_bar import create_action_bar
 from pages._ui.grid.column_choice import choose_columns

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 import streamlit as st
 
 from aisbench_core.warehouse.values.boards import BoardRow
-from aisbench_core.warehouse.values.histories import Outcome, TrendVerdict
+from aisbench_core.warehouse.values.histories import Outcome
 from aisbench_core.warehouse.values.runs import THROUGHPUT, BoardQuery
+from aisbench_core.warehouse.values.trend_verdicts import TrendVerdict
 from pages._ui.history.choice import OUTCOME, change_of
 from pages._ui.shell.core import core, run_cached
 from pages._ui.shell.filters import region_key

@@ -30,7 +30,7 @@ from aisbench_core.interfaces.cli.results.results import full_id, query_of
 from aisbench_core.warehouse.values.histories import Trend, VersionField
 
 if TYPE_CHECKING:
-    from aisbench_core.warehouse.values import histories
+    from aisbench_core.warehouse.values import histories, trend_verdicts
     from aisbench_core.warehouse.values.runs import BoardQuery
     from aisbench_core.wiring import Core
 
@@ -68,9 +68,10 @@ def regress(
 
     A group is one benchmark configuration on the same hardware. A change counts if it is 1 % or more and its p-value is
     at most 1 %, adjusted over all tests of the answer (Benjamini-Hochberg). Of each version, the runs with the image
-    and code of its newest run are tested; changes within the newest version are tested as well. A group with too few
-    runs does not fail the others; the exit code is 6 if no group has enough. Imported runs are tested separately, and
-    decide only where nothing was launched. docs/ci.md has files for GitHub, GitLab and Jenkins.
+    and code of its newest run are tested; changes within the newest version are tested as well. Unless a group
+    regressed, the exit code is 6 as soon as one has no verdict: too few runs, or a change that cannot be told from the
+    day. Imported runs are tested separately, and decide only where nothing was launched. docs/ci.md has files for
+    GitHub, GitLab and Jenkins.
     """
     core = open_core(writing=False)
     query = query_of(core, **filters)
@@ -121,7 +122,7 @@ def list_(as_json: bool) -> None:
 
 def _find_regressions(
     core: Core, query: BoardQuery, by: histories.VersionField | None, names: tuple[str, ...]
-) -> histories.Regressions:
+) -> trend_verdicts.Regressions:
     try:
         return core.warehouse.trends.list_verdicts(query, by, names)
     except RunNotFound:
@@ -132,7 +133,7 @@ def _find_regressions(
         return core.warehouse.trends.list_verdicts(query, by, ids)
 
 
-def _build_report(core: Core, region: str, regressions: histories.Regressions) -> RegressionReport:
+def _build_report(core: Core, region: str, regressions: trend_verdicts.Regressions) -> RegressionReport:
     fingerprints = (group.row.group.fingerprint for group in regressions.groups)
     parameters = core.warehouse.board.find_distinctions(region, fingerprints, rehearsal=regressions.rehearsal)
     names = {

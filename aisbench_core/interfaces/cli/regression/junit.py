@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.regression.report import RegressionReport
 from aisbench_core.interfaces.cli.regression.text import describe_sides, metric_sentence, mixed_text, withheld_text
-from aisbench_core.warehouse.values import histories
+from aisbench_core.warehouse.values import histories, trend_verdicts
 
 
 def junit_xml(report: RegressionReport) -> str:
@@ -20,7 +20,7 @@ def junit_xml(report: RegressionReport) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, "unicode")}\n'
 
 
-def _build_suite(report: RegressionReport, group: histories.TrendVerdict) -> Element:
+def _build_suite(report: RegressionReport, group: trend_verdicts.TrendVerdict) -> Element:
     suite = Element("testsuite", {"name": _to_text(report.name_of(group))})
     properties = SubElement(suite, "properties")
     for name, value in _get_properties(report, group).items():
@@ -36,7 +36,7 @@ def _build_suite(report: RegressionReport, group: histories.TrendVerdict) -> Ele
     return _count_cases(suite)
 
 
-def _get_properties(report: RegressionReport, group: histories.TrendVerdict) -> Mapping[str, str]:
+def _get_properties(report: RegressionReport, group: trend_verdicts.TrendVerdict) -> Mapping[str, str]:
     regression = group.verdict
     return {
         "region": report.region,

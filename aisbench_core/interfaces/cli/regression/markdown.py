@@ -8,7 +8,7 @@ from aisbench_core.base import formats
 from aisbench_core.interfaces.cli import display
 from aisbench_core.interfaces.cli.regression.report import RegressionReport
 from aisbench_core.interfaces.cli.regression.text import change_interval, describe_sides, side_mean, withheld_text
-from aisbench_core.warehouse.values import histories
+from aisbench_core.warehouse.values import histories, trend_verdicts
 
 HEAD = (
     "| metric | verdict | baseline | candidate | change | 95 % interval | adjusted p |\n|---|---|--:|--:|--:|--:|--:|"
@@ -30,7 +30,7 @@ def markdown_summary(report: RegressionReport) -> str:
     return "\n\n".join(sections) + "\n"
 
 
-def _iterate_lines(report: RegressionReport, group: histories.TrendVerdict) -> Iterator[str]:
+def _iterate_lines(report: RegressionReport, group: trend_verdicts.TrendVerdict) -> Iterator[str]:
     regression, name = group.verdict, report.name_of(group)
     changed = regression.outcome in ("regression", "improvement")
     if changed:

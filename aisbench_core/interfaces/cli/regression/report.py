@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from aisbench_core.interfaces.cli import display
-from aisbench_core.warehouse.values import histories
+from aisbench_core.warehouse.values import trend_verdicts
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,17 +12,17 @@ class RegressionReport:
     """The verdicts of one region, and the name of each group by its id."""
 
     region: str
-    regressions: histories.Regressions
+    regressions: trend_verdicts.Regressions
     names: Mapping[str, str]
 
     @property
     def total(self) -> int:
         return self.regressions.total
 
-    def name_of(self, group: histories.TrendVerdict) -> str:
+    def name_of(self, group: trend_verdicts.TrendVerdict) -> str:
         return self.names[group.row.group.id]
 
-    def groups_with(self, outcome: str) -> Sequence[histories.TrendVerdict]:
+    def groups_with(self, outcome: str) -> Sequence[trend_verdicts.TrendVerdict]:
         return [group for group in self.regressions.groups if group.verdict.outcome == outcome]
 
     @property

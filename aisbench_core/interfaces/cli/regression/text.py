@@ -6,10 +6,10 @@ from aisbench_core.base import formats
 from aisbench_core.domain.statistics.difference import MeanDifference, Power
 from aisbench_core.domain.statistics.summary import Summary
 from aisbench_core.interfaces.cli import display
-from aisbench_core.warehouse.values import histories
+from aisbench_core.warehouse.values import histories, trend_verdicts
 
 
-def benchmark_name(group: histories.TrendVerdict, parameters: str) -> str:
+def benchmark_name(group: trend_verdicts.TrendVerdict, parameters: str) -> str:
     """The model of a group, what distinguishes it from groups alike, and its hardware."""
     key = group.row.group
     hardware = display.format_hardware(key.flavor or key.pool_id, key.node_count, key.cards_per_node)
@@ -18,18 +18,19 @@ def benchmark_name(group: histories.TrendVerdict, parameters: str) -> str:
     return " · ".join(filter(None, names))
 
 
-def group_text(group: histories.TrendVerdict, name: str) -> str:
+def group_text(group: trend_verdicts.TrendVerdict, name: str) -> str:
     """The verdict on one group with everything that led to it."""
     head = f"{name} · group {group.row.group.id}: {group.verdict.outcome}"
     return "\n".join([head, *map(display.indent_text, _iterate_details(group, group.verdict))])
 
 
-def _iterate_details(group: histories.TrendVerdict, regression: histories.RegressionVerdict) -> Iterator[str]:
+def _iterate_details(group: trend_verdicts.TrendVerdict, regression: histories.RegressionVerdict) -> Iterator[str]:
     yield describe_sides(regression)
     if regression.withheld:
         yield withheld_text(regression)
     if regression.metrics:
         yield _format_metrics(regression.metrics)
+    yield from (str(text) for text in (regression.open_reason, regression.method) if text)
     if regression.within:
         candidate = display.clip_text(regression.candidate) or formats.MISSING
         yield f"within {candidate}, since its last change of level, image or code:"
@@ -110,11 +111,11 @@ def side_mean(name: str, side: Summary | None, unit: str) -> str:
 def power_text(power: Power) -> str:
     """How many runs detect a change with a probability of 90 %, and which change the present runs detect."""
     if power.runs:
-        runs = f"{power.runs} runs detect"
+        runs = f"{power.runs} {power.unit}s detect"
     elif power.runs_each:
-        runs = f"{power.runs_each} runs on each side detect"
+        runs = f"{power.runs_each} {power.unit}s on each side detect"
     else:
-        runs = "it takes more than 200 runs to detect"  # where the computation stops
+        runs = f"it takes more than 200 {power.unit}s to detect"  # where the computation stops
     change = f"a true change of {power.change * 100:g} % in 90 of 100 cases"
     text = f"at a CV of {_format_percents(power.cv)} %, {runs} {change}"
     return text + (f"; the present runs detect {_format_percents(power.visible)} % or more" if power.visible else "")
