@@ -8,10 +8,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages._ui.run_style import RUN_STYLE
 from pages._ui.shell.navigation import MAIN
+from pages._ui.shell.saved_views import TITLE
 
 SCRIPTS, TILES = "scripts", "tiles"  # keys of containers
-# What the keys of lines, of containers of links to pages, and of titles with buttons beside them, begin with.
-LINE, LINKS, HEAD = "line", "links", "head"
+LINE, LINKS = "line", "links"  # what the keys of lines, and of containers of links to pages, begin with
 
 GRID = Path(__file__).with_name("grid")  # the folder of the table
 
@@ -126,8 +126,8 @@ STYLE = f"""<style>
     @media (max-width: 640px) {{
         body [data-testid="stMainBlockContainer"] {{ padding-inline: 16px; }}
         .st-key-{TILES} [data-testid="stColumn"] {{ min-width: 9rem; }}
-        body :is(.st-key-{HEAD}-leaderboard, .st-key-{HEAD}-runs) > *, body .st-key-tools-runs {{ flex-basis: 100%; }}
-        body :is(.st-key-{HEAD}-leaderboard, .st-key-{HEAD}-runs) > :last-child {{ min-height: 40px; gap: 4px; }}
+        body :is(.st-key-{TITLE}-leaderboard, .st-key-{TITLE}-runs) > *, body .st-key-tools-runs {{ flex-basis: 100%; }}
+        body :is(.st-key-{TITLE}-leaderboard, .st-key-{TITLE}-runs) > :last-child {{ min-height: 40px; gap: 4px; }}
         body .st-key-tools-runs {{ min-height: 40px; }}
     }}
 </style>"""

@@ -7,7 +7,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from aisbench_core.warehouse.values.saved import SavedView
-from pages._ui.layout import HEAD
 from pages._ui.shell import url
 from pages._ui.shell.core import actor, core, is_allowed, run_cached
 from pages._ui.shell.errors import errors_shown, escape_markdown
@@ -16,6 +15,8 @@ from pages._ui.shell.formats import format_time
 from pages._ui.shell.navigation import link_page
 from pages._ui.shell.outcomes import report_outcome, show_outcome
 from pages._ui.shell.words import t
+
+TITLE = "title"  # what the key of the container of a title with buttons beside it begins with
 
 NAME, PICKED, NEW_NAME = "view-name", "view-picked", "view-new"
 OUTCOME = "view-outcome"
@@ -34,7 +35,7 @@ def show_title(page: Path, title: str) -> DeltaGenerator:
         views = {view.name: view for view in run_cached(core().warehouse.saved_views.on, page.stem)}
         unknown = _open_view(views)
     with st.container(
-        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key=f"{HEAD}-{page.stem}"
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key=f"{TITLE}-{page.stem}"
     ):
         st.title(title, width="content")
         with st.container(horizontal=True, width="content", gap="xsmall"):
