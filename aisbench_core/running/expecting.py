@@ -10,7 +10,7 @@ from aisbench_core.domain.authoring.workloads import Workloads
 from aisbench_core.domain.preflight.rule import subject_of
 from aisbench_core.model import RunSpec
 from aisbench_core.warehouse.facade import Warehouse
-from aisbench_core.warehouse.values.expected import ExpectedSpeed, Likeness
+from aisbench_core.warehouse.values.expected import CHIP, SHARED, ExpectedSpeed, Likeness
 from aisbench_core.warehouse.values.runs import RunRow
 
 
@@ -39,19 +39,13 @@ class Expectations:
     def _describe(self, spec: RunSpec, profile: Profile) -> Likeness:
         facts = self.workloads.get(spec.workload).facts(spec)
         flavor = next((each for each in self.regions.known_flavors(profile) if each.flavor_id == spec.flavor), None)
-        return Likeness(
-            workload=spec.workload,
-            model=facts.model,
-            dataset=facts.dataset,
-            mode=spec.mode,
-            throughput_definition=facts.throughput_definition,
-            throughput_unit=facts.throughput_unit,
-            node_count=spec.node_count,
-            cards_per_node=spec.cards_per_node,
-            accelerator=(flavor.product or flavor.accelerator) if flavor else "",
-            flavor=spec.flavor,
-            pool_id=spec.pool_id,
-            rehearsal=profile.rehearsal,
-            synthetic_data=None,
-            speed_parameters=facts.speed_parameters,
-        )
+        known = {
+            "accelerator": (flavor.product or flavor.accelerator) if flavor else "",
+            "rehearsal": profile.rehearsal,
+        }
+        stated = {
+            name: getattr(spec if name in RunSpec.model_fields else facts, name)
+            for name in (*SHARED, *CHIP)
+            if name not in known
+        }
+        return Likeness(known | stated, synthetic_data=None, speed_parameters=facts.speed_parameters)

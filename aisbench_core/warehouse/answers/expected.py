@@ -15,14 +15,8 @@ from aisbench_core.model import Origin, RunSpec, canonical_json
 from aisbench_core.model.columns import COUNTED
 from aisbench_core.warehouse.answers.peers import group_ids
 from aisbench_core.warehouse.queries.group_statistics import OF_GROUPS, build_current_sql
-from aisbench_core.warehouse.values.expected import ExpectedSpeed, Likeness
+from aisbench_core.warehouse.values.expected import CHIP, SHARED, ExpectedSpeed, Likeness
 from aisbench_core.warehouse.values.runs import RunRow
-
-_SHARED = (
-    "workload", "model", "dataset", "mode", "throughput_definition", "throughput_unit", "node_count",
-    "cards_per_node", "rehearsal",
-)  # fmt: skip
-_CHIP = ("accelerator", "flavor", "pool_id")
 
 
 class _Kind(StrEnum):
@@ -46,8 +40,7 @@ def expect_run(cur: DuckDBPyConnection, run: RunRow) -> ExpectedSpeed | None:
     """What runs like this one reach, itself left out; None for a run without a throughput."""
     if run.throughput is None:
         return None
-    shared = {name: getattr(run, name) for name in (*_SHARED, *_CHIP, "synthetic_data")}
-    like = Likeness(**shared, speed_parameters=None)
+    like = Likeness({name: getattr(run, name) for name in (*SHARED, *CHIP)}, run.synthetic_data, None)
     (group,) = group_ids([run])
     kind = _Kind.OWN if run.origin is Origin.LAUNCHED else _Kind.TRUSTED if run.verified_by else _Kind.CLAIMED
     found = list[_Evidence]()
@@ -80,17 +73,17 @@ def _combine_evidence(like: Likeness, found: Sequence[_Evidence], group: int | N
     used = own[:1] if band and band.configurations == 1 else counted
     runs = {kind: sum(each.sample.count for each in used if each.kind is kind) for kind in _Kind}
     claimed = predict_band(claims[0].sample, [each.sample for each in claims[1:]]) if claims else None
-    return ExpectedSpeed(like.throughput_unit, band, runs[_Kind.OWN], runs[_Kind.TRUSTED], claimed)
+    return ExpectedSpeed(str(like.values["throughput_unit"]), band, runs[_Kind.OWN], runs[_Kind.TRUSTED], claimed)
 
 
 def _find_evidence(cur: DuckDBPyConnection, like: Likeness, group: int | None = None) -> list[_Evidence]:
     """Launched configurations as they are kept, imported ones by who signed them; a group's runs share everything.
 
     `group`: the one whose parameters the others must have, in place of those of `like`."""
-    chip = next((name for name in _CHIP if getattr(like, name)), None)
+    chip = next((name for name in CHIP if like.values[name]), None)
     if chip is None:
         return []
-    shared = " and ".join(f"grouped.{name} is not distinct from ${name}" for name in _SHARED)
+    shared = " and ".join(f"grouped.{name} is not distinct from ${name}" for name in SHARED)
     cur.execute(
         f"""
         select grouped.group_id, grouped.origin, grouped.framework_version, grouped.flavor, grouped.pool_id,
@@ -100,7 +93,8 @@ def _find_evidence(cur: DuckDBPyConnection, like: Likeness, group: int | None = 
             and ($synthetic_data is null or grouped.synthetic_data = $synthetic_data)
         order by grouped.group_id
         """,  # names of ours
-        {name: getattr(like, name) for name in (*_SHARED, "synthetic_data")} | {"chip": getattr(like, chip)},
+        {name: like.values[name] for name in SHARED}
+        | {"chip": like.values[chip], "synthetic_data": like.synthetic_data},
     )
     rows = [(*row[:-1], canonical_json(json.loads(row[-1]))) for row in cur.fetchall()]
     own = next((row[-1] for row in rows if row[0] == group), canonical_json(None))

@@ -7,26 +7,20 @@ from enum import StrEnum
 from aisbench_core.base.formats import format_number
 from aisbench_core.base.messages import Message, choose_plural, join_parts
 from aisbench_core.domain.statistics.prediction import Band
-from aisbench_core.model import Mode
+from aisbench_core.model.columns import FINGERPRINTED
+
+# Columns whose values runs must share. One of CHIP is enough: the first that is known of a run.
+SHARED = (*FINGERPRINTED, "throughput_unit", "node_count", "cards_per_node", "rehearsal")
+CHIP = ("accelerator", "flavor", "pool_id")
 
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """What runs must have in common to be like a run. Where the accelerator is not known, the flavor stands for it, and
-    then the pool. `synthetic_data`: None before a launch: both are alike."""
+    """What runs must have in common to be like a run.
 
-    workload: str
-    model: str
-    dataset: str
-    mode: Mode
-    throughput_definition: str
-    throughput_unit: str
-    node_count: int | None
-    cards_per_node: int | None
-    accelerator: str
-    flavor: str
-    pool_id: str
-    rehearsal: bool
+    `values`: of the columns SHARED and CHIP. `synthetic_data`: None before a launch: both are alike."""
+
+    values: Mapping[str, object]
     synthetic_data: bool | None
     speed_parameters: Mapping[str, object] | None
     """Parameters that decide speed; None of a recorded run: those of its configuration."""
