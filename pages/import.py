@@ -7,6 +7,7 @@ from pages._ui.imports.earlier_imports import show_imports
 from pages._ui.imports.import_results import show_saved, show_understanding
 from pages._ui.imports.reading import SAVED, last_read, show_dropped, show_source, show_tables, show_unread
 from pages._ui.shell.core import right_to
+from pages._ui.shell.navigation import INFERENCE, link_page
 from pages._ui.shell.status import create_heading
 from pages._ui.shell.words import t
 
@@ -25,3 +26,4 @@ else:
     st.info(may_import.help_text, icon=":material/lock:")
 show_bundle_import()
 show_imports()
+link_page(INFERENCE, t("inference.import"), {})

@@ -14,7 +14,7 @@ from pages._ui.shell.core import core
 from pages._ui.shell.downloads import show_results_export
 from pages._ui.shell.errors import end_page, escape_markdown
 from pages._ui.shell.filters import choose_region, filter_bar, show_active_filters, show_dispute, show_rehearsal
-from pages._ui.shell.navigation import LEADERBOARD
+from pages._ui.shell.navigation import INFERENCE, LEADERBOARD, link_page
 from pages._ui.shell.status import watch_results
 from pages._ui.shell.words import t
 
@@ -54,3 +54,4 @@ show_rulesets(query)
 watch_results(drawn, ticked=ticked)
 if view != "runs":
     changes.complete_changes(query)
+link_page(INFERENCE, t("menu.inference"), {})

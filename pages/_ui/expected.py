@@ -14,10 +14,22 @@ ICONS = {
 }
 
 
-def show_expected(found: ExpectedSpeed | None) -> None:
-    """A line for the band, and one for claims; nothing where nothing could be asked."""
-    if found is None:
-        return
-    st.caption(f"{ICONS[found.normality]} {escape_markdown(t.message(found.sentence))}", help=t("run.expected_help"))
+def show_expected_of_run(found: ExpectedSpeed | None) -> None:
+    """A line for the band, whose tooltip says what it rests on, and one for claims; nothing where nothing was asked."""
+    if found:
+        sentence = t("run.expected_help", sentence=t.message(found.sentence))
+        st.caption(f"{ICONS[found.normality]} {escape_markdown(t.message(found.summary))}", help=sentence)
+        _show_claims(found)
+
+
+def show_expected_of_plan(found: ExpectedSpeed | None) -> None:
+    """A line for the band, and one for claims; nothing before the first run of this kind."""
+    if found and (found.own_runs or found.trusted_runs):
+        st.caption(f"{ICONS[found.normality]} {escape_markdown(t.message(found.sentence))}")
+    if found:
+        _show_claims(found)
+
+
+def _show_claims(found: ExpectedSpeed) -> None:
     if found.claims:
         st.caption(escape_markdown(t.message(found.claims)))

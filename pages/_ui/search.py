@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import streamlit as st
@@ -144,11 +144,10 @@ def _tell_apart(results: Sequence[_Result]) -> list[_Result]:
 
 
 def _find_pages(wanted: str) -> Iterator[_Result]:
-    for pages in navigation.SECTIONS.values():
-        for page in pages:
-            title = t(f"menu.{page.stem}")
-            if wanted in title.casefold():
-                yield _Result(page, title, {})
+    for page in (*chain(*navigation.SECTIONS.values()), navigation.INFERENCE):
+        title = t(f"menu.{page.stem}")
+        if wanted in title.casefold():
+            yield _Result(page, title, {})
 
 
 def _find_actions(wanted: str) -> Iterator[_Result]:

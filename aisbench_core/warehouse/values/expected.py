@@ -72,6 +72,15 @@ class ExpectedSpeed:
         return Normality.ABOVE if self.value > self.band.high * (1 + ROUNDING) else Normality.WITHIN
 
     @property
+    def summary(self) -> Message:
+        """The same in a few words, without what it rests on."""
+        if self.band is None:
+            return Message("not enough data on what is usual")
+        low, high = format_number(self.band.low), format_number(self.band.high)
+        place = _PLACES.get(self.normality, Message("usual"))
+        return join_parts(": ", [place, Message("{low}–{high} {unit}", low=low, high=high, unit=self.unit)])
+
+    @property
     def sentence(self) -> Message:
         """Whether it is normal, the band, and what it rests on."""
         if self.band is None:

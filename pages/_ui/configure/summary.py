@@ -11,7 +11,7 @@ from aisbench_core.model import Finding, Level
 from pages._ui.configure import drafts, jump, launch
 from pages._ui.configure.fields import Form
 from pages._ui.configure.findings import count_findings, has_errors, show_each, show_no_findings
-from pages._ui.expected import show_expected
+from pages._ui.expected import show_expected_of_plan
 from pages._ui.shell.core import core, is_allowed
 from pages._ui.shell.errors import escape_markdown
 from pages._ui.shell.words import t
@@ -43,7 +43,7 @@ def show_summary(
             st.markdown(_describe_run(form))
             if profile:
                 launch.show_cost(form, profile)
-                show_expected(core().expectations.find_of_spec(form.spec, profile))
+                show_expected_of_plan(core().expectations.find_of_spec(form.spec, profile))
         _show_verdict(form, findings)
         with st.container(key="launch-bar", gap="xsmall"):
             launch.show_launch(form, profile, _find_obstacle(form, profile))

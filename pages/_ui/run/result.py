@@ -6,7 +6,7 @@ import streamlit as st
 
 from aisbench_core.model import Run, RunState
 from aisbench_core.warehouse.values.runs import RunRow
-from pages._ui.expected import show_expected
+from pages._ui.expected import show_expected_of_run
 from pages._ui.llm.training import show_llm_training
 from pages._ui.run.later_steps import show_later_steps
 from pages._ui.run.passport import show_passport
@@ -40,7 +40,7 @@ def show_figures(recorded: RunRow) -> None:
         show_missed_target(recorded)
         if notes := [*_list_notes(recorded)]:
             st.caption(" · ".join(notes))
-        show_expected(core().expectations.find_of_run(recorded))
+        show_expected_of_run(core().expectations.find_of_run(recorded))
     show_result(recorded)
 
 

@@ -30,12 +30,12 @@ AUDIT = FOLDER / "audit.py"
 PEOPLE = FOLDER / "people.py"
 CONFIGURATION = FOLDER / "configuration.py"
 
-# The menu: sections by key of their text, and their pages in the order of the work. Lists of runs lead to LIVE,
-# rows of the leaderboard to CONFIGURATION, and Health to AUDIT and PEOPLE.
+# The menu: sections by key of their text, and their pages in the order of the work. Lists of runs lead to LIVE, rows of
+# the leaderboard to CONFIGURATION, the leaderboard to INFERENCE, and Health to AUDIT and PEOPLE.
 SECTIONS = {
     "": (HOME,),
     "run": (CONFIGURE, RUNS, SERIES, REGION),
-    "results": (LEADERBOARD, COMPARE, SCALING, HISTORY, INFERENCE),
+    "results": (LEADERBOARD, COMPARE, SCALING, HISTORY),
     "system": (SPENDING, IMPORT, NOTIFICATIONS, HEALTH),
 }
 
