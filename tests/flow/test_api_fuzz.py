@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 from aisbench_core.interfaces.api.document.openapi import build_document
 from aisbench_core.interfaces.api.endpoints import ENDPOINTS
 from aisbench_core.model import Role
+from aisbench_core.warehouse.values.inference import InferenceResult, InferenceTool, InferenceUnit
 from tests import records as a
 from tests.actors import TESTER
 from tests.event_files import write_plain
@@ -39,6 +40,8 @@ def reader(api_server: ApiProcess, api_bench: Bench) -> Program:
     for number in range(3):
         core.warehouse.record(a.record(f"run-{number}"))
         write_plain(core.settings.runs_dir / api_bench.launch().run_id / "summaries" / "train_url", steps=3)
+    inference = InferenceResult(tool=InferenceTool.SERVICE, unit=InferenceUnit.TOKENS, source="gsm8k.json")
+    core.warehouse.inference.add([inference], TESTER.name, a.T0)
     plan = core.series.plan(RUN_SPEC, {}, "sandbox").plan
     for _ in range(2):
         core.series.launch(plan, "sandbox", TESTER)
@@ -135,7 +138,7 @@ def test_what_the_server_has_is_described_whole(reader: Program) -> None:
     }  # fmt: skip
     seen = list[tuple[str, Any]](_answers(reader, run_id, series_id, good))
 
-    assert len(seen) == 24
+    assert len(seen) == 25
     lists = {path: content.get("items") for path, content in seen if isinstance(content, dict)}
     empty = ["/api/v1/region/pools"]  # the sandbox was given none
     assert [path for path, items in lists.items() if items == []] == empty

@@ -13,11 +13,11 @@ from pages._ui.shell.errors import errors_shown
 from pages._ui.shell.words import t
 
 
-def show_demo_offer(kind: Literal["secondary", "tertiary"]) -> None:
+def show_demo_offer(label: str, kind: Literal["secondary", "tertiary"]) -> None:
     """The offer to look around with generated results; a tertiary one looks like a link."""
     if not is_allowed("ResultImport.add_demo"):
         return
-    if st.button(t("home.demo_add"), key="demo-add", type=kind, icon=":material/auto_graph:", help=t("home.demo_help")):
+    if st.button(label, key="demo-add", type=kind, icon=":material/auto_graph:", help=t("home.demo_help")):
         with errors_shown():
             with st.spinner(t("home.demo_adding"), show_time=True):
                 core().imports.add_demo(actor())
@@ -28,7 +28,7 @@ def show_demo_offer(kind: Literal["secondary", "tertiary"]) -> None:
 def show_later_offer(regions: Sequence[RegionFacts]) -> None:
     """At the end of a page with results, unless the demo is among them."""
     if DEMO_REGION not in {region.region for region in regions}:
-        show_demo_offer("tertiary")
+        show_demo_offer(t("home.demo_later"), "tertiary")
 
 
 def show_demo_notice(region: RegionFacts) -> None:

@@ -15,6 +15,6 @@ def show_first_steps() -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if is_allowed("Runs.launch"):
             navigation.link_main_page(navigation.CONFIGURE, t("menu.configure"), {})
-        show_demo_offer("secondary")
+        show_demo_offer(t("home.demo_add"), "secondary")
         if is_allowed("ResultImport.save"):
             navigation.link_page(navigation.IMPORT, t("home.first_import"), {})
