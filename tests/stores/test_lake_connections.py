@@ -15,6 +15,7 @@ import pytest
 from aisbench_core.base.errors import WarehouseError
 from aisbench_core.base.messages import Message
 from aisbench_core.warehouse.facade import Warehouse
+from aisbench_core.warehouse.store.lake import Lake
 from aisbench_core.warehouse.store.shared_engine import FIRST_PAUSE_S, SharedEngine
 from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
@@ -86,6 +87,22 @@ def test_a_host_that_vanishes_is_given_up_soon(team: TeamWarehouse, postgres: Po
     warehouse.record(a.record("one"))
 
     assert options_of_connections(postgres.port) == {(30, 10, 3, 30_000)}
+
+
+def test_a_server_that_dies_in_the_middle_of_a_write_is_named(team: TeamWarehouse, postgres: PostgresServer) -> None:
+    """DuckDB may call it a query that does not fit the tables, whose schema nobody can be asked for any more."""
+    team.open().record(a.record("one"))
+    lake = Lake(team.location, 60)
+
+    def lose_server(_: duckdb.DuckDBPyConnection) -> None:
+        postgres.kill()
+        raise duckdb.BinderException("Failed to prepare query: server closed the connection unexpectedly")
+
+    try:
+        with pytest.raises(WarehouseError, match="server closed the connection"):
+            lake.write(lose_server)
+    finally:
+        postgres.resume()
 
 
 def test_many_readers_at_once_take_few_connections(team: TeamWarehouse, connections: Callable[[], int]) -> None:

@@ -228,11 +228,10 @@ class Lake:
                 raise refused from error
 
     def _check_schema(self, engine: duckdb.DuckDBPyConnection, error: duckdb.Error) -> None:
-        with _run_transaction(engine) as cur:
-            changed = find_schema_error(cur, self.location)
-        if changed:
-            self._shared.replace()  # the next engine upgrades the tables
-            raise changed from error
+        with contextlib.suppress(duckdb.Error), _run_transaction(engine) as cur:  # nobody answers a broken connection
+            if changed := find_schema_error(cur, self.location):
+                self._shared.replace()  # the next engine upgrades the tables
+                raise changed from error
 
 
 @contextlib.contextmanager
