@@ -234,11 +234,9 @@ def compute_power(
     estimate, or by a `cv` that is known.
 
     A true change of exactly `least` never reaches it: half of its measurements are smaller, however many runs."""
-    known = design is None
-    design = design or Design(cv, 1, 1, cv * math.sqrt(2), ASSUMED_DF)
 
     def is_detected(size: float, before: int, after: int) -> bool:
-        return _reporting_rate(size, design, before, after, rule, is_known=known) >= TARGET_POWER
+        return detection_rate(size, cv, before, after, rule, design) >= TARGET_POWER
 
     runs = _find_fewest_runs(lambda count: is_detected(change, baseline, count)) if baseline >= MIN_VALUES else None
     runs_each = None if runs else _find_fewest_runs(lambda count: is_detected(change, count, count))
@@ -248,22 +246,19 @@ def compute_power(
     return Power(cv, change, visible, runs, runs_each, unit)
 
 
-def detection_rate(change: float, cv: float, baseline: int, candidate: int, rule: Reporting) -> float:
-    """The probability that a true change is reported: by the test of `compare_means` where both sides vary alike."""
-    design = Design(cv, 1, 1, cv * math.sqrt(2), ASSUMED_DF)
-    return _reporting_rate(change, design, baseline, candidate, rule, is_known=True)
-
-
-def _reporting_rate(
-    change: float, design: Design, baseline: int, candidate: int, rule: Reporting, *, is_known: bool
+def detection_rate(
+    change: float, cv: float, baseline: int, candidate: int, rule: Reporting, design: Design | None = None
 ) -> float:
-    if design.cv == 0:
+    """The probability that a true change is reported: with the error that the `design` has, averaged over what it may
+    be, or by the test of `compare_means` where both sides vary by a `cv` that is known."""
+    assumed = design or Design(cv, 1, 1, cv * math.sqrt(2), ASSUMED_DF)
+    if assumed.cv == 0:
         return float(change >= rule.least)
-    error, freedom = design.predict_error(baseline, candidate)
+    error, freedom = assumed.predict_error(baseline, candidate)
     df = max(1, round(freedom))
-    if is_known or design.df >= ASSUMED_DF:
+    if assumed.df >= ASSUMED_DF:
         return power_of_t(change / error, rule.least / error, df, rule.alpha)
-    return expected_power(change, rule.least, error, df, rule.alpha, design.df)
+    return expected_power(change, rule.least, error, df, rule.alpha, assumed.df)
 
 
 def _find_fewest_runs(detects: Callable[[int], bool]) -> int | None:
