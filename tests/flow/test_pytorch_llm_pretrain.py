@@ -111,6 +111,7 @@ def test_a_rank_that_is_killed_is_recovered_from_and_the_loss_is_that_of_a_train
             }
         )
     )
+    bench.submit(run)
     bench.await_end(run, 2 * LONGEST_SECONDS)
     log, files = bench.core.files.log_tail(run.run_id, 0), written(bench, run)
     record = bench.core.files.record(run.run_id)
