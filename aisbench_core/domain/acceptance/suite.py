@@ -193,7 +193,7 @@ class Suites:
             ids = ", ".join(sorted(files))
             raise ConfigError(
                 Message("there is no suite {suite_id!r}; known are {ids}", suite_id=suite_id, ids=ids),
-                Message("write data/suites/{suite_id}.yaml, or name one that there is", suite_id=suite_id),
+                Message("write data/suites/<name>.yaml, or name one that there is"),
             )
         return files[suite_id]
 
